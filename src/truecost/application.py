@@ -1,0 +1,238 @@
+"""What the user cares about: the cost of each decision and the prior of each class.
+
+Conventions: rows of a cost matrix are true classes, columns are decisions; a column more than
+there are classes is "abstain". A detection application has the classes (nontarget, target) and the
+decisions (reject, accept). Priors of `None` mean the shares found in the data, taken anew in each
+replicate. Sources: paper 002, sections 2.3-2.6 and Eq. 6-24; paper 003, sections 3.1 and 3.5.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from truecost.errors import UsageError
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Application:
+    """Costs and priors.
+
+    Parameters
+    ----------
+    costs : tuple of tuple of float, optional
+        Cost matrix (classes x decisions), each entry finite and at least 0; 0 for right and 1 for
+        wrong decisions when left out.
+    priors : tuple of float, optional
+        Prior of each class, summing to 1; the shares in the data when left out.
+    name : str
+        Name of a preset, for signatures.
+    """
+
+    costs: tuple[tuple[float, ...], ...] | None = None
+    priors: tuple[float, ...] | None = None
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        if self.priors is not None:
+            _check_priors(self.priors)
+        if self.costs is not None:
+            _check_costs(self.costs)
+            if self.priors is not None and len(self.priors) != len(self.costs):
+                raise UsageError(f"{len(self.priors)} priors for a cost matrix of "
+                                 f"{len(self.costs)} classes: give one prior a class")
+
+    @staticmethod
+    def detection(cost_miss: float = 1.0, cost_fa: float = 1.0, prior: float | None = None,
+                  name: str = "") -> "Application":
+        """A detection application (C_miss > 0, C_fa > 0, P_target in (0, 1))."""
+        for label, cost in (("cost of a miss", cost_miss), ("cost of a false alarm", cost_fa)):
+            if not (math.isfinite(cost) and cost > 0):
+                raise UsageError(f"{label} is {cost:g}: it must be a finite number above 0")
+        if prior is not None and not 0 < prior < 1:
+            raise UsageError(f"prior is {prior:g}: it must lie between 0 and 1, neither included"
+                             + (" (did you mean a percentage?)" if 1 < prior < 100 else ""))
+        priors = None if prior is None else (1.0 - prior, prior)
+        return Application(((0.0, cost_fa), (cost_miss, 0.0)), priors, name)
+
+    @property
+    def cost_miss(self) -> float:
+        """Cost of rejecting a target."""
+        return self._detection()[1][0]
+
+    @property
+    def cost_fa(self) -> float:
+        """Cost of accepting a nontarget."""
+        return self._detection()[0][1]
+
+    @property
+    def prior(self) -> float:
+        """Prior of a target."""
+        if self.priors is None or len(self.priors) != 2:
+            raise UsageError("this application has no target prior of its own: it takes the share "
+                             "in the data; give a prior, or call with_priors first")
+        return self.priors[1]
+
+    @property
+    def plain_detection(self) -> bool:
+        """Whether one threshold tells all decisions: two classes, no abstaining."""
+        costs = ((0.0, 1.0), (1.0, 0.0)) if self.costs is None else self.costs
+        return (len(costs) == 2 and len(costs[0]) == 2 and costs[0][0] == 0 == costs[1][1]
+                and costs[0][1] > 0 and costs[1][0] > 0)
+
+    def _detection(self) -> tuple[tuple[float, ...], ...]:
+        costs = ((0.0, 1.0), (1.0, 0.0)) if self.costs is None else self.costs
+        if not self.plain_detection:
+            raise UsageError(f"{costs} is no cost matrix of detection: it needs two classes, two "
+                             f"decisions, free right decisions and wrong ones above 0")
+        return costs
+
+    @property
+    def effective_prior(self) -> float:
+        """Ptar = Cm P / (Cm P + Cf (1-P)) (paper 002, Eq. 23)."""
+        miss = self.cost_miss * self.prior
+        return miss / (miss + self.cost_fa * (1 - self.prior))
+
+    @property
+    def beta(self) -> float:
+        """Cf (1-P) / (Cm P) (paper 002, Eq. 7)."""
+        return self.cost_fa * (1 - self.prior) / (self.cost_miss * self.prior)
+
+    @property
+    def threshold(self) -> float:
+        """Bayes threshold on natural-log likelihood ratios, ln(beta) (paper 002, Eq. 30)."""
+        return math.log(self.beta)
+
+    @property
+    def naive_cost(self) -> float:
+        """min(Cm P, Cf (1-P)): always reject, or always accept (paper 002, Eq. 9)."""
+        return min(self.cost_miss * self.prior, self.cost_fa * (1 - self.prior))
+
+    def matrix(self, classes: int) -> Floats:
+        """The cost matrix for this number of classes."""
+        if self.costs is None:
+            return np.ones((classes, classes)) - np.eye(classes)
+        if len(self.costs) != classes:
+            raise UsageError(f"the cost matrix has {len(self.costs)} rows but the data have "
+                             f"{classes} classes: give one row a class")
+        return np.array(self.costs, np.float64)
+
+    def class_priors(self, counts: npt.NDArray[Any]) -> Floats:
+        """Priors for each replicate, from class counts of shape (replicates, classes)."""
+        weights = np.asarray(counts, np.float64)
+        if self.priors is not None:
+            if len(self.priors) != weights.shape[-1]:
+                raise UsageError(f"{len(self.priors)} priors for {weights.shape[-1]} classes: "
+                                 f"give one prior a class")
+            return np.broadcast_to(np.array(self.priors), weights.shape)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
+
+    def with_priors(self, priors: Sequence[float]) -> "Application":
+        """This application with priors filled in where it has none."""
+        if self.priors is not None:
+            return self
+        return Application(self.costs, tuple(float(p) for p in priors), self.name)
+
+    def describe(self) -> dict[str, Any]:
+        """Parameters of a result row: `costs`, `prior` or `priors`, `preset`."""
+        said: dict[str, Any] = {"preset": self.name} if self.name else {}
+        costs = self.costs
+        if costs is None:
+            said["costs"] = "0/1"
+        elif len(costs) == 2 and len(costs[0]) == 2 and costs[0][0] == costs[1][1] == 0:
+            said["costs"] = {"miss": costs[1][0], "fa": costs[0][1]}
+        else:
+            said["costs"] = [list(row) for row in costs]
+        if self.priors is None:
+            said["prior"] = "empirical"
+        elif len(self.priors) == 2:
+            said["prior"] = self.priors[1]
+        else:
+            said["priors"] = list(self.priors)
+        return said
+
+
+def _check_priors(priors: Sequence[float]) -> None:
+    if not all(math.isfinite(p) and 0 <= p <= 1 for p in priors):
+        raise UsageError(f"priors are {tuple(priors)}: each must lie between 0 and 1")
+    if abs(sum(priors) - 1) > 1e-6:
+        raise UsageError(f"priors {tuple(priors)} sum to {sum(priors):g}: they must sum to 1")
+
+
+def _check_costs(costs: Sequence[Sequence[float]]) -> None:
+    widths = {len(row) for row in costs}
+    if len(costs) < 2 or len(widths) != 1:
+        raise UsageError(f"the cost matrix has rows of lengths {[len(row) for row in costs]}: it "
+                         f"needs at least two rows (true classes) of equal length (decisions)")
+    if next(iter(widths)) not in (len(costs), len(costs) + 1):
+        raise UsageError(f"the cost matrix is {len(costs)} x {next(iter(widths))}: it needs as many "
+                         f"decisions as classes, or one more to abstain")
+    if not all(math.isfinite(c) and c >= 0 for row in costs for c in row):
+        raise UsageError(f"the cost matrix {costs} has an entry below 0 or not finite")
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A named application with its source."""
+
+    application: Application
+    source: str
+
+
+def _preset(name: str, miss: float, fa: float, prior: float | None, source: str) -> Preset:
+    return Preset(Application.detection(miss, fa, prior, name), source)
+
+
+PRESETS: dict[str, Preset] = {
+    "equal": _preset("equal", 1, 1, 0.5, "equal costs, equal priors: the mean of Pmiss and Pfa"),
+    "nist-std-2006": _preset("nist-std-2006", 10, 1, 1e-4,
+                             "NIST STD 2006 (C/V = 0.1; as Cmiss = 10 in paper 002, section 2.5)"),
+    "sws-2012": _preset("sws-2012", 1, 1, None,
+                        "MediaEval SWS 2012: prior from the data (paper 002, Eq. 17)"),
+    "sws-2013": _preset("sws-2013", 100, 1, 0.00015, "MediaEval SWS 2013 (paper 002, Eq. 21)"),
+    "quesst-2014": _preset("quesst-2014", 100, 1, 0.0008, "MediaEval QUESST 2014"),
+    "opensad": _preset("opensad", 1, 1, 0.75, "NIST OpenSAD: 0.75 Pmiss + 0.25 Pfa"),
+    "sre-2010": _preset("sre-2010", 1, 1, 0.001, "NIST SRE 2010 core condition (paper 002, ref. 2)"),
+}
+
+
+def preset(name: str) -> Application:
+    """The application of a preset."""
+    if name not in PRESETS:
+        raise UsageError(f"preset {name!r} is not known: choose one of {', '.join(PRESETS)}")
+    return PRESETS[name].application
+
+
+def move_posteriors(log_posteriors: Floats, old: npt.ArrayLike, new: npt.ArrayLike) -> Floats:
+    """Log-posteriors under new priors: log p + log(new/old), normalised again.
+
+    A class whose old prior is 0 keeps its log-posterior's minus infinity.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        step = np.log(np.asarray(new, np.float64)) - np.log(np.asarray(old, np.float64))
+        step = np.where(np.isnan(step), 0.0, step)
+        moved = np.where(np.isneginf(log_posteriors), -np.inf, log_posteriors + step)
+    return log_normalise(moved)
+
+
+def log_normalise(logs: Floats) -> Floats:
+    """Rows of logarithms shifted so that their exponentials sum to one (softmax, in logs)."""
+    top = logs.max(axis=1, keepdims=True)
+    shifted = logs - np.where(np.isfinite(top), top, 0.0)
+    with np.errstate(divide="ignore"):
+        return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)))
+
+
+def bayes_decisions(log_posteriors: Floats, costs: Floats) -> npt.NDArray[np.int64]:
+    """argmin_d sum_k c[k, d] p_k; the lowest decision wins ties."""
+    posteriors = np.exp(log_posteriors)
+    expected = np.zeros((len(posteriors), costs.shape[1]))
+    for k in range(costs.shape[0]):  # by class: a sum in fixed order, whatever the thread count
+        expected += posteriors[:, k, None] * costs[k]
+    return np.asarray(expected.argmin(axis=1))

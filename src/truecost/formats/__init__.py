@@ -1,0 +1,99 @@
+"""File readers: one module per format; every error names the file and, where it can, the line.
+
+`read(path)` gives a `Table`: named columns, and for arrays a matrix of scores. What a column means
+is not decided here but by the task that maps it.
+"""
+
+import hashlib
+import io
+import sys
+from pathlib import Path
+
+from truecost.errors import InputError, UsageError
+from truecost.formats.table import Table
+
+__all__ = ["FORMATS", "Table", "read", "read_bytes", "sha256"]
+
+FORMATS: dict[str, str] = {
+    "csv": "comma-separated columns with a header line (.csv, .csv.gz)",
+    "tsv": "tab-separated columns with a header line (.tsv, .tsv.gz)",
+    "parquet": "Apache Parquet (.parquet)",
+    "ndjson": "one JSON object a line (.ndjson, .jsonl, .gz)",
+    "npz": "NumPy archive: `scores` (N or N x K), `labels` or `targets`, further columns (.npz)",
+    "npy": "folder with scores.npy, labels.npy or targets.npy, further columns",
+}
+SUFFIXES = {".csv": "csv", ".tsv": "tsv", ".parquet": "parquet", ".ndjson": "ndjson",
+            ".jsonl": "ndjson", ".npz": "npz"}
+
+
+def read(path: str, input_format: str | None = None) -> Table:
+    """Read a file, a folder of arrays, or standard input (`-`).
+
+    Parameters
+    ----------
+    path : str
+    input_format : str, optional
+        One of `FORMATS`; taken from the file's ending when left out.
+    """
+    from truecost.formats import arrays, tables
+
+    kind = input_format or _sniff(path)
+    if kind not in FORMATS:
+        raise UsageError(f"input format {kind!r} is not known: choose one of {', '.join(FORMATS)}")
+    if kind == "npy":
+        return arrays.read_folder(Path(path))
+    data = read_bytes(path)
+    if not data:
+        raise InputError(f"{shown(path)}: the file is empty; expected {FORMATS[kind]}")
+    if kind == "npz":
+        return arrays.read_archive(io.BytesIO(data), shown(path))
+    return tables.read_columns(data, kind, shown(path))
+
+
+def shown(path: str) -> str:
+    """How a path is named in messages."""
+    return "standard input" if path == "-" else path
+
+
+def read_bytes(path: str) -> bytes:
+    """The bytes of a file or of standard input, unpacked when gzipped."""
+    import gzip
+
+    try:
+        data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+    except FileNotFoundError:
+        raise InputError(f"{path}: there is no such file") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+    if data[:2] != b"\x1f\x8b":
+        return data
+    try:
+        return gzip.decompress(data)
+    except (OSError, EOFError) as error:
+        raise InputError(f"{shown(path)}: the gzip data are damaged or cut short ({error})") from error
+
+
+def _sniff(path: str) -> str:
+    if path == "-":
+        raise UsageError("standard input has no file name: say what it is with --input-format, "
+                         f"one of {', '.join(k for k in FORMATS if k != 'npy')}")
+    if Path(path).is_dir():
+        return "npy"
+    suffixes = [s for s in Path(path).suffixes if s != ".gz"]
+    if suffixes and suffixes[-1] in SUFFIXES:
+        return SUFFIXES[suffixes[-1]]
+    if not Path(path).exists():
+        raise InputError(f"{path}: there is no such file or folder")
+    raise UsageError(f"{path}: the ending does not say which format this is: give --input-format, "
+                     f"one of {', '.join(FORMATS)}")
+
+
+def sha256(path: str) -> str:
+    """Hash of a file's bytes, or of all .npy files of a folder by name."""
+    digest = hashlib.sha256()
+    files = sorted(Path(path).glob("*.npy")) if Path(path).is_dir() else [Path(path)]
+    for file in files:
+        if len(files) > 1:
+            digest.update(file.name.encode() + b"\0")
+        digest.update(file.read_bytes())
+    return digest.hexdigest()

@@ -1,0 +1,63 @@
+"""NumPy archives (.npz) and folders of .npy files.
+
+`scores` is N or N x K, `labels` (or `targets`) N; every other array of N entries is a column too. Rows of two such systems correspond by position. Pickled objects are refused.
+"""
+
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from truecost.errors import InputError
+from truecost.formats.table import Table
+
+
+def read_archive(stream: IO[bytes], source: str) -> Table:
+    """The arrays of an .npz file."""
+    try:
+        with np.load(stream, allow_pickle=False) as archive:
+            return _table({name: archive[name] for name in archive.files}, source)
+    except (ValueError, OSError, EOFError, AttributeError, TypeError) as error:
+        raise InputError(f"{source}: cannot be read as a NumPy archive ({error})") from error
+    except Exception as error:  # zipfile raises BadZipFile, which is no ValueError
+        if type(error).__name__ != "BadZipFile":
+            raise
+        raise InputError(f"{source}: cannot be read as a NumPy archive ({error})") from error
+
+
+def read_folder(folder: Path) -> Table:
+    """The .npy files of a folder, each a column of its name."""
+    files = sorted(folder.glob("*.npy"))
+    if not files:
+        raise InputError(f"{folder}: no .npy files there; expected scores.npy and labels.npy or "
+                         f"targets.npy")
+    arrays: dict[str, npt.NDArray[Any]] = {}
+    for file in files:
+        try:
+            arrays[file.stem] = np.load(file, allow_pickle=False)
+        except (ValueError, OSError, EOFError) as error:
+            raise InputError(f"{file}: cannot be read as a NumPy array ({error})") from error
+    return _table(arrays, str(folder))
+
+
+def _table(arrays: dict[str, npt.NDArray[Any]], source: str) -> Table:
+    rows = {len(v) for v in arrays.values() if v.ndim}
+    if len(rows) != 1:
+        sizes = ", ".join(f"{k} {v.shape}" for k, v in arrays.items())
+        raise InputError(f"{source}: the arrays have different lengths ({sizes}); each needs one "
+                         f"entry a trial")
+    flat, matrices = {}, {}
+    for name, array in arrays.items():
+        if array.ndim == 2 and array.shape[1] == 1:
+            array = array[:, 0]
+        if array.ndim == 1:
+            flat[name] = pl.Series(array)
+        elif array.ndim == 2:
+            matrices[name] = array
+        elif array.ndim > 2:
+            raise InputError(f"{source}: array {name!r} has {array.ndim} dimensions; one number "
+                             f"or one row of numbers a trial was expected")
+    frame = pl.DataFrame(flat) if flat else pl.DataFrame({"row": np.arange(next(iter(rows)))})
+    return Table(source, frame, matrices, ordered=True)

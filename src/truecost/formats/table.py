@@ -1,0 +1,92 @@
+"""Columns as they were read, before anyone says what they mean."""
+
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from truecost.errors import InputError, UsageError, first_five
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Named columns of equal length from one source.
+
+    Attributes
+    ----------
+    source : str
+        File name for messages.
+    frame : polars.DataFrame
+        One-dimensional columns.
+    matrices : mapping of str to ndarray
+        Two-dimensional columns (arrays only).
+    first_line : int
+        Line number of the first row in the file, or -1 when rows have no lines.
+    ordered : bool
+        Whether rows of two tables of this format correspond by position (arrays).
+    """
+
+    source: str
+    frame: pl.DataFrame
+    matrices: dict[str, npt.NDArray[Any]] = field(default_factory=dict)
+    first_line: int = -1
+    ordered: bool = False
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of all columns."""
+        return [*self.frame.columns, *self.matrices]
+
+    def where(self, row: int) -> str:
+        """How a row is named in messages."""
+        return f"line {row + self.first_line}" if self.first_line >= 0 else f"row {row}"
+
+    def require(self, name: str, meaning: str) -> None:
+        """Refuse when a column is missing, naming those there are."""
+        if name in self.columns:
+            return
+        close = get_close_matches(name, self.columns, n=1)
+        hint = f" (did you mean {close[0]!r}?)" if close else ""
+        raise UsageError(f"{self.source}: there is no column {name!r} for the {meaning}{hint}; "
+                         f"the columns are {', '.join(self.columns)}: map one with "
+                         f"--map {meaning}=COLUMN")
+
+    def numbers(self, name: str, meaning: str) -> npt.NDArray[np.float64]:
+        """A column as float64; NaN where it is empty; anything else is refused with its line."""
+        self.require(name, meaning)
+        if name in self.matrices:
+            raise InputError(f"{self.source}: column {name!r} is a matrix; the {meaning} needs "
+                             f"one number a row")
+        column = self.frame[name]
+        if column.dtype == pl.String:
+            stripped = column.str.strip_chars()
+            parsed = stripped.cast(pl.Float64, strict=False)
+            bad = (parsed.is_null() & stripped.is_not_null() & (stripped != "")
+                   & ~stripped.str.to_lowercase().is_in(["na", "nan", "null", "none"]))
+            if bad.any():
+                rows = bad.arg_true().to_list()
+                examples = first_five(f"{column[r]!r} at {self.where(r)}" for r in rows)
+                raise InputError(f"{self.source}: {len(rows)} values of the {meaning} (column "
+                                 f"{name!r}) are not numbers: {examples}")
+            column = parsed
+        elif not (column.dtype.is_numeric() or column.dtype == pl.Boolean):
+            raise InputError(f"{self.source}: the {meaning} (column {name!r}) is of type "
+                             f"{column.dtype}; numbers were expected")
+        return column.cast(pl.Float64).fill_null(float("nan")).to_numpy().astype(np.float64)
+
+    def texts(self, name: str, meaning: str) -> pl.Series:
+        """A column as text, null where it is empty; whole floats are written without the point."""
+        self.require(name, meaning)
+        column = self.frame[name]
+        if column.dtype.is_float() and bool((column.is_null() | (column == column.round())).all()):
+            column = column.cast(pl.Int64)
+        if column.dtype == pl.Boolean:
+            column = column.cast(pl.Int8)
+        text = column.cast(pl.String).str.strip_chars()
+        return text.set(text == "", None)

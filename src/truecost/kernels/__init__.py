@@ -1,0 +1,22 @@
+"""Compiled loops on plain arrays: no frames, no files, no classes.
+
+Every kernel releases the interpreter lock and touches one block of replicates, so that blocks may
+run in threads; inside a block the order of every sum is fixed, so threads never change a digit.
+"""
+
+from collections.abc import Callable
+from typing import TypeVar, cast
+
+import numba
+
+F = TypeVar("F", bound=Callable[..., object])
+
+
+def kernel(function: F) -> F:
+    """Compile `function` on first use and keep the machine code beside the source (or user cache)."""
+    return cast("F", numba.njit(cache=True, nogil=True)(function))
+
+
+def inline_kernel(function: F) -> F:
+    """Compile a helper that other kernels call."""
+    return cast("F", numba.njit(cache=True, nogil=True, inline="always")(function))

@@ -1,0 +1,138 @@
+"""Resampling weights from a counter-based generator (Philox4x32-10; Salmon et al., SC 2011).
+
+A draw depends only on (key, replicate, position), never on what was drawn before it: the same
+replicate comes out the same in any thread, in any block and on any machine.
+Arrays: `rows` is (replicates x units) uint16; units of one stratum are `members[start[s]:start[s+1]]`.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from truecost.kernels import inline_kernel, kernel
+
+U32 = np.uint64(0xFFFFFFFF)
+SHIFT = np.uint64(32)
+MULTIPLIER_0 = np.uint64(0xD2511F53)
+MULTIPLIER_1 = np.uint64(0xCD9E8D57)
+WEYL_0 = np.uint64(0x9E3779B9)
+WEYL_1 = np.uint64(0xBB67AE85)
+
+# Poisson(1): cumulative probabilities as fractions of 2^32, up to the last that 32 bits can tell.
+_POISSON = np.cumsum([np.exp(-1.0) / float(np.prod(np.arange(1, k + 1))) for k in range(13)])
+POISSON_TABLE = np.floor(_POISSON * 2.0**32).astype(np.uint64)
+
+LARGE = 1 << 16  # above this many units 32-bit draws would be visibly uneven: use 64 bits
+
+
+@inline_kernel
+def philox(c0: np.uint64, c1: np.uint64, c2: np.uint64, c3: np.uint64,
+           k0: np.uint64, k1: np.uint64) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
+    """Four uniform 32-bit words (kept in 64-bit integers) for counter c and key k."""
+    for _ in range(10):
+        p0 = MULTIPLIER_0 * c0
+        p1 = MULTIPLIER_1 * c2
+        c0, c1, c2, c3 = (p1 >> SHIFT) ^ c1 ^ k0, p1 & U32, (p0 >> SHIFT) ^ c3 ^ k1, p0 & U32
+        k0 = (k0 + WEYL_0) & U32
+        k1 = (k1 + WEYL_1) & U32
+    return c0, c1, c2, c3
+
+
+@kernel
+def philox_words(counter: npt.NDArray[np.uint64], key: npt.NDArray[np.uint64]
+                 ) -> npt.NDArray[np.uint64]:
+    """One Philox call as an array (for tests against the published vectors)."""
+    return np.array(philox(counter[0], counter[1], counter[2], counter[3], key[0], key[1]))
+
+
+@inline_kernel
+def spread(high: np.uint64, low: np.uint64, n: np.uint64) -> np.int64:
+    """Map 64 random bits to 0..n-1 (the high half of a 96-bit product)."""
+    return np.int64((high * n + ((low * n) >> SHIFT)) >> SHIFT)
+
+
+@inline_kernel
+def _draw_into(row: npt.NDArray[np.uint16], members: npt.NDArray[np.int64], first: int, size: int,
+               draws: int, replicate: np.uint64, stratum: np.uint64,
+               k0: np.uint64, k1: np.uint64) -> None:
+    """Add `draws` uniform draws from one stratum to the counts of its units."""
+    n = np.uint64(size)
+    zero = np.uint64(0)
+    if size <= LARGE:
+        for call in range((draws + 3) // 4):
+            w0, w1, w2, w3 = philox(np.uint64(call), zero, replicate, stratum, k0, k1)
+            left = draws - 4 * call
+            row[members[first + np.int64((w0 * n) >> SHIFT)]] += 1
+            if left > 1:
+                row[members[first + np.int64((w1 * n) >> SHIFT)]] += 1
+            if left > 2:
+                row[members[first + np.int64((w2 * n) >> SHIFT)]] += 1
+            if left > 3:
+                row[members[first + np.int64((w3 * n) >> SHIFT)]] += 1
+    else:
+        for call in range((draws + 1) // 2):
+            c0 = np.uint64(call) & U32
+            c1 = np.uint64(call) >> SHIFT
+            w0, w1, w2, w3 = philox(c0, c1, replicate, stratum, k0, k1)
+            row[members[first + spread(w0, w1, n)]] += 1
+            if draws - 2 * call > 1:
+                row[members[first + spread(w2, w3, n)]] += 1
+
+
+@kernel
+def multinomial_rows(rows: npt.NDArray[np.uint16], first_replicate: int,
+                     members: npt.NDArray[np.int64], start: npt.NDArray[np.int64],
+                     k0: np.uint64, k1: np.uint64) -> None:
+    """As many draws with replacement from each stratum as it has units."""
+    rows[:] = 0
+    for r in range(rows.shape[0]):
+        replicate = np.uint64(first_replicate + r)
+        for s in range(len(start) - 1):
+            size = start[s + 1] - start[s]
+            _draw_into(rows[r], members, start[s], size, size, replicate, np.uint64(s), k0, k1)
+
+
+@kernel
+def poisson_rows(rows: npt.NDArray[np.uint16], first_replicate: int,
+                 table: npt.NDArray[np.uint64], k0: np.uint64, k1: np.uint64) -> None:
+    """An independent Poisson(1) weight for each unit."""
+    units = rows.shape[1]
+    zero = np.uint64(0)
+    words = np.empty(4, np.uint64)
+    for r in range(rows.shape[0]):
+        replicate = np.uint64(first_replicate + r)
+        for call in range((units + 3) // 4):
+            words[0], words[1], words[2], words[3] = philox(
+                np.uint64(call), zero, replicate, zero, k0, k1)
+            for j in range(min(4, units - 4 * call)):
+                weight = 0
+                while weight < len(table) and words[j] >= table[weight]:
+                    weight += 1
+                rows[r, 4 * call + j] = weight
+
+
+@kernel
+def block_rows(rows: npt.NDArray[np.uint16], first_replicate: int,
+               members: npt.NDArray[np.int64], start: npt.NDArray[np.int64],
+               lengths: npt.NDArray[np.int64], k0: np.uint64, k1: np.uint64) -> None:
+    """Moving blocks: a unit weighs the number of drawn blocks that cover it.
+
+    Blocks of `lengths[s]` successive units start anywhere in stratum s; the last block is cut so
+    that the weights of a stratum sum to its number of units.
+    """
+    rows[:] = 0
+    zero = np.uint64(0)
+    for r in range(rows.shape[0]):
+        replicate = np.uint64(first_replicate + r)
+        for s in range(len(start) - 1):
+            size = start[s + 1] - start[s]
+            length = lengths[s]
+            starts = np.uint64(size - length + 1)
+            left = size
+            draw = 0
+            while left > 0:
+                w0, w1, _, _ = philox(np.uint64(draw), zero, replicate, np.uint64(s), k0, k1)
+                begin = start[s] + spread(w0, w1, starts)
+                for j in range(min(length, left)):
+                    rows[r, members[begin + j]] += 1
+                left -= length
+                draw += 1

@@ -1,0 +1,351 @@
+"""Exact threshold sweeps over trials sorted by ascending score, one replicate at a time.
+
+Conventions: code 1 is a target, 0 a nontarget; position p accepts the trials p, p+1, ..., N-1, so
+`miss(p)` is the weight of targets below p and `fa(p)` that of nontargets from p on. Only positions
+at the start of a tie group (`cut[p]`) and p = N (reject all) are thresholds.
+
+Bucket and refine: `edges` cut the trials into buckets, never inside a tie; `miss` and `fa` hold the
+exact sums at the edges. Inside bucket j any cost a*miss + b*fa is at least a*miss[j] + b*fa[j+1],
+so only buckets whose bound beats the best edge are scanned. The result equals the full scan.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from truecost.kernels import inline_kernel, kernel
+
+Row = npt.NDArray[np.uint16]
+Slots = npt.NDArray[np.int32]
+Codes = npt.NDArray[np.uint8]
+Cuts = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+@inline_kernel
+def weight_of(i: int, row: Row, slots: Slots, extra: Floats) -> float:
+    """Weight of trial i: the product of its units' weights and of its own trial weight."""
+    weight = np.float64(row[slots[i, 0]])
+    for side in range(1, slots.shape[1]):
+        weight *= row[slots[i, side]]
+    if len(extra) > 0:
+        weight *= extra[i]
+    return weight
+
+
+@kernel
+def trial_weights(row: Row, slots: Slots, extra: Floats, out: Floats) -> None:
+    """The weight of every trial, in order of score."""
+    for i in range(len(out)):
+        out[i] = weight_of(i, row, slots, extra)
+
+
+@kernel
+def lowest(a: float, b: float, miss: Floats, fa: Floats, edges: Ints, row: Row, slots: Slots,
+           codes: Codes, extra: Floats, cut: Cuts, ties: bool) -> tuple[float, float, float, int]:
+    """Least a*miss + b*fa over all thresholds: (cost, miss, fa, position).
+
+    With `ties` the lowest position of equal cost is found too (it costs more scanning).
+    """
+    best, best_miss, best_fa, best_position = np.inf, 0.0, 0.0, 0
+    for j in range(len(edges)):
+        cost = a * miss[j] + b * fa[j]
+        if cost < best:
+            best, best_miss, best_fa, best_position = cost, miss[j], fa[j], edges[j]
+    for j in range(len(edges) - 1):
+        bound = a * miss[j] + b * fa[j + 1]
+        if bound > best or (bound == best and not ties):
+            continue
+        m, f = miss[j], fa[j]
+        for i in range(edges[j], edges[j + 1]):
+            if cut[i]:
+                cost = a * m + b * f
+                if cost < best or (cost == best and i < best_position):
+                    best, best_miss, best_fa, best_position = cost, m, f, i
+            weight = weight_of(i, row, slots, extra)
+            target = np.float64(codes[i])  # arithmetic, not a branch: labels are unpredictable
+            m += weight * target
+            f -= weight * (1.0 - target)
+    return best, best_miss, best_fa, best_position
+
+
+@kernel
+def lowest_costs(a: Floats, b: Floats, miss: Floats, fa: Floats, edges: Ints, rows: npt.NDArray[np.uint16],
+                 slots: Slots, codes: Codes, extra: Floats, cut: Cuts, ties: bool,
+                 costs: Floats, positions: Ints) -> None:
+    """`lowest` for each replicate; `miss` and `fa` are (replicates x edges)."""
+    for r in range(len(costs)):
+        costs[r], _, _, positions[r] = lowest(a[r], b[r], miss[r], fa[r], edges, rows[r], slots,
+                                              codes, extra, cut, ties)
+
+
+@kernel
+def hull_crossings(miss: Floats, fa: Floats, edges: Ints, rows: npt.NDArray[np.uint16],
+                   slots: Slots, codes: Codes, extra: Floats, cut: Cuts, out: Floats) -> None:
+    """Where the convex hull of (Pfa, Pmiss) meets the diagonal, for each replicate.
+
+    A chord of two hull points, one on each side of the diagonal, is pushed outwards: the threshold
+    of least cost in the chord's direction replaces the end on its side until none lies beyond.
+    First among the edges alone, which is cheap and leaves few buckets worth scanning.
+    """
+    for r in range(len(out)):
+        targets, nontargets = miss[r, -1], fa[r, 0]
+        if targets <= 0.0 or nontargets <= 0.0:
+            out[r] = np.nan
+            continue
+        left_m, left_f = 0.0, nontargets
+        right_m, right_f = targets, 0.0
+        refine = False
+        while True:
+            a, b = left_f - right_f, right_m - left_m
+            if refine:
+                _, m, f, _ = lowest(a, b, miss[r], fa[r], edges, rows[r], slots, codes, extra, cut,
+                                    False)
+            else:
+                best = np.argmin(a * miss[r] + b * fa[r])
+                m, f = miss[r, best], fa[r, best]
+            # How far the new point lies beyond the chord, as differences so that rounding of the
+            # large products cannot pass for progress.
+            gain = a * (left_m - m) + b * (left_f - f)
+            if gain <= 1e-14 * targets * nontargets:
+                if refine:
+                    break
+                refine = True
+            elif m * nontargets <= f * targets:
+                left_m, left_f = m, f
+            else:
+                right_m, right_f = m, f
+        above = left_f / nontargets - left_m / targets
+        below = right_m / targets - right_f / nontargets
+        share = above / (above + below) if above + below > 0.0 else 0.0
+        out[r] = (left_m + share * (right_m - left_m)) / targets
+
+
+@kernel
+def crossings(miss: Floats, fa: Floats, edges: Ints, rows: npt.NDArray[np.uint16], slots: Slots,
+              codes: Codes, extra: Floats, cut: Cuts, out: Floats) -> None:
+    """The two thresholds around Pmiss = Pfa: out[r] = (Pmiss, Pfa) of the last one with
+    Pmiss <= Pfa, then (Pmiss, Pfa) of the next."""
+    for r in range(len(out)):
+        targets, nontargets = miss[r, -1], fa[r, 0]
+        if targets <= 0.0 or nontargets <= 0.0:
+            out[r] = np.nan
+            continue
+        j = 0
+        while j + 2 < len(edges) and miss[r, j + 1] * nontargets <= fa[r, j + 1] * targets:
+            j += 1
+        m, f = miss[r, j], fa[r, j]
+        last_m, last_f = m, f
+        next_m, next_f = miss[r, j + 1], fa[r, j + 1]
+        for i in range(edges[j], edges[j + 1]):
+            if cut[i]:
+                if m * nontargets <= f * targets:
+                    last_m, last_f = m, f
+                else:
+                    next_m, next_f = m, f
+                    break
+            weight = weight_of(i, rows[r], slots, extra)
+            if codes[i] == 1:
+                m += weight
+            else:
+                f -= weight
+        out[r, 0], out[r, 1] = last_m / targets, last_f / nontargets
+        out[r, 2], out[r, 3] = next_m / targets, next_f / nontargets
+
+
+@kernel
+def misses_at(limits: Floats, miss: Floats, fa: Floats, edges: Ints, rows: npt.NDArray[np.uint16],
+              slots: Slots, codes: Codes, extra: Floats, cut: Cuts,
+              out: Floats, positions: Ints) -> None:
+    """Pmiss at the lowest threshold whose Pfa is within each limit; out is (replicates x limits)."""
+    for r in range(out.shape[0]):
+        targets, nontargets = miss[r, -1], fa[r, 0]
+        for g in range(len(limits)):
+            if targets <= 0.0 or nontargets <= 0.0:
+                out[r, g] = np.nan
+                continue
+            limit = limits[g] * nontargets * (1.0 + 1e-12)
+            low, high = 0, len(edges) - 1  # first edge within the limit
+            while low < high:
+                middle = (low + high) // 2
+                if fa[r, middle] <= limit:
+                    high = middle
+                else:
+                    low = middle + 1
+            out[r, g], positions[r, g] = miss[r, low] / targets, edges[low]
+            if low == 0:
+                continue
+            m, f = miss[r, low - 1], fa[r, low - 1]
+            for i in range(edges[low - 1], edges[low]):
+                if cut[i] and f <= limit:
+                    out[r, g], positions[r, g] = m / targets, i
+                    break
+                weight = weight_of(i, rows[r], slots, extra)
+                if codes[i] == 1:
+                    m += weight
+                else:
+                    f -= weight
+
+
+@kernel
+def false_alarms_at(limits: Floats, miss: Floats, fa: Floats, edges: Ints,
+                    rows: npt.NDArray[np.uint16], slots: Slots, codes: Codes, extra: Floats,
+                    cut: Cuts, out: Floats, positions: Ints) -> None:
+    """Pfa at the highest threshold whose Pmiss is within each limit; out is (replicates x limits)."""
+    for r in range(out.shape[0]):
+        targets, nontargets = miss[r, -1], fa[r, 0]
+        for g in range(len(limits)):
+            if targets <= 0.0 or nontargets <= 0.0:
+                out[r, g] = np.nan
+                continue
+            limit = limits[g] * targets * (1.0 + 1e-12)
+            low, high = 0, len(edges) - 1  # last edge within the limit
+            while low < high:
+                middle = (low + high + 1) // 2
+                if miss[r, middle] <= limit:
+                    low = middle
+                else:
+                    high = middle - 1
+            best_f, best_position = fa[r, low], edges[low]
+            if low < len(edges) - 1:
+                m, f = miss[r, low], fa[r, low]
+                for i in range(edges[low], edges[low + 1]):
+                    if cut[i]:
+                        if m > limit:
+                            break
+                        best_f, best_position = f, i
+                    weight = weight_of(i, rows[r], slots, extra)
+                    if codes[i] == 1:
+                        m += weight
+                    else:
+                        f -= weight
+            out[r, g], positions[r, g] = best_f / nontargets, best_position
+
+
+@kernel
+def areas(columns: npt.NDArray[np.float32], slots: Slots, codes: Codes, extra: Floats, cut: Cuts,
+          out: Floats) -> None:
+    """Weight of (target above nontarget) pairs plus half the tied pairs, for each replicate."""
+    trials, replicates = len(codes), columns.shape[1]
+    below = np.zeros(replicates)
+    tied_targets, tied_nontargets = np.zeros(replicates), np.zeros(replicates)
+    weight = np.empty(replicates)
+    for i in range(trials):
+        first = columns[slots[i, 0]]
+        for r in range(replicates):
+            weight[r] = first[r]
+        for side in range(1, slots.shape[1]):
+            other = columns[slots[i, side]]
+            for r in range(replicates):
+                weight[r] *= other[r]
+        if len(extra) > 0:
+            for r in range(replicates):
+                weight[r] *= extra[i]
+        alone = cut[i] and (i + 1 == trials or cut[i + 1])
+        if alone:
+            if codes[i] == 1:
+                for r in range(replicates):
+                    out[r] += weight[r] * below[r]
+            else:
+                for r in range(replicates):
+                    below[r] += weight[r]
+            continue
+        if codes[i] == 1:
+            tied_targets += weight
+        else:
+            tied_nontargets += weight
+        if i + 1 == trials or cut[i + 1]:
+            out += tied_targets * (below + 0.5 * tied_nontargets)
+            below += tied_nontargets
+            tied_targets[:] = 0.0
+            tied_nontargets[:] = 0.0
+
+
+@kernel
+def entropy_of_blocks(prior: float, targets: Floats, nontargets: Floats) -> float:
+    """Cross entropy in bits of blocks whose posterior is their own share of targets."""
+    total_t, total_n = targets.sum(), nontargets.sum()
+    if total_t <= 0.0 or total_n <= 0.0:
+        return np.nan
+    entropy = 0.0
+    for k in range(len(targets)):
+        t = prior * targets[k] / total_t
+        n = (1.0 - prior) * nontargets[k] / total_n
+        if t > 0.0 and n > 0.0:
+            entropy += t * np.log2((t + n) / t) + n * np.log2((t + n) / n)
+    return entropy
+
+
+LANES = 16  # replicates pooled side by side: one cache line of weights serves them all
+
+
+@kernel
+def pooled_entropies(priors: Floats, columns: npt.NDArray[np.float32], slots: Slots, codes: Codes,
+                     extra: Floats, knots: Ints, out: Floats) -> None:
+    """Cross entropy in bits at each replicate's prior after its own best monotone calibration.
+
+    Pool adjacent violators over the intervals between `knots`, a stack of blocks (weight of
+    targets, weight of nontargets) for each replicate, so that targets/nontargets strictly rises.
+    """
+    replicates, size = len(out), max(1, len(knots) - 1)
+    targets, nontargets = np.empty((LANES, size)), np.empty((LANES, size))
+    weight, t_sum, n_sum = np.empty(LANES), np.empty(LANES), np.empty(LANES)
+    for start in range(0, replicates, LANES):
+        lanes = min(LANES, replicates - start)
+        top = np.full(LANES, -1)
+        for k in range(len(knots) - 1):
+            t_sum[:] = 0.0
+            n_sum[:] = 0.0
+            for i in range(knots[k], knots[k + 1]):
+                first = columns[slots[i, 0]]
+                for r in range(lanes):
+                    weight[r] = first[start + r]
+                for side in range(1, slots.shape[1]):
+                    other = columns[slots[i, side]]
+                    for r in range(lanes):
+                        weight[r] *= other[start + r]
+                own = extra[i] if len(extra) > 0 else 1.0
+                total = t_sum if codes[i] == 1 else n_sum
+                for r in range(lanes):
+                    total[r] += weight[r] * own
+            for r in range(lanes):
+                t, n = t_sum[r], n_sum[r]
+                if t == 0.0 and n == 0.0:
+                    continue
+                while top[r] >= 0 and targets[r, top[r]] * n >= t * nontargets[r, top[r]]:
+                    t += targets[r, top[r]]
+                    n += nontargets[r, top[r]]
+                    top[r] -= 1
+                top[r] += 1
+                targets[r, top[r]], nontargets[r, top[r]] = t, n
+        for r in range(lanes):
+            out[start + r] = entropy_of_blocks(
+                priors[start + r], targets[r, :top[r] + 1], nontargets[r, :top[r] + 1])
+
+
+@kernel
+def weighted_medians(values: Floats, rows: npt.NDArray[np.uint16], slots: Slots, extra: Floats,
+                     medians: Floats, deviations: Floats) -> None:
+    """Weighted median of ascending `values` and the weighted sum of distances to it."""
+    weights = np.empty(len(values))
+    for r in range(len(medians)):
+        total = 0.0
+        for i in range(len(values)):
+            weights[i] = weight_of(i, rows[r], slots, extra)
+            total += weights[i]
+        if total <= 0.0:
+            medians[r], deviations[r] = np.nan, np.nan
+            continue
+        below, low, high = 0.0, np.nan, np.nan
+        for i in range(len(values)):
+            below += weights[i]
+            if np.isnan(low) and 2.0 * below >= total:
+                low = values[i]
+            if 2.0 * below > total:
+                high = values[i]
+                break
+        medians[r] = 0.5 * (low + high)
+        deviation = 0.0
+        for i in range(len(values)):
+            deviation += weights[i] * abs(values[i] - medians[r])
+        deviations[r] = deviation

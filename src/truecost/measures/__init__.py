@@ -1,0 +1,52 @@
+"""Measures: pure functions from totals to values and their naive references.
+
+A measure is one function `f(totals, application[, parameter]) -> (values, references)` over the
+first axis (replicates), listed in its module's `MEASURES`. That is all: every module of this
+package is searched, so intervals, subsets, comparisons, command line, JSON and report follow.
+"""
+
+import importlib
+import pkgutil
+from difflib import get_close_matches
+from functools import cache
+
+from truecost.errors import UsageError
+from truecost.measures.base import Measure, Result, share
+
+__all__ = ["Measure", "Result", "find", "registry", "share"]
+
+REPLACED = {
+    "f1": "F1 ignores what errors cost and depends on the prevalence; use nec with your own costs",
+    "mcc": "MCC ignores what errors cost; use nec with your own costs",
+    "macro_f1": "averaged F1 scores turn one decision into many; use nec with a cost matrix",
+    "micro_f1": "averaged F1 scores turn one decision into many; use nec with a cost matrix",
+    "ece": "calibration error does not measure quality (the priors alone get 0); use nce or cllr",
+    "fpr_at_fnr": "it chooses its threshold on the evaluation data; use act_dcf, or fa_at_miss:RATE "
+                  "if an operating point is what you need",
+}
+
+
+@cache
+def registry() -> dict[str, Measure]:
+    """Every measure by name, in the order of the modules and their lists."""
+    found: dict[str, Measure] = {}
+    for module in pkgutil.iter_modules(__path__):
+        for measure in getattr(importlib.import_module(f"{__name__}.{module.name}"), "MEASURES", ()):
+            if measure.name in found:
+                raise UsageError(f"two measures are named {measure.name!r}")
+            found[measure.name] = measure
+    return found
+
+
+def find(text: str) -> Measure:
+    """The measure that `NAME` or `NAME:PARAMETER` names."""
+    name, _, parameter = text.partition(":")
+    known = registry()
+    if name in REPLACED:
+        raise UsageError(f"{name} is no measure of truecost: {REPLACED[name]}")
+    if name not in known:
+        close = get_close_matches(name, known, n=1)
+        hint = f"did you mean {close[0]!r}? " if close else ""
+        raise UsageError(f"measure {name!r} is not known: {hint}"
+                         f"`truecost list measures` shows them all")
+    return known[name].at(parameter) if parameter else known[name]

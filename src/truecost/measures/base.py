@@ -1,0 +1,102 @@
+"""What a measure is."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from truecost.application import Application
+from truecost.errors import UsageError
+from truecost.evidence import Totals
+
+Floats = npt.NDArray[np.float64]
+Result = tuple[npt.NDArray[Any], npt.NDArray[Any] | float]
+Function = Callable[..., Result]
+NONE = float("nan")  # the reference of a measure that has no naive system
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A named pure function from totals to (values, references).
+
+    Parameters
+    ----------
+    name : str
+    function : callable
+        `f(totals, application)`, or `f(totals, application, parameter)` when `parameter` is set;
+        returns values of shape (replicates,) and the naive system's values (an array, a number, or
+        NaN where there is none).
+    parts : tuple of str
+        Evidence that it reads.
+    title : str
+        What a reader sees.
+    direction : {"lower", "higher"}
+        Which values are better.
+    source : str
+        Paper and equation.
+    parameter : str, optional
+        Default parameter, if it takes one.
+    parse : callable, optional
+        Checks and converts the text of a parameter.
+    advice : str
+        One line that a user should know when asking for it.
+    detection : bool
+        Whether it needs two classes of which one is the target.
+    """
+
+    name: str
+    function: Function
+    parts: tuple[str, ...]
+    title: str
+    direction: Literal["lower", "higher"]
+    source: str
+    parameter: str | None = None
+    parse: Callable[[str], Any] | None = field(default=None, compare=False)
+    advice: str = ""
+    detection: bool = False
+    uses: tuple[str, ...] = ("costs", "prior")
+
+    def at(self, text: str) -> "Measure":
+        """This measure with another parameter."""
+        if self.parameter is None:
+            raise UsageError(f"measure {self.name!r} takes no parameter: write {self.name!r} alone "
+                             f"instead of '{self.name}:{text}'")
+        chosen = replace(self, parameter=text)
+        chosen.argument()
+        return chosen
+
+    def argument(self) -> Any:
+        """The parsed parameter."""
+        if self.parameter is None or self.parse is None:
+            return self.parameter
+        try:
+            return self.parse(self.parameter)
+        except ValueError as error:
+            raise UsageError(f"{self.name}:{self.parameter} is not understood: {error}") from error
+
+    @property
+    def label(self) -> str:
+        """`name`, or `name:parameter`."""
+        return self.name if self.parameter is None else f"{self.name}:{self.parameter}"
+
+    def __call__(self, totals: Totals, application: Application) -> tuple[Floats, Floats]:
+        """Values and references for every replicate, NaN where undefined."""
+        arguments = () if self.parameter is None else (self.argument(),)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            values, references = self.function(totals, application, *arguments)
+        found = np.asarray(values, np.float64)
+        return found, np.broadcast_to(np.asarray(references, np.float64), found.shape)
+
+
+def share(part: npt.ArrayLike, whole: npt.ArrayLike) -> Floats:
+    """part / whole, NaN where the whole is 0."""
+    over = np.asarray(whole, np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.where(over > 0, np.asarray(part, np.float64) / over, np.nan))
+
+
+def weigh(priors: Floats, values: Floats) -> Floats:
+    """sum_k P_k v_k over the last axis; classes of prior 0 are left out even when undefined."""
+    return np.asarray(np.where(priors > 0, priors * values, 0.0).sum(axis=-1))

@@ -1,0 +1,142 @@
+"""Measures of probabilities: proper scoring rules and likelihood-ratio costs.
+
+`losses` is a tally with the axis class and the statistics `n`, `log` (-ln p of the truth, finite
+part), `impossible` (truths given probability 0) and `brier`. `llr` is a tally with the axis class
+(nontarget, target) and the statistics `n`, `cllr`, `cnxe` (bits, finite parts) and `impossible`.
+A truth given probability 0 costs infinity: it is counted beside the sums, because 0 x infinity in
+a replicate that leaves it out would be NaN.
+Sources: paper 003, sections 3.3 and 3.5; paper 002, section 4.2.
+"""
+
+import numpy as np
+
+from truecost.application import Application
+from truecost.evidence import Totals
+from truecost.measures.base import NONE, Floats, Measure, Result, share, weigh
+
+
+def _mean_losses(totals: Totals, part: str, statistic: str) -> tuple[Floats, Floats]:
+    """Class counts and the mean loss of each class (replicates, classes)."""
+    counts = np.asarray(totals.sums(part, "n"), np.float64)
+    return counts, share(totals.sums(part, statistic), counts)
+
+
+def _with_impossible(values: Floats, totals: Totals, part: str) -> Floats:
+    """Infinity where a replicate holds a truth that was given probability 0."""
+    hopeless = totals.sums(part, "impossible").sum(axis=-1) > 0
+    return np.asarray(np.where(hopeless, np.inf, values))
+
+
+def entropy(priors: Floats) -> Floats:
+    """Entropy of priors in nats, over the last axis."""
+    return weigh(priors, -np.log(np.where(priors > 0, priors, 1.0)))
+
+
+def ce(totals: Totals, application: Application) -> Result:
+    """Cross entropy in nats: sum_k P_k mean over class k of -ln p(truth).
+
+    Range [0, inf), lower is better; the reference knows only the priors and gets their entropy.
+    Paper 003, section 3.3.
+    """
+    counts, means = _mean_losses(totals, "losses", "log")
+    priors = application.class_priors(counts)
+    return _with_impossible(weigh(priors, means), totals, "losses"), entropy(priors)
+
+
+def nce(totals: Totals, application: Application) -> Result:
+    """Normalised cross entropy: cross entropy / entropy of the priors.
+
+    Range [0, inf), lower is better; 1.0 knows only the priors. Paper 003, section 3.5.
+    """
+    value, reference = ce(totals, application)
+    return np.asarray(value) / np.asarray(reference), 1.0
+
+
+def brier(totals: Totals, application: Application) -> Result:
+    """Brier score: sum_k P_k mean over class k of sum_j (p_j - [j is the truth])^2.
+
+    Range [0, 2], lower is better; the reference knows only the priors: 1 - sum P_k^2.
+    Paper 003, section 3.3.
+    """
+    counts, means = _mean_losses(totals, "losses", "brier")
+    priors = application.class_priors(counts)
+    return weigh(priors, means), 1 - (priors**2).sum(axis=-1)
+
+
+def nbs(totals: Totals, application: Application) -> Result:
+    """Normalised Brier score: Brier score / that of the priors alone.
+
+    Range [0, inf), lower is better; 1.0 knows only the priors. Paper 003, section 3.5.
+    """
+    value, reference = brier(totals, application)
+    return np.asarray(value) / np.asarray(reference), 1.0
+
+
+def cllr(totals: Totals, application: Application) -> Result:
+    """Log-likelihood-ratio cost in bits.
+
+    Mean of the means over targets of log2(1 + exp(-llr)) and over nontargets of log2(1 + exp(llr)).
+    Range [0, inf), lower is better; 1.0 is the system that always says llr = 0. Independent of
+    costs and priors. Brümmer and du Preez (2006); paper 002, Eq. 36-37 at Ptar = 1/2.
+    """
+    del application
+    _, means = _mean_losses(totals, "llr", "cllr")
+    return _with_impossible(means.mean(axis=-1), totals, "llr"), 1.0
+
+
+def cnxe(totals: Totals, application: Application) -> Result:
+    """Normalised cross entropy of the likelihood ratios at the application's effective prior.
+
+    (Ptar mean over targets + (1-Ptar) mean over nontargets of the log cost) / prior entropy.
+    Range [0, inf), lower is better; 1.0 knows only the prior. Paper 002, Eq. 38-43.
+    """
+    counts, means = _mean_losses(totals, "llr", "cnxe")
+    priors = application.class_priors(counts)
+    prior = _effective(application, priors)
+    value = weigh(prior, means) * np.log(2) / entropy(prior)
+    return _with_impossible(value, totals, "llr"), 1.0
+
+
+def _effective(application: Application, priors: Floats) -> Floats:
+    """(1-Ptar, Ptar) for each replicate (paper 002, Eq. 23)."""
+    risks = priors * np.array([application.cost_fa, application.cost_miss])
+    return np.asarray(risks / risks.sum(axis=-1, keepdims=True))
+
+
+def min_cllr(totals: Totals, application: Application) -> Result:
+    """Cllr after the best monotone calibration of the scores (pool adjacent violators).
+
+    Range [0, 1], lower is better; the best monotone calibration is found anew in each replicate,
+    tied scores together. Brümmer and du Preez (2006).
+    """
+    del application
+    return totals.sweep("ranking").pav_entropy(0.5), 1.0
+
+
+def cllr_loss(totals: Totals, application: Application) -> Result:
+    """Calibration loss: Cllr - minimum Cllr, in bits.
+
+    Range [0, inf), lower is better; 0 is a system that no monotone map of its scores improves.
+    """
+    return np.asarray(cllr(totals, application)[0]) - min_cllr(totals, application)[0], NONE
+
+
+_CHOSEN = "it fits the calibration on the evaluation data: a bound for the scores, no measure of use"
+
+MEASURES = (
+    Measure("nce", nce, ("losses",), "Normalised cross entropy", "lower", "paper 003, 3.5",
+            uses=("prior",)),
+    Measure("ce", ce, ("losses",), "Cross entropy (nats)", "lower", "paper 003, 3.3",
+            uses=("prior",)),
+    Measure("nbs", nbs, ("losses",), "Normalised Brier score", "lower", "paper 003, 3.5",
+            uses=("prior",)),
+    Measure("brier", brier, ("losses",), "Brier score", "lower", "paper 003, 3.3", uses=("prior",)),
+    Measure("cllr", cllr, ("llr",), "Cllr (bits)", "lower", "Brümmer & du Preez 2006",
+            detection=True, uses=()),
+    Measure("cnxe", cnxe, ("llr",), "Normalised cross entropy at the effective prior", "lower",
+            "paper 002, Eq. 38-43", detection=True),
+    Measure("min_cllr", min_cllr, ("ranking",), "Minimum Cllr (bits)", "lower",
+            "Brümmer & du Preez 2006", advice=_CHOSEN, detection=True, uses=()),
+    Measure("cllr_loss", cllr_loss, ("llr", "ranking"), "Calibration loss of Cllr (bits)", "lower",
+            "Brümmer & du Preez 2006", detection=True, uses=()),
+)

@@ -1,0 +1,114 @@
+"""Measures that choose a threshold on the evaluation data, or sweep all of them.
+
+All read the ranking of the trials, `ranking` (code 1 target, 0 nontarget). The threshold is chosen
+anew in each replicate. They describe the scores; they do not measure decisions (paper 003, 3.1).
+"""
+
+import numpy as np
+
+from truecost.application import Application
+from truecost.evidence import Totals
+from truecost.measures.base import Measure, Result, share
+from truecost.sweep import EER_KINDS, Sweep
+
+RANKING = ("ranking",)
+
+
+def _priors(sweep: Sweep, application: Application) -> tuple[np.ndarray, np.ndarray]:
+    """Cm P and Cf (1-P) for each replicate."""
+    priors = application.class_priors(np.stack([sweep.nontargets, sweep.targets], axis=-1))
+    return application.cost_miss * priors[:, 1], application.cost_fa * priors[:, 0]
+
+
+def min_dcf(totals: Totals, application: Application) -> Result:
+    """Minimum detection cost over all thresholds, normalised.
+
+    min_t (Cm P Pmiss(t) + Cf (1-P) Pfa(t)) / min(Cm P, Cf (1-P)). Range [0, 1], lower is better;
+    1.0 is the naive system. Paper 002, section 2.3 (MTWV = 1 - this).
+    """
+    cost, naive = min_detection_cost(totals, application)
+    return share(cost, naive), 1.0
+
+
+def min_detection_cost(totals: Totals, application: Application) -> Result:
+    """Minimum of Cm P Pmiss(t) + Cf (1-P) Pfa(t) over all thresholds t, not normalised.
+
+    Range [0, naive cost], lower is better; reference min(Cm P, Cf (1-P)). Paper 002, Eq. 8-9.
+    """
+    sweep: Sweep = totals.sweep("ranking")
+    miss, fa = _priors(sweep, application)
+    return sweep.minimum(miss, fa), np.minimum(miss, fa)
+
+
+def eer(totals: Totals, application: Application, kind: str) -> Result:
+    """Equal error rate: the error rate where Pmiss = Pfa.
+
+    Definitions: `rocch` where the convex hull of the ROC meets the diagonal (default); `nearest`
+    the mean of Pmiss and Pfa at the threshold where they are closest, `nearest-pfa` and
+    `nearest-pmiss` one of them there; `interpolated` where the straight line between the two
+    thresholds around the crossing meets the diagonal. Range [0, 0.5] on the hull, lower is better;
+    0.5 is chance.
+    """
+    del application
+    return totals.sweep("ranking").eer(kind), 0.5
+
+
+def auc(totals: Totals, application: Application) -> Result:
+    """Area under the ROC curve: probability that a target outscores a nontarget, ties half.
+
+    Range [0, 1], higher is better; 0.5 is chance.
+    """
+    del application
+    return totals.sweep("ranking").auc(), 0.5
+
+
+def miss_at_fa(totals: Totals, application: Application, rate: float) -> Result:
+    """Least miss rate among the thresholds whose false-alarm rate is at most the given one.
+
+    Range [0, 1], lower is better; chance gets 1 - rate.
+    """
+    del application
+    return totals.sweep("ranking").miss_at([rate])[0][:, 0], 1 - rate
+
+
+def fa_at_miss(totals: Totals, application: Application, rate: float) -> Result:
+    """Least false-alarm rate among the thresholds whose miss rate is at most the given one.
+
+    Range [0, 1], lower is better; chance gets 1 - rate.
+    """
+    del application
+    return totals.sweep("ranking").fa_at([rate])[0][:, 0], 1 - rate
+
+
+def _kind(text: str) -> str:
+    if text not in EER_KINDS:
+        raise ValueError(f"choose one of {', '.join(EER_KINDS)}")
+    return text
+
+
+def _rate(text: str) -> float:
+    rate = float(text)
+    if not 0 <= rate <= 1:
+        raise ValueError("a rate lies between 0 and 1")
+    return rate
+
+
+_CHOSEN = "it chooses its threshold on the evaluation data: it says nothing about decisions in use"
+_SWEPT = "it sweeps all thresholds: it says nothing about decisions in use; prefer act_dcf or cllr"
+
+MEASURES = (
+    Measure("min_dcf", min_dcf, RANKING, "Minimum detection cost (normalised)", "lower",
+            "paper 002, 2.3", advice=_CHOSEN, detection=True),
+    Measure("min_detection_cost", min_detection_cost, RANKING, "Minimum detection cost", "lower",
+            "paper 002, Eq. 8-9", advice=_CHOSEN, detection=True),
+    Measure("eer", eer, RANKING, "Equal error rate", "lower", "paper 003, 3.1", parameter="rocch",
+            parse=_kind, advice=_CHOSEN, detection=True, uses=()),
+    Measure("auc", auc, RANKING, "Area under the ROC curve", "higher", "paper 003, 3.1",
+            advice=_SWEPT, detection=True, uses=()),
+    Measure("miss_at_fa", miss_at_fa, RANKING, "Miss rate at a false-alarm rate", "lower",
+            "paper 003, 3.1", parameter="0.01", parse=_rate, advice=_CHOSEN, detection=True,
+            uses=()),
+    Measure("fa_at_miss", fa_at_miss, RANKING, "False-alarm rate at a miss rate", "lower",
+            "paper 003, 3.1", parameter="0.1", parse=_rate, advice=_CHOSEN, detection=True,
+            uses=()),
+)

@@ -1,0 +1,1 @@
+"""Pictures, tables and the HTML page, all drawn from an outcome."""

@@ -1,0 +1,133 @@
+"""Curves of detection systems: the DET curve with its band and operating points.
+
+The curve is computed at every distinct score and thinned only for drawing. The band is the
+percentile interval of Pmiss at fixed false-alarm rates, from the same weights as the table.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from truecost.estimate import interval
+from truecost.evidence import totals
+from truecost.measures import find
+from truecost.tasks.records import Trials
+from truecost.tasks.trials import PARTS_OF, Scoring, bayes_threshold, evidence_of
+from truecost.weights import Weights
+
+if TYPE_CHECKING:
+    from truecost.study import Outcome
+
+Floats = npt.NDArray[np.float64]
+DRAWN = 600  # points of a drawn curve: more cannot be told apart
+GRID = 60  # false-alarm rates at which the band is computed
+BAND_REPLICATES = 500
+
+
+@dataclass(frozen=True)
+class Curve:
+    """DET curve of one system.
+
+    Attributes
+    ----------
+    system : str
+    threshold, p_miss, p_fa : ndarray
+        Thinned curve, by ascending threshold; the last point rejects all.
+    rates, lower, middle, upper : ndarray
+        False-alarm rates and the interval and value of Pmiss there.
+    actual, minimum : tuple of float or None
+        (Pfa, Pmiss) at the Bayes threshold and at the threshold of least cost.
+    """
+
+    system: str
+    threshold: Floats
+    p_miss: Floats
+    p_fa: Floats
+    rates: Floats
+    lower: Floats
+    middle: Floats
+    upper: Floats
+    actual: tuple[float, float] | None
+    minimum: tuple[float, float] | None
+    actual_threshold: float | None
+
+
+def curves_of(outcome: "Outcome") -> list[Curve]:
+    """The curves of every detection system whose scores rank trials."""
+    return [_curve(trials, outcome.scoring) for trials in outcome.systems
+            if trials.detection and "ranking" in PARTS_OF[trials.kind]]
+
+
+def _curve(trials: Trials, scoring: Scoring) -> Curve:
+    evidence = evidence_of(trials, scoring, [find("eer")])
+    sweep = totals(evidence, Weights.ones(evidence.factors).block()).sweep("ranking")
+    threshold, miss, fa = sweep.curve()
+    kept = _drawable(miss, fa)
+    rates = _rates(sweep.nontargets[0])
+    plan = replace(scoring.plan, replicates=min(BAND_REPLICATES, scoring.plan.replicates))
+    weights = plan.weights(evidence.factors)
+    bands = np.concatenate([totals(evidence, weights.block(*b)).sweep("ranking").miss_at(rates)[0]
+                            for b in weights.blocks()])
+    ends = np.array([interval(bands[:, g], scoring.level) for g in range(len(rates))])
+    actual, minimum, at = _operating_points(trials, scoring, threshold, miss, fa)
+    return Curve(trials.name, threshold[kept], miss[kept], fa[kept], rates, ends[:, 0],
+                 sweep.miss_at(rates)[0][0], ends[:, 1], actual, minimum, at)
+
+
+def _rates(nontargets: float) -> Floats:
+    """False-alarm rates from one false alarm up, evenly spaced on the probit axis."""
+    from scipy.special import ndtr, ndtri
+
+    lowest = max(1 / max(nontargets, 2.0), 1e-6)
+    return np.asarray(ndtr(np.linspace(ndtri(lowest), ndtri(0.5), GRID)))
+
+
+def _drawable(miss: Floats, fa: Floats) -> npt.NDArray[np.int64]:
+    """Corners of the curve, thinned evenly in probit coordinates."""
+    from scipy.special import ndtri
+
+    corner = np.ones(len(miss), np.bool_)
+    corner[1:-1] = (np.diff(miss)[:-1] != np.diff(miss)[1:]) | (np.diff(fa)[:-1] != np.diff(fa)[1:])
+    places = np.flatnonzero(corner)
+    if len(places) <= DRAWN:
+        return places
+    clipped = [np.clip(v[places], 1e-7, 1 - 1e-7) for v in (miss, fa)]
+    way = np.concatenate([[0], np.cumsum(np.hypot(*(np.diff(ndtri(v)) for v in clipped)))])
+    wanted = np.searchsorted(way, np.linspace(0, way[-1], DRAWN)).clip(0, len(places) - 1)
+    return np.asarray(places[np.unique(wanted)])
+
+
+def _operating_points(trials: Trials, scoring: Scoring, threshold: Floats, miss: Floats, fa: Floats
+                      ) -> tuple[tuple[float, float] | None, tuple[float, float] | None, float | None]:
+    from truecost.tasks.trials import class_shares, llrs
+
+    if not scoring.application.plain_detection:
+        return None, None, None
+    application = scoring.application.with_priors(class_shares(trials))
+    costs = (application.cost_miss * application.prior * miss
+             + application.cost_fa * (1 - application.prior) * fa)
+    best = int(np.argmin(costs))
+    minimum = float(fa[best]), float(miss[best])
+    at = None if trials.kind == "score" and scoring.threshold is None else bayes_threshold(
+        trials, scoring)
+    if at is None:
+        return None, minimum, None
+    if scoring.threshold is not None:  # on the scale of the given scores
+        at = float(at + (llrs(trials, scoring) - trials.scores)[0])
+    place = int(np.searchsorted(threshold, at))
+    return (float(fa[place]), float(miss[place])), minimum, at
+
+
+def frame_of(curves: Sequence[Curve]) -> pl.DataFrame:
+    """Curves as a table: system, kind (det, band), threshold, p_fa, p_miss, lower, upper."""
+    parts = []
+    for c in curves:
+        parts.append(pl.DataFrame({"system": c.system, "kind": "det", "threshold": c.threshold,
+                                   "p_fa": c.p_fa, "p_miss": c.p_miss}))
+        parts.append(pl.DataFrame({"system": c.system, "kind": "band", "p_fa": c.rates,
+                                   "p_miss": c.middle, "lower": c.lower, "upper": c.upper}))
+    return pl.concat(parts, how="diagonal")

@@ -1,0 +1,223 @@
+"""From inputs to a result: rows, curves, problems and input hashes, and the directory they fill.
+
+A result directory holds `result.json`, `curves.parquet` (when there are curves) and `report.html`.
+It is written to a temporary folder and renamed at the end, so that nothing half-written ever looks
+whole. Equal inputs and seed give equal bytes: no times and no paths are stored.
+"""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from truecost.errors import InputError, UsageError
+from truecost.estimate import Comparison, Estimate, Row
+from truecost.formats import read, sha256
+from truecost.tasks.records import Options, Trials, load
+from truecost.tasks.trials import Scoring, check_classes, compare_systems, measures_for, score
+from truecost.version import __version__
+
+SCHEMA_VERSION = 1
+
+
+class Input(msgspec.Struct, frozen=True, kw_only=True):
+    """One input file: the system it gives, its base name and its hash."""
+
+    system: str
+    file: str
+    sha256: str
+
+
+class Problem(msgspec.Struct, frozen=True, kw_only=True):
+    """Something a reader should know: advice on a choice, or a fault in the data."""
+
+    kind: str
+    message: str
+
+
+class ResultFile(msgspec.Struct, frozen=True, kw_only=True):
+    """`result.json`, and what `--json` prints."""
+
+    schema_version: int
+    truecost: str
+    rows: tuple[Row, ...]
+    problems: tuple[Problem, ...]
+    inputs: tuple[Input, ...]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Everything a run found.
+
+    Attributes
+    ----------
+    systems : tuple of Trials
+    scoring : Scoring
+    estimates : tuple of Estimate
+        Rows of all systems, subsets included.
+    comparisons : tuple of Comparison
+        Each later system against the first.
+    problems : tuple of Problem
+    inputs : tuple of Input
+    """
+
+    systems: tuple[Trials, ...]
+    scoring: Scoring
+    estimates: tuple[Estimate, ...]
+    comparisons: tuple[Comparison, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    inputs: tuple[Input, ...] = field(default=())
+
+    @property
+    def rows(self) -> list[Row]:
+        """All rows: values, then differences and ratios."""
+        derived = [e for c in self.comparisons for e in (c.difference, c.ratio)]
+        return [e.row() for e in (*self.estimates, *derived)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The content of `result.json` as builtins."""
+        return {"schema_version": SCHEMA_VERSION, "truecost": __version__,
+                "rows": [row.to_dict() for row in self.rows],
+                "problems": msgspec.to_builtins(self.problems),
+                "inputs": msgspec.to_builtins(self.inputs)}
+
+    def to_json(self) -> str:
+        """`result.json` as text."""
+        return msgspec.json.format(msgspec.json.encode(self.to_dict()), indent=2).decode() + "\n"
+
+
+def run(paths: Sequence[str], options: Options, scoring: Scoring, *, key: str | None = None,
+        input_format: str | None = None, compare: bool = False) -> Outcome:
+    """Score the systems of some files, and compare them with the first when asked.
+
+    Parameters
+    ----------
+    paths : sequence of str
+        Files or folders, each `PATH` or `NAME=PATH`.
+    options : Options
+    scoring : Scoring
+    key : str, optional
+        File with labels and units, joined by id.
+    input_format : str, optional
+    compare : bool
+    """
+    named = name_systems(paths)
+    keyed = read(key, input_format) if key is not None else None
+    systems = [load(read(path, input_format), options, name, keyed) for name, path in named]
+    for trials in systems:
+        check_classes(trials)
+    if compare:
+        by_system, compared = compare_systems(systems, scoring)
+    else:
+        by_system, compared = [score(trials, scoring) for trials in systems], []
+    inputs = [Input(system=name, file=Path(path).name, sha256=sha256(path))
+              for name, path in named if path != "-"]
+    if key is not None and key != "-":
+        inputs.append(Input(system="", file=Path(key).name, sha256=sha256(key)))
+    return Outcome(tuple(systems), scoring, tuple(e for rows in by_system for e in rows),
+                   tuple(c for pairs in compared for c in pairs),
+                   tuple(_problems(systems, scoring, by_system)), tuple(inputs))
+
+
+def name_systems(paths: Sequence[str]) -> list[tuple[str, str]]:
+    """(name, path) of each system: `NAME=PATH`, or the file's name without its endings."""
+    named = []
+    for given in paths:
+        name, mark, path = given.partition("=")
+        if not mark or Path(given).exists():
+            path = given
+            name = "stdin" if given == "-" else Path(given).name.split(".")[0] if (
+                Path(given).is_file()) else Path(os.path.abspath(given)).name
+        named.append((name, path))
+    names = [name for name, _ in named]
+    if len(set(names)) < len(names):
+        raise UsageError(f"two systems are named alike ({', '.join(names)}): name them with "
+                         f"NAME=PATH")
+    if [path for _, path in named].count("-") > 1:
+        raise UsageError("standard input can be read once only")
+    return named
+
+
+def _problems(systems: Sequence[Trials], scoring: Scoring, rows: Sequence[Sequence[Estimate]]
+              ) -> list[Problem]:
+    """Advice on the choices made, and what the data suffer from."""
+    found = [Problem(kind="data", message=f"{t.name}: {p}") for t in systems for p in t.problems]
+    for measure in dict.fromkeys(m for t in systems for m in measures_for(t, scoring)):
+        if measure.advice and measure.label in scoring.measures:
+            found.append(Problem(kind="advice", message=f"{measure.label}: {measure.advice}"))
+    flags = {flag for part in rows for e in part for flag in e.flags}
+    if "trials_as_units" in flags:
+        found.append(Problem(kind="advice", message=(
+            "no unit was named, so each trial is resampled on its own: when trials share a speaker "
+            "or session the intervals are too narrow; --map unit=COLUMN")))
+    if "few_units" in flags:
+        found.append(Problem(kind="advice", message=(
+            "fewer than 20 units: a 95 % percentile interval covers too little (about 0.92 at 20 "
+            "units, 0.83 at 6)")))
+    if "few_errors" in flags:
+        found.append(Problem(kind="advice", message=(
+            "fewer than 10 errors: the interval rests on very few events")))
+    if "crossed" in flags:
+        found.append(Problem(kind="advice", message=(
+            "crossed factors: the interval is conservative, up to three times the variance where "
+            "the noise is that of single trials")))
+    impossible = {e.dims["system"]: e.counts["impossible"] for part in rows for e in part
+                  if "impossible" in e.counts}
+    found += [Problem(kind="data", message=(
+        f"{name}: {count:g} trials give their true class probability 0, which costs infinity; "
+        f"mend the system, or say --clip P")) for name, count in impossible.items()]
+    return found
+
+
+def write(outcome: Outcome, directory: str) -> Path:
+    """Write the result directory whole or not at all.
+
+    An existing directory is replaced only when it is empty or holds an earlier result.
+    """
+    from truecost.report import curves, page
+
+    target = Path(directory)
+    if target.exists() and (not target.is_dir() or (
+            any(target.iterdir()) and not (target / "result.json").exists())):
+        raise UsageError(f"{target}: exists and is no result directory; choose another --output")
+    found = curves.curves_of(outcome)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+    except OSError as error:
+        raise InputError(f"{target}: cannot be written ({error.strerror})") from error
+    try:
+        (folder / "result.json").write_text(outcome.to_json(), encoding="utf-8")
+        if found:
+            curves.frame_of(found).write_parquet(folder / "curves.parquet", statistics=False)
+        (folder / "report.html").write_text(page.render(outcome, found), encoding="utf-8")
+        folder.chmod(0o755)
+        _replace(folder, target)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return target
+
+
+def _replace(folder: Path, target: Path) -> None:
+    """Put the finished folder in place of the old one."""
+    if target.exists():
+        old = Path(tempfile.mkdtemp(prefix=f".{target.name}-old-", dir=target.parent))
+        os.replace(target, old / "result")
+        os.replace(folder, target)
+        shutil.rmtree(old)
+    else:
+        os.replace(folder, target)
+
+
+def thin(count: int, points: int) -> Any:
+    """At most `points` indices of 0..count-1, ends included."""
+    if count <= points:
+        return np.arange(count)
+    return np.unique(np.linspace(0, count - 1, points).round().astype(np.int64))

@@ -1,0 +1,1 @@
+"""Tasks turn records into evidence."""

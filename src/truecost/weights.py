@@ -1,0 +1,254 @@
+"""How data are resampled: factors, plans, and the weights they give.
+
+A *factor* is a way in which trials hang together (speaker, session, document, batch); a *unit* is
+one of its levels. A `Plan` says how each factor is resampled, `Weights` are the resulting
+(replicates x units) matrices, drawn in blocks and never held whole. Weights of one give the point
+estimate, leave-one-out rows the jackknife, equal weights for two systems a paired comparison.
+
+A weight depends on (seed, factor name, replicate, place of the unit among the sorted units) and on
+nothing else: not on threads, blocks, machines, file order or what else is resampled.
+"""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from truecost.errors import InputError, UsageError
+
+Array = npt.NDArray[Any]
+Scheme = Literal["multinomial", "poisson", "blocks"]
+
+_BLOCK_BYTES = 1 << 26  # weights held at once by one thread
+
+
+def encode(column: npt.ArrayLike) -> tuple[Array, npt.NDArray[np.int32]]:
+    """Sorted distinct values and the index of each row's value among them."""
+    values = np.asarray(column)
+    if values.dtype.kind in "OU":
+        import polars as pl
+
+        texts = pl.Series(values.astype(object) if values.dtype.kind == "U" else values).cast(pl.String)
+        labels = texts.unique().sort()
+        return labels.to_numpy(), texts.cast(pl.Enum(labels)).to_physical().to_numpy().astype(np.int32)
+    if values.dtype.kind in "iub" and len(values):
+        low, high = int(values.min()), int(values.max())
+        if high - low < 4 * len(values):  # a table of the range beats sorting tenfold
+            present = np.bincount(values.astype(np.int64) - low) > 0
+            places = (np.cumsum(present) - 1).astype(np.int32)
+            return np.flatnonzero(present) + low, places[values.astype(np.int64) - low]
+    labels, codes = np.unique(values, return_inverse=True)
+    return labels, codes.astype(np.int32)
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """The units of one factor, sorted, with the stratum of each.
+
+    Parameters
+    ----------
+    name : str
+        Name of the factor; enters the random key and the signature.
+    labels : ndarray, shape (units,)
+        Sorted labels. Units of one stratum are drawn among themselves.
+    strata : ndarray of int, shape (units,), optional
+        Stratum code of each unit; one stratum when left out.
+    """
+
+    name: str
+    labels: Array
+    strata: npt.NDArray[np.int64] | None = None
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @staticmethod
+    def of(name: str, column: npt.ArrayLike, strata: npt.ArrayLike | None = None
+           ) -> tuple["Factor", npt.NDArray[np.int32]]:
+        """The factor of a column, and the unit code of each of its rows.
+
+        With `strata`, a unit is a distinct (stratum, label) pair, sorted by both.
+        """
+        labels, codes = encode(column)
+        if strata is None:
+            return Factor(name, labels), codes
+        names, stratum = encode(strata)
+        pairs, codes = encode(stratum.astype(np.int64) * len(labels) + codes)
+        of_unit = pairs // max(1, len(labels))
+        named = np.array([f"{names[s]}/{label}" for s, label in
+                          zip(of_unit, labels[pairs % max(1, len(labels))], strict=True)])
+        return Factor(name, named, of_unit), codes
+
+    @staticmethod
+    def trials(count: int, name: str = "trial") -> tuple["Factor", npt.NDArray[np.int32]]:
+        """Each trial its own unit."""
+        codes = np.arange(count, dtype=np.int32)
+        return Factor(name, codes), codes
+
+    def same_units(self, other: "Factor") -> bool:
+        """Whether two factors draw the same weights."""
+        strata = (self.strata is None) == (other.strata is None) and (
+            self.strata is None or np.array_equal(self.strata, other.strata))
+        return self.name == other.name and strata and np.array_equal(self.labels, other.labels)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How replicates are made.
+
+    Parameters
+    ----------
+    replicates : int
+        Number of bootstrap replicates.
+    seed : int
+        The one seed of a study.
+    schemes : mapping of str to {"multinomial", "poisson", "blocks"}
+        How a factor is resampled, "multinomial" unless given: as many draws with replacement from
+        each stratum as it has units; independent Poisson(1) weights; moving blocks of successive
+        units within each stratum (a unit weighs the number of drawn blocks that cover it).
+    block_length : int, optional
+        Length of moving blocks; the cube root of a stratum's number of units, rounded up, when
+        left out.
+    hold : tuple of str
+        Factors that are not resampled.
+    """
+
+    replicates: int = 2000
+    seed: int = 0
+    schemes: Mapping[str, Scheme] = field(default_factory=dict)
+    block_length: int | None = None
+    hold: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.replicates < 1:
+            raise UsageError(f"replicates is {self.replicates}: at least 1 is needed")
+        if self.seed < 0:
+            raise UsageError(f"seed is {self.seed}: it must be a whole number from 0 up")
+        for name, scheme in self.schemes.items():
+            if scheme not in get_args(Scheme):
+                raise UsageError(f"scheme of factor {name!r} is {scheme!r}: "
+                                 f"choose one of {', '.join(get_args(Scheme))}")
+        if self.block_length is not None and self.block_length < 1:
+            raise UsageError(f"block length is {self.block_length}: at least 1 is needed")
+
+    def weights(self, factors: Mapping[str, Factor]) -> "Weights":
+        """The bootstrap weights of this plan for these factors."""
+        return Weights(dict(factors), self.replicates, self)
+
+    def describe(self, factors: Mapping[str, Factor]) -> str:
+        """The resampling in a few words, for signatures."""
+        words = [f"{name}:{'held' if name in self.hold else self.schemes.get(name, 'multinomial')}"
+                 + (":strata" if factor.strata is not None else "")
+                 for name, factor in factors.items()]
+        length = f"|block:{self.block_length}" if self.block_length else ""
+        return f"resample:{'+'.join(words)}{length}|replicates:{self.replicates}|seed:{self.seed}"
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Some replicates: for each factor a (replicates x units) matrix of counts."""
+
+    rows: Mapping[str, npt.NDArray[np.uint16]]
+    count: int
+
+    def __getitem__(self, factor: str) -> npt.NDArray[np.uint16]:
+        return self.rows[factor]
+
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """Lazy weights: `block(start, stop)` makes the replicates of a range, in any order.
+
+    Made by `Plan.weights` (bootstrap), `Weights.ones` (the point estimate) and
+    `Weights.leave_out` (the jackknife).
+    """
+
+    factors: Mapping[str, Factor]
+    count: int
+    plan: Plan | None = None
+    groups: Array | None = None
+
+    @staticmethod
+    def ones(factors: Mapping[str, Factor]) -> "Weights":
+        """One replicate in which every unit weighs one."""
+        return Weights(dict(factors), 1)
+
+    @staticmethod
+    def leave_out(factor: Factor, groups: int | None = None) -> "Weights":
+        """The jackknife of one factor: each replicate leaves out one unit, or one of `groups`.
+
+        Groups are dealt round the sorted units so that each holds nearly the same number.
+        """
+        count = len(factor) if groups is None else min(groups, len(factor))
+        return Weights({factor.name: factor}, count, groups=np.arange(len(factor)) % max(1, count))
+
+    def blocks(self) -> Iterator[tuple[int, int]]:
+        """Ranges of replicates that keep the weights of a block within some 64 MB."""
+        slots = 1 + sum(len(f) for f in self.factors.values())
+        size = int(np.clip(_BLOCK_BYTES // (6 * slots), 8, 256))
+        for start in range(0, self.count, size):
+            yield start, min(self.count, start + size)
+
+    def block(self, start: int = 0, stop: int | None = None) -> Block:
+        """The replicates from `start` to `stop` (all by default)."""
+        stop = self.count if stop is None else stop
+        return Block({name: self._rows(factor, start, stop)
+                      for name, factor in self.factors.items()}, stop - start)
+
+    def _rows(self, factor: Factor, start: int, stop: int) -> npt.NDArray[np.uint16]:
+        rows = np.ones((stop - start, len(factor)), np.uint16)
+        if self.groups is not None:
+            rows[self.groups[None, :] == np.arange(start, stop)[:, None]] = 0
+        elif self.plan is not None and factor.name not in self.plan.hold:
+            _draw(rows, start, factor, self.plan)
+        return rows
+
+
+def _draw(rows: npt.NDArray[np.uint16], first: int, factor: Factor, plan: Plan) -> None:
+    """Fill `rows` with the weights of replicates first, first + 1, ..."""
+    from truecost.kernels import draws
+
+    k0, k1 = _key(plan.seed, factor.name)
+    scheme = plan.schemes.get(factor.name, "multinomial")
+    if scheme == "poisson":
+        if factor.strata is not None:
+            raise UsageError(f"factor {factor.name!r} has strata: Poisson weights ignore strata")
+        draws.poisson_rows(rows, first, draws.POISSON_TABLE, k0, k1)
+        return
+    members, start = _strata(factor)
+    if scheme == "multinomial":
+        draws.multinomial_rows(rows, first, members, start, k0, k1)
+        return
+    sizes = np.diff(start)
+    lengths = np.full(len(sizes), plan.block_length or 0, np.int64)
+    if plan.block_length is None:
+        lengths = np.array([cube_root_up(int(n)) for n in sizes], np.int64)
+    draws.block_rows(rows, first, members, start, np.minimum(lengths, sizes), k0, k1)
+
+
+def cube_root_up(n: int) -> int:
+    """The least whole number whose cube is at least n (27 gives 3, 28 gives 4)."""
+    root = round(n ** (1 / 3))
+    return root if root**3 >= n else root + 1
+
+
+def _strata(factor: Factor) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Units ordered by stratum, and where each stratum starts."""
+    if factor.strata is None:
+        return np.arange(len(factor)), np.array([0, len(factor)])
+    if len(factor.strata) != len(factor):
+        raise InputError(f"factor {factor.name!r} has {len(factor)} units but "
+                         f"{len(factor.strata)} strata codes: one for each unit is needed")
+    members = np.argsort(factor.strata, kind="stable")
+    changes = np.flatnonzero(np.diff(factor.strata[members])) + 1
+    return members, np.concatenate([[0], changes, [len(factor)]]).astype(np.int64)
+
+
+def _key(seed: int, name: str) -> tuple[np.uint64, np.uint64]:
+    """The Philox key of (seed, factor name)."""
+    digest = hashlib.sha256(f"truecost weights\x00{seed}\x00{name}".encode()).digest()
+    low, high = np.frombuffer(digest[:8], "<u4")
+    return np.uint64(low), np.uint64(high)
