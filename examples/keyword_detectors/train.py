@@ -158,9 +158,10 @@ def write_scores(path: Path, clips: Clips, llrs: np.ndarray) -> None:
     labels = np.where(clips.is_target, "target", "nontarget")
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["trial", "speaker", "word", "label", "score"])
-        for *fields, llr in zip(clips.trial, clips.speaker, clips.word, labels, llrs, strict=True):
-            writer.writerow([*fields, f"{llr:.4f}"])
+        writer.writerow(["trial", "speaker", "word", "active", "label", "score"])
+        columns = (clips.trial, clips.speaker, clips.word, clips.features[:, -1], labels, llrs)
+        for trial, speaker, word, active, label, llr in zip(*columns, strict=True):
+            writer.writerow([trial, speaker, word, f"{active:.3f}", label, f"{llr:.4f}"])
 
 
 def equal_error_rate(is_target: np.ndarray, scores: np.ndarray) -> float:

@@ -12,17 +12,36 @@ The core, for new measures: `Tally`, `Ranking`, `Evidence`, `totals`, `Factor`, 
 `Measure`, `estimate`, `compare`.
 """
 
-from truecost.application import PRESETS, Application, preset
-from truecost.errors import InputError, MissingExtra, TruecostError, UsageError
-from truecost.estimate import Comparison, Context, Estimate, compare, estimate
-from truecost.evidence import Evidence, Ranking, Tally, Totals, totals
-from truecost.formats import read
-from truecost.measures import Measure, find
-from truecost.sweep import Sweep
-from truecost.tasks.records import Options, Trials, load
-from truecost.tasks.trials import Scoring, compare_systems, score
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from truecost.version import __version__
-from truecost.weights import Block, Factor, Plan, Weights
+
+if TYPE_CHECKING:
+    from truecost.application import PRESETS, Application, preset
+    from truecost.errors import InputError, MissingExtra, TruecostError, UsageError
+    from truecost.estimates import Comparison, Context, Estimate, compare, estimate
+    from truecost.evidence import Evidence, Ranking, Tally, Totals, totals
+    from truecost.formats import read
+    from truecost.measures import Measure, find
+    from truecost.sweep import Sweep
+    from truecost.tasks.records import Options, Trials, load
+    from truecost.tasks.trials import Scoring, compare_systems, score
+    from truecost.weights import Block, Factor, Plan, Weights
+
+_HOME = {
+    "truecost.application": ("PRESETS", "Application", "preset"),
+    "truecost.errors": ("InputError", "MissingExtra", "TruecostError", "UsageError"),
+    "truecost.estimates": ("Comparison", "Context", "Estimate", "compare", "estimate"),
+    "truecost.evidence": ("Evidence", "Ranking", "Tally", "Totals", "totals"),
+    "truecost.formats": ("read",),
+    "truecost.measures": ("Measure", "find"),
+    "truecost.sweep": ("Sweep",),
+    "truecost.tasks.records": ("Options", "Trials", "load"),
+    "truecost.tasks.trials": ("Scoring", "compare_systems", "score"),
+    "truecost.weights": ("Block", "Factor", "Plan", "Weights"),
+}
+_MODULE = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
     "PRESETS", "Application", "Block", "Comparison", "Context", "Estimate", "Evidence", "Factor",
@@ -30,3 +49,14 @@ __all__ = [
     "Tally", "Totals", "Trials", "TruecostError", "UsageError", "Weights", "__version__", "compare",
     "compare_systems", "estimate", "find", "load", "preset", "read", "score", "totals",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used, so that `truecost --help` stays fast."""
+    if name not in _MODULE:
+        raise AttributeError(f"module 'truecost' has no attribute {name!r}")
+    return getattr(importlib.import_module(_MODULE[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

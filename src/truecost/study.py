@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 
 from truecost.errors import InputError, UsageError
-from truecost.estimate import Comparison, Estimate, Row
+from truecost.estimates import Comparison, Estimate, Row
 from truecost.formats import read, sha256
 from truecost.tasks.records import Options, Trials, load
 from truecost.tasks.trials import Scoring, check_classes, compare_systems, measures_for, score
@@ -149,7 +149,7 @@ def _problems(systems: Sequence[Trials], scoring: Scoring, rows: Sequence[Sequen
     """Advice on the choices made, and what the data suffer from."""
     found = [Problem(kind="data", message=f"{t.name}: {p}") for t in systems for p in t.problems]
     for measure in dict.fromkeys(m for t in systems for m in measures_for(t, scoring)):
-        if measure.advice and measure.label in scoring.measures:
+        if measure.advice and {measure.name, measure.label} & set(scoring.measures):
             found.append(Problem(kind="advice", message=f"{measure.label}: {measure.advice}"))
     flags = {flag for part in rows for e in part for flag in e.flags}
     if "trials_as_units" in flags:

@@ -12,15 +12,15 @@ nothing else: not on threads, blocks, machines, file order or what else is resam
 import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from truecost.errors import InputError, UsageError
+from truecost.names import Scheme
 
 Array = npt.NDArray[Any]
-Scheme = Literal["multinomial", "poisson", "blocks"]
 
 _BLOCK_BYTES = 1 << 26  # weights held at once by one thread
 

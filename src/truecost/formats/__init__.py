@@ -11,17 +11,10 @@ from pathlib import Path
 
 from truecost.errors import InputError, UsageError
 from truecost.formats.table import Table
+from truecost.names import FORMATS
 
-__all__ = ["FORMATS", "Table", "read", "read_bytes", "sha256"]
+__all__ = ["Table", "read", "read_bytes", "sha256"]
 
-FORMATS: dict[str, str] = {
-    "csv": "comma-separated columns with a header line (.csv, .csv.gz)",
-    "tsv": "tab-separated columns with a header line (.tsv, .tsv.gz)",
-    "parquet": "Apache Parquet (.parquet)",
-    "ndjson": "one JSON object a line (.ndjson, .jsonl, .gz)",
-    "npz": "NumPy archive: `scores` (N or N x K), `labels` or `targets`, further columns (.npz)",
-    "npy": "folder with scores.npy, labels.npy or targets.npy, further columns",
-}
 SUFFIXES = {".csv": "csv", ".tsv": "tsv", ".parquet": "parquet", ".ndjson": "ndjson",
             ".jsonl": "ndjson", ".npz": "npz"}
 

@@ -40,8 +40,7 @@ def _separated(data: bytes, kind: str, source: str) -> Table:
                          f"each needs a name of its own")
     _check_widths(data, separator, len(names), source)
     try:
-        frame = pl.read_csv(io.BytesIO(data), separator=separator, infer_schema=False,
-                            missing_utf8_is_empty_string=False)
+        frame = pl.read_csv(io.BytesIO(data), separator=separator, infer_schema=False)
     except pl.exceptions.PolarsError as error:
         raise InputError(f"{source}: cannot be read as {kind}: {_first_line(error)}") from error
     return _filled(frame.rename(dict(zip(frame.columns, names, strict=True))), source, 2)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.estimate import interval
+from truecost.estimates import interval
 from truecost.evidence import totals
 from truecost.measures import find
 from truecost.tasks.records import Trials
@@ -83,7 +83,7 @@ def _rates(nontargets: float) -> Floats:
     from scipy.special import ndtr, ndtri
 
     lowest = max(1 / max(nontargets, 2.0), 1e-6)
-    return np.asarray(ndtr(np.linspace(ndtri(lowest), ndtri(0.5), GRID)))
+    return np.asarray(ndtr(np.linspace(ndtri(lowest), ndtri(0.6), GRID)))
 
 
 def _drawable(miss: Floats, fa: Floats) -> npt.NDArray[np.int64]:

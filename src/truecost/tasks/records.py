@@ -7,7 +7,7 @@ the set. Nothing is guessed; `missing` says what to do with trials that have no 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -15,32 +15,10 @@ import polars as pl
 
 from truecost.errors import InputError, UsageError, first_five
 from truecost.formats import Table
+from truecost.names import MAP_KEYS, SCORE_TYPES, Missing, ScoreType
 
 Floats = npt.NDArray[np.float64]
-ScoreType = Literal["llr", "posterior", "log-posterior", "log-score", "score", "decision", "number"]
-Missing = Literal["error", "drop", "worst"]
 POSTERIORS = ("posterior", "log-posterior", "log-score")
-
-SCORE_TYPES: dict[str, str] = {
-    "llr": "natural-log likelihood ratios (target over nontarget); --llr-base for others",
-    "posterior": "posterior of the target, or one posterior a class",
-    "log-posterior": "the same, natural logarithms",
-    "log-score": "one log-score a class; softmax turns them into posteriors",
-    "score": "higher means target; nothing more is known (ranks only)",
-    "decision": "the decided class (or reject/accept)",
-    "number": "a predicted number (regression)",
-}
-MAP_KEYS: dict[str, str] = {
-    "id": "trial id: joins files and pairs systems",
-    "score": "the score; several columns joined by + are the scores of the classes",
-    "label": "true class (or true number)",
-    "soft": "probability that the trial is a target, in place of a label",
-    "unit": "what trials share (speaker, session): resampled together; a+b for a trial with "
-            "a unit of the same population on each side",
-    "unit2": "a second factor, crossed with the first",
-    "stratum": "stratum of the unit (or stream, for moving blocks)",
-    "weight": "weight of the trial (inverse inclusion probability)",
-}
 DEFAULT_COLUMNS: dict[str, tuple[str, ...]] = {
     "score": ("score", "scores"), "label": ("label", "labels", "targets"), "id": ("id",),
     "unit": ("unit",), "weight": ("weight",)}

@@ -14,10 +14,11 @@ import numpy.typing as npt
 
 from truecost.application import Application, bayes_decisions, log_normalise, move_posteriors
 from truecost.errors import InputError, UsageError, first_five
-from truecost.estimate import Comparison, Context, Estimate, Method, compare, estimate
+from truecost.estimates import Comparison, Context, Estimate, compare, estimate
 from truecost.evidence import Evidence, Part, Ranking, Tally
 from truecost.measures import Measure, find
-from truecost.tasks.records import SCORE_TYPES, Trials
+from truecost.names import SCORE_TYPES, Method
+from truecost.tasks.records import Trials
 from truecost.weights import Factor, Plan, Weights
 
 Floats = npt.NDArray[np.float64]

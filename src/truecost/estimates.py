@@ -19,11 +19,11 @@ from truecost.application import Application
 from truecost.errors import InputError, UsageError
 from truecost.evidence import Evidence, totals
 from truecost.measures.base import Measure
+from truecost.names import Method
 from truecost.version import __version__
 from truecost.weights import Plan, Weights
 
 Floats = npt.NDArray[np.float64]
-Method = Literal["percentile", "bca"]
 FEW_UNITS = 20  # below this a percentile interval covers too little (0.92 at 20, 0.83 at 6 units)
 FEW_ERRORS = 10
 JACKKNIFE_GROUPS = 500
@@ -169,7 +169,9 @@ class Comparison:
     def verdict(self) -> Literal["better", "worse", "undecided"]:
         """Whether the interval of the difference excludes 0, and on which side."""
         low, high = self.difference.lower, self.difference.upper
-        if low is None or high is None or low <= 0 <= high:
+        # When many replicates are undefined the interval speaks of the others only.
+        lost = self.difference.n_undefined > 0.05 * self.difference.n_replicates
+        if low is None or high is None or low <= 0 <= high or lost:
             return "undecided"
         return "better" if (high < 0) == (self.difference.direction == "lower") else "worse"
 

@@ -1,0 +1,5 @@
+"""`python -m truecost`."""
+
+from truecost.cli import main
+
+main()

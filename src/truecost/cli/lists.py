@@ -1,0 +1,57 @@
+"""`list` and `schema`."""
+
+import json as json_module
+from typing import Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+from truecost.names import FORMATS, MAP_KEYS, SCORE_TYPES
+
+Kind = Literal["measures", "formats", "presets", "types", "map"]
+
+
+def show(kind: Kind = "measures", /, *,
+         json: Annotated[bool, Parameter(negative=())] = False) -> None:
+    """List what there is to choose from.
+
+    Parameters
+    ----------
+    kind
+        measures, formats, presets, types (of scores) or map (keys of --map).
+    json
+        Print JSON.
+    """
+    entries = _entries(kind)
+    if json:
+        print(json_module.dumps(entries, indent=2, ensure_ascii=False))
+        return
+    width = max(len(e["name"]) for e in entries)
+    for entry in entries:
+        print(f"{entry['name']:<{width}}  {entry['text']}")
+
+
+def _entries(kind: Kind) -> list[dict[str, Any]]:
+    if kind == "measures":
+        from truecost.measures import registry
+
+        return [{"name": m.label, "text": f"{m.title}; {m.direction} is better ({m.source})",
+                 "direction": m.direction, "parts": list(m.parts), "source": m.source,
+                 "advice": m.advice} for m in registry().values()]
+    if kind == "presets":
+        from truecost.application import PRESETS
+
+        return [{"name": name, "text": f"Cmiss {p.application.cost_miss:g}, Cfa "
+                 f"{p.application.cost_fa:g}, prior "
+                 f"{'from the data' if p.application.priors is None else f'{p.application.prior:g}'}"
+                 f" ({p.source})", **p.application.describe()} for name, p in PRESETS.items()]
+    found = {"formats": FORMATS, "types": SCORE_TYPES, "map": MAP_KEYS}[kind]
+    return [{"name": name, "text": text} for name, text in found.items()]
+
+
+def schema() -> None:
+    """Print the JSON schema of result.json and of what --json prints."""
+    import msgspec
+
+    from truecost.study import ResultFile
+
+    print(json_module.dumps(msgspec.json.schema(ResultFile), indent=2))

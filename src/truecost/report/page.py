@@ -1,0 +1,206 @@
+"""`report.html`: one file, no network, no script; every picture has its table.
+
+Pictures are inline SVG whose ink follows the page's colours, so that the page is readable in the
+dark; each has a text alternative and the numbers that it draws as a table below it.
+"""
+
+import io
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from truecost.estimates import Row, label_of
+from truecost.measures import find
+from truecost.report.curves import Curve
+
+if TYPE_CHECKING:
+    from truecost.study import Outcome
+
+BARS = ("nec", "act_dcf", "min_dcf", "nce", "cllr", "min_cllr", "nbs", "nte", "nmae", "nmse")
+FOREST = ("nec", "act_dcf", "min_dcf", "nmae", "nte")
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading, a sentence, a picture and its table."""
+
+    title: str
+    text: str
+    picture: str
+    alternative: str
+    header: tuple[str, ...]
+    table: tuple[tuple[str, ...], ...]
+
+
+def render(outcome: "Outcome", curves: Sequence[Curve]) -> str:
+    """The whole page."""
+    rows = outcome.rows
+    values = [r for r in rows if r.kind == "value"]
+    sections = [s for s in (_bars(values), _det(curves), _forest(values)) if s is not None]
+    return _template().render(
+        verdict=_verdict(values, rows), sections=sections, all_header=HEADER,
+        all_rows=[_cells(r) for r in values],
+        paired=[_paired(r) for r in rows if r.kind == "difference"], level=values[0].level,
+        problems=outcome.problems, input_rows=[(i.system or "key", i.file, i.sha256[:16] + "...") for i in outcome.inputs], signatures=_signatures(values),
+        version=outcome.to_dict()["truecost"], application=_application(values))
+
+
+@cache
+def _template() -> Any:
+    from jinja2 import Environment
+
+    source = (files("truecost.report") / "page.html.j2").read_text(encoding="utf-8")
+    return Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(source)
+
+
+def _main(values: Sequence[Row]) -> str:
+    """The measure that the verdict speaks of: the first with a naive reference."""
+    names = [r.measure for r in values if r.reference is not None]
+    return next((n for n in BARS if n in names), names[0] if names else values[0].measure)
+
+
+def _verdict(values: Sequence[Row], rows: Sequence[Row]) -> list[str]:
+    """A sentence for each system, then for each comparison."""
+    main = _main(values)
+    title = find(main).title.lower()
+    said = [_sentence(r, title) for r in values if r.measure == main and "subset" not in r.dims]
+    said += [_difference(r, title) for r in rows
+             if r.kind == "difference" and r.measure == main and "subset" not in r.dims]
+    return said
+
+
+def _sentence(row: Row, title: str) -> str:
+    name = row.dims["system"]
+    if row.value is None:
+        return f"{name}: the {title} is undefined ({row.reason})."
+    said = (f"{name}: {title} {_text(row.value)}, {row.level:.0%} interval {_text(row.lower)} to "
+            f"{_text(row.upper)}, from {row.n_trials} trials of {row.n_units} units")
+    if row.reference is None or row.lower is None or row.upper is None:
+        return said + "."
+    gains, loses = row.upper < row.reference, row.lower > row.reference
+    if row.direction == "higher":
+        gains, loses = row.lower > row.reference, row.upper < row.reference
+    return said + ("; better than the naive system." if gains else
+                   "; WORSE than the naive system." if loses else
+                   "; not told apart from the naive system.")
+
+
+def _difference(row: Row, title: str) -> str:
+    pair = f"{row.dims['system']} against {row.baseline}"
+    if row.value is None or row.lower is None or row.upper is None:
+        return f"{pair}: the difference is undefined."
+    said = f"{pair}: {title} {row.value:+.3g} ({_text(row.lower)} to {_text(row.upper)}), "
+    if row.lower <= 0 <= row.upper:
+        return said + "undecided: the interval holds 0."
+    return said + ("better." if (row.upper < 0) == (row.direction == "lower") else "worse.")
+
+
+def _text(value: float | None) -> str:
+    if value is None:
+        return "undefined"
+    return f"{value:.3g}" if value == 0 or 1e-3 <= abs(value) < 1e5 else f"{value:.2e}"
+
+
+def _bars(values: Sequence[Row]) -> Section | None:
+    from truecost.report import plots
+
+    rows = [r for r in values if "subset" not in r.dims and r.reference == 1.0 and r.measure in BARS]
+    rows.sort(key=lambda r: BARS.index(r.measure))
+    if not rows:
+        return None
+    return Section(
+        "Normalised costs", "1 is the naive system, which knows only the priors. The thin line is "
+        "the interval.", _svg(lambda: plots.cost_bars(rows)),
+        "Bars of normalised costs with intervals; the numbers are in the table below.", HEADER,
+        tuple(_cells(r) for r in rows))
+
+
+def _det(curves: Sequence[Curve]) -> Section | None:
+    from truecost.report import plots
+
+    if not curves:
+        return None
+    table = []
+    for c in curves:
+        for name, point in (("at the Bayes threshold", c.actual), ("least cost", c.minimum)):
+            if point is not None:
+                table.append((c.system, name, _percent(point[0]), _percent(point[1]), ""))
+        for g in range(4, len(c.rates), 14):
+            table.append((c.system, "curve", _percent(c.rates[g]), _percent(c.middle[g]),
+                          f"{_percent(c.lower[g])} to {_percent(c.upper[g])}"))
+    return Section(
+        "Detection error trade-off", "Every threshold gives a point; lower and further left is "
+        "better. The band is the interval of the miss rate at each false-alarm rate.",
+        _svg(lambda: plots.det(curves)),
+        "DET curves of miss rate against false-alarm rate; points are in the table below.",
+        ("system", "point", "false-alarm rate", "miss rate", "interval"), tuple(table))
+
+
+def _forest(values: Sequence[Row]) -> Section | None:
+    from truecost.report import plots
+
+    names = {r.measure for r in values if "subset" in r.dims}
+    main = next((n for n in FOREST if n in names), next(iter(sorted(names)), None))
+    rows = [r for r in values if r.measure == main]
+    if main is None:
+        return None
+    return Section(
+        "Subsets", f"{find(main).title} of each subset, with its own counts and reference. Pale "
+        "rows rest on too few units or errors to say anything.",
+        _svg(lambda: plots.forest(rows)),
+        "Forest plot of a measure by subset; the numbers are in the table below.", HEADER,
+        tuple(_cells(r) for r in rows))
+
+
+HEADER = ("system", "subset", "measure", "value", "interval", "naive", "trials", "units", "note")
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    return (row.dims["system"], row.dims.get("subset", "all"), label_of(row.measure, row.parameters),
+            _text(row.value), f"{_text(row.lower)} to {_text(row.upper)}",
+            "" if row.reference is None else _text(row.reference), str(row.n_trials),
+            str(row.n_units), ", ".join(f.replace("_", " ") for f in row.flags))
+
+
+def _paired(row: Row) -> tuple[str, ...]:
+    return (f"{row.dims['system']} - {row.baseline}", row.dims.get("subset", "all"),
+            label_of(row.measure, row.parameters), _text(row.value),
+            f"{_text(row.lower)} to {_text(row.upper)}")
+
+
+def _percent(rate: float) -> str:
+    return f"{100 * rate:.3g} %"
+
+
+def _signatures(values: Sequence[Row]) -> list[str]:
+    return list(dict.fromkeys(r.signature for r in values))
+
+
+def _application(values: Sequence[Row]) -> str:
+    from truecost.cli.terminal import assumed
+
+    return assumed(values)
+
+
+def _svg(draw: Callable[[], Any]) -> str:
+    """An inline SVG without fixed size, times or ids that change from run to run."""
+    import matplotlib as mpl
+
+    from truecost.report import plots
+
+    with mpl.rc_context(plots.STYLE):  # type: ignore[arg-type]
+        figure = draw().figure
+        stream = io.StringIO()
+        figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
+    text = stream.getvalue()
+    text = text[text.index("<svg"):].replace(plots.INK, "currentColor")
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    return re.sub(r'(<svg[^>]*?) width="[^"]*" height="[^"]*"|(<svg[^>]*?) height="[^"]*"([^>]*?) '
+                  r'width="[^"]*"', _unsized, text, count=1)
+
+
+def _unsized(match: re.Match[str]) -> str:
+    return "".join(part for part in match.groups() if part)

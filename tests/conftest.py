@@ -1,0 +1,66 @@
+"""What every test may use: reference cases, sweeps beside full scans, a hypothesis profile."""
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import settings
+
+from truecost.evidence import Ranking
+from truecost.sweep import Sweep
+from truecost.weights import Factor, Plan
+
+settings.register_profile("truecost", deadline=None, derandomize=True, max_examples=30)
+settings.load_profile("truecost")
+
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder `shared` beside the repository: specification, reference cases, data."""
+    if not (SHARED / "cases" / "MANIFEST.md").is_file():
+        pytest.skip(f"{SHARED} is missing: the reference cases lie beside the repository")
+    return SHARED
+
+
+class Scan:
+    """Trials under the weights of one replicate: every threshold looked at, nothing clever."""
+
+    def __init__(self, scores, codes, weights):
+        self.scores, self.targets, self.weights = scores, codes == 1, weights
+        self.thresholds = np.append(np.unique(scores), np.inf)
+        self.T, self.N = weights[self.targets].sum(), weights[~self.targets].sum()
+        accept = scores[None, :] >= self.thresholds[:, None]
+        self.miss = (weights * self.targets * ~accept).sum(axis=1)
+        self.fa = (weights * ~self.targets * accept).sum(axis=1)
+        self.pmiss, self.pfa = self.miss / self.T, self.fa / self.N
+
+
+RANKINGS = {  # number of distinct scores (about), trial weights, sides
+    "continuous": (10_000, False, 1), "ties": (12, False, 1), "heavy ties": (3, False, 1),
+    "one score": (1, False, 1), "trial weights": (40, True, 1), "two sides": (40, False, 2),
+    "all": (25, True, 2)}
+
+
+@pytest.fixture(params=itertools.product(RANKINGS, [1, 2, 7, 1024]),
+                ids=lambda p: f"{p[0]}, {p[1]} buckets")
+def swept(request, monkeypatch) -> tuple[Sweep, list[Scan]]:
+    """A sweep of 12 replicates and the full scan of each; weights are whole or quarters."""
+    (distinct, weighted, sides), buckets = RANKINGS[request.param[0]], request.param[1]
+    monkeypatch.setattr("truecost.evidence.BUCKETS", buckets)
+    rng = np.random.default_rng(len(request.param[0]))
+    trials, units = 160, 15
+    codes = (rng.random(trials) < 0.4).astype(np.uint8)
+    scores = np.floor(rng.normal(codes, 1) * distinct / 6) / 7 if distinct > 1 else np.ones(trials)
+    extra = rng.integers(0, 9, trials) / 4 if weighted else None
+    factor = Factor("unit", np.arange(units))
+    places = rng.integers(0, units, (sides, trials)).astype(np.int32)
+    block = Plan(replicates=12).weights({"unit": factor}).block()
+    ranking = Ranking.of(scores, codes, [(factor, p) for p in places], extra)
+    rows = block["unit"].astype(float)
+    weights = rows[:, places[0]] * (np.ones(trials) if extra is None else extra)
+    if sides == 2:
+        weights *= np.where(places[0] == places[1], 1, rows[:, places[1]])
+    return Sweep(ranking, block), [Scan(scores, codes, w) for w in weights]

@@ -1,0 +1,299 @@
+"""Every kernel against a brute-force version written from its definition."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+from sklearn.isotonic import IsotonicRegression
+from sklearn.metrics import roc_auc_score
+
+from truecost.evidence import Ranking
+from truecost.kernels import draws, order, sums
+from truecost.sweep import Sweep
+from truecost.weights import Block, Factor
+
+KEY = np.uint64(0x1234), np.uint64(0x9876)
+ONES, PI = 0xFFFFFFFF, (0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344)
+
+
+def philox_python(counter, key):
+    """Philox4x32-10 in whole numbers (Salmon et al., SC 2011, section 3.3)."""
+    c, k = list(counter), list(key)
+    for _ in range(10):
+        left, right = 0xD2511F53 * c[0], 0xCD9E8D57 * c[2]
+        c = [(right >> 32) ^ c[1] ^ k[0], right & 0xFFFFFFFF,
+             (left >> 32) ^ c[3] ^ k[1], left & 0xFFFFFFFF]
+        k = [(k[0] + 0x9E3779B9) & 0xFFFFFFFF, (k[1] + 0xBB67AE85) & 0xFFFFFFFF]
+    return c
+
+
+@pytest.mark.parametrize(("counter", "key", "words"), [  # kat_vectors of Random123
+    ((0, 0, 0, 0), (0, 0), (0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8)),
+    ((ONES,) * 4, (ONES,) * 2, (0x408F276D, 0x41C83B0E, 0xA20BC7C6, 0x6D5451FD)),
+    (PI, (0xA4093822, 0x299F31D0), (0xD16CFE09, 0x94FDCCEB, 0x5001E420, 0x24126EA1))])
+def test_philox_published_vectors(counter, key, words):
+    got = draws.philox_words(np.array(counter, np.uint64), np.array(key, np.uint64))
+    assert tuple(int(w) for w in got) == words
+    assert tuple(philox_python(counter, key)) == words
+
+
+def multinomial(units, replicates, strata=None, first=0):
+    strata = np.zeros(units, int) if strata is None else strata
+    members = np.argsort(strata, kind="stable")
+    start = np.concatenate([[0], np.cumsum(np.bincount(strata))])
+    rows = np.empty((replicates, units), np.uint16)
+    draws.multinomial_rows(rows, first, members, start, *KEY)
+    return rows
+
+
+@pytest.mark.parametrize("units", [11, 70_001])  # above 65536 units 64 bits choose the unit
+def test_multinomial_counts_the_draws_of_the_generator(units):
+    words_each = 1 if units == 11 else 2
+    drawn = []
+    for call in range(-(-units * words_each // 4)):
+        w = philox_python((call, 0, 5, 0), map(int, KEY))
+        drawn += [x * units >> 32 for x in w] if words_each == 1 else [
+            ((w[i] << 32) + w[i + 1]) * units >> 64 for i in (0, 2)]
+    expected = np.bincount(drawn[:units], minlength=units)
+    assert np.array_equal(multinomial(units, 1, first=5)[0], expected)
+
+
+def test_multinomial_sums_to_the_size_of_each_stratum():
+    strata = np.array([0, 2, 1, 0, 0, 2, 2, 2, 1, 0, 3])
+    rows = multinomial(11, 500, strata)
+    for s, size in enumerate(np.bincount(strata)):
+        assert np.all(rows[:, strata == s].sum(axis=1) == size)
+
+
+@pytest.mark.parametrize(("units", "replicates"), [(7, 20000), (1000, 300), (70_001, 12)])
+def test_multinomial_moments_and_uniformity(units, replicates):
+    rows = multinomial(units, replicates).astype(float)
+    assert np.all(rows.sum(axis=1) == units)
+    assert rows.var() == pytest.approx(1 - 1 / units, rel=0.03)
+    edges = np.arange(min(units, 64) + 1) * units // min(units, 64)
+    found = np.add.reduceat(rows.sum(axis=0), edges[:-1])
+    wanted = replicates * np.diff(edges)
+    assert ((found - wanted) ** 2 / wanted).sum() < chi2.ppf(0.999, len(wanted) - 1)
+    assert units < 100 or abs(np.corrcoef(rows[0], rows[1])[0, 1]) < 4 / math.sqrt(units)
+
+
+def test_poisson_mean_variance_and_probabilities():
+    rows = np.empty((200, 1003), np.uint16)
+    draws.poisson_rows(rows, 0, draws.POISSON_TABLE, *KEY)
+    assert rows.mean() == pytest.approx(1, abs=4 / math.sqrt(rows.size))
+    assert rows.var() == pytest.approx(1, abs=4 * math.sqrt(3 / rows.size))
+    for k in range(6):
+        p = math.exp(-1) / math.factorial(k)
+        assert (rows == k).mean() == pytest.approx(p, abs=4 * math.sqrt(p / rows.size))
+    assert float(draws.POISSON_TABLE[0]) == math.floor(math.exp(-1) * 2**32)
+
+
+def blocks(sizes, length, replicates):
+    rows = np.empty((replicates, sum(sizes)), np.uint16)
+    lengths = np.minimum(length, sizes)
+    start = np.concatenate([[0], np.cumsum(sizes)])
+    draws.block_rows(rows, 0, np.arange(sum(sizes)), start, lengths, *KEY)
+    return rows
+
+
+@pytest.mark.parametrize("length", [1, 3, 4, 50])
+def test_moving_blocks_cover_from_the_drawn_starts(length):
+    sizes = np.array([10, 4, 1])
+    rows = blocks(sizes, length, 20)
+    for r, s in itertools.product(range(20), range(3)):
+        size, span, covered = int(sizes[s]), int(min(length, sizes[s])), []
+        for draw in range(-(-size // span)):
+            high, low, *_ = philox_python((draw, 0, r, s), [int(k) for k in KEY])
+            begin = ((high << 32) + low) * (size - span + 1) >> 64
+            covered += list(range(begin, begin + span))
+        expected = np.bincount(covered[:size], minlength=size)
+        first = int(sizes[:s].sum())
+        assert np.array_equal(rows[r, first:first + size], expected)
+
+
+def test_moving_blocks_expected_coverage():
+    size, length, replicates = 20, 5, 40_000
+    rows = blocks(np.array([size]), length, replicates)
+    reach = np.zeros(size)  # number of blocks of 5 that cover each place
+    for begin in range(size - length + 1):
+        reach[begin:begin + length] += 1
+    expected = size // length * reach / (size - length + 1)
+    assert np.allclose(rows.mean(axis=0), expected, atol=4 * rows.std() / math.sqrt(replicates))
+    assert np.allclose(expected[length - 1:-length + 1], 20 / 16)
+
+
+@pytest.mark.parametrize("sides", [1, 2, 3])
+def test_entry_sums(sides):
+    rng = np.random.default_rng(sides)
+    columns = rng.integers(0, 4, (9, 5)).astype(np.float32)
+    slots = rng.integers(0, 9, (40, sides)).astype(np.int32)
+    cells, values = rng.integers(0, 6, 40), rng.integers(-3, 9, (40, 2)).astype(float)
+    out = np.zeros((6, 2, 5))
+    sums.entry_sums(columns, slots, cells, values, out)
+    expected = np.zeros_like(out)
+    for e, s, r in itertools.product(range(40), range(2), range(5)):
+        weight = math.prod(columns[slot, r] for slot in slots[e])
+        expected[cells[e], s, r] += weight * values[e, s]
+    assert np.array_equal(out, expected)
+
+
+def test_transpose_block():
+    rows = np.random.default_rng(0).integers(0, 60_000, (70, 130)).astype(np.uint16)
+    columns = np.full((140, 70), -1, np.float32)
+    sums.transpose_block(rows, columns, 5)
+    assert np.array_equal(columns[5:135], rows.T)
+    assert np.all(np.delete(columns, np.s_[5:135], axis=0) == -1)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_bucket_entries(weighted):
+    rng = np.random.default_rng(1)
+    edges = np.array([0, 3, 4, 20, 50])
+    slots, codes = rng.integers(0, 5, 50).astype(np.int32), rng.integers(0, 2, 50).astype(np.uint8)
+    extra = rng.integers(1, 9, 50) / 4 if weighted else np.zeros(0)
+    out = np.empty(50, np.int32), np.empty(50, np.int64), np.empty(50)
+    n = sums.bucket_entries(edges, slots, codes, extra, 5, *out)
+    expected = {}
+    for i in range(50):
+        key = slots[i], 2 * (np.searchsorted(edges, i, "right") - 1) + codes[i]
+        expected[key] = expected.get(key, 0) + (extra[i] if weighted else 1)
+    keys = zip(out[0][:n], out[1][:n], strict=True)
+    assert dict(zip(keys, out[2][:n], strict=True)) == expected
+    assert n == len(expected)
+
+
+SCORES = {
+    "float32": np.float32([3, -0.1, 2.5, -7, 0, 2.5, 1e-40, -np.inf, np.inf, 3]).astype(float),
+    "float64": np.array([0.1, 0.1 + 1e-12, -0.1, -0.1 - 1e-12, 5, 0.1, 1e-300, 0, 1, 2]),
+    "huge": np.array([1e300, -1e300, 2e300, 1, 0, 1e39, -1e39, 1e300, 3, 4])}
+
+
+@pytest.mark.parametrize("scores", SCORES.values(), ids=SCORES)
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("sides", [1, 2])
+def test_sort_trials_keeps_rows_together_and_makes_no_ties(scores, weighted, sides):
+    rng = np.random.default_rng(2)
+    slots = rng.integers(0, 1 << 24, (10, sides)).astype(np.int32)
+    codes = rng.integers(0, 2, 10).astype(np.uint8)
+    extra = rng.random(10) if weighted else np.zeros(0)
+    got = order.sort_trials(scores, slots, codes, extra)
+
+    def rows(scores, slots, codes, extra):
+        own = extra if weighted else np.ones(10)
+        return sorted((s, *map(int, p), int(c), w)
+                      for s, p, c, w in zip(scores, slots, codes, own, strict=True))
+
+    assert np.array_equal(got[0], np.sort(scores))
+    assert rows(*got) == rows(scores, slots, codes, extra)
+
+
+def test_edges_hold_exact_sums(swept):
+    sweep, scans = swept
+    assert np.array_equal(sweep.targets, [s.T for s in scans])
+    assert np.array_equal(sweep.nontargets, [s.N for s in scans])
+    assert np.all(sweep.ranking.cut[sweep.ranking.edges[:-1]])
+
+
+@pytest.mark.parametrize("costs", [(1, 1), (0.01, 0.99), (0.9, 0.1), (1, 0), (0, 1)])
+def test_lowest_costs_equal_the_full_scan(swept, costs):
+    sweep, scans = swept
+    found, thresholds = sweep.minimum_at(*costs, ties=True)
+    assert np.array_equal(found, sweep.minimum(*costs))
+    for r, scan in enumerate(scans):
+        every = costs[0] / scan.T * scan.miss + costs[1] / scan.N * scan.fa
+        assert found[r] == every.min()  # weights are whole or quarters: bit for bit
+        assert thresholds[r] == scan.thresholds[every.argmin()]
+
+
+def test_hull_crossings_are_the_lowest_chord(swept):
+    sweep, scans = swept
+    for got, scan in zip(sweep.eer("rocch"), scans, strict=True):
+        above, below = scan.pfa - scan.pmiss, scan.pmiss - scan.pfa
+        left, right = np.nonzero(above >= 0)[0], np.nonzero(below >= 0)[0]
+        gaps = above[left][:, None] + below[right][None, :]
+        share = np.divide(above[left][:, None], gaps, out=np.zeros_like(gaps), where=gaps > 0)
+        m0, m1 = scan.pmiss[left][:, None], scan.pmiss[right][None, :]
+        assert got == pytest.approx((m0 + share * (m1 - m0)).min(), abs=1e-13)
+        p = np.linspace(0, 1, 3001)[:, None]  # EER = max_p min_t p Pmiss + (1-p) Pfa
+        dual = (p * scan.pmiss + (1 - p) * scan.pfa).min(axis=1).max()
+        assert dual - 1e-13 <= got <= dual + 1 / 3000
+
+
+def test_crossings(swept):
+    sweep, scans = swept
+    kinds = {k: sweep.eer(k) for k in ("nearest", "nearest-pfa", "nearest-pmiss", "interpolated")}
+    for r, scan in enumerate(scans):
+        last = np.nonzero(scan.miss * scan.N <= scan.fa * scan.T)[0].max()
+        (m0, m1), (f0, f1) = scan.pmiss[last:last + 2], scan.pfa[last:last + 2]
+        near = last if f0 - m0 <= m1 - f1 else last + 1
+        assert kinds["nearest-pfa"][r] == scan.pfa[near]
+        assert kinds["nearest-pmiss"][r] == scan.pmiss[near]
+        assert kinds["nearest"][r] == (scan.pfa[near] + scan.pmiss[near]) / 2
+        share = (f0 - m0) / (f0 - m0 + m1 - f1)  # on the straight line, where Pmiss = Pfa
+        assert kinds["interpolated"][r] == pytest.approx(f0 + share * (f1 - f0), abs=1e-12)
+
+
+def test_misses_and_false_alarms_at(swept):
+    sweep, scans = swept
+    limits = [0, 0.01, 0.1, 0.25, 0.5, 1]
+    (miss, at_fa), (fa, at_miss) = sweep.miss_at(limits), sweep.fa_at(limits)
+    for r, scan in enumerate(scans):
+        for g, limit in enumerate(limits):
+            fits = np.nonzero(scan.pfa <= limit)[0][0]
+            assert (miss[r, g], at_fa[r, g]) == (scan.pmiss[fits], scan.thresholds[fits])
+            fits = np.nonzero(scan.pmiss <= limit)[0][-1]
+            assert (fa[r, g], at_miss[r, g]) == (scan.pfa[fits], scan.thresholds[fits])
+
+
+def test_misses_at_zero_with_weights_that_round(monkeypatch):
+    monkeypatch.setattr("truecost.evidence.BUCKETS", 1)
+    ranking = Ranking.of(np.arange(8.0), np.arange(8) >= 5, [Factor.trials(8)],
+                         [0.1, 0.2, 0.3, 0.7, 0.1, 0.3, 0.3, 0.3])
+    sweep = Sweep(ranking, Block({"trial": np.ones((1, 8), np.uint16)}, 1))
+    assert sweep.miss_at([0.0])[0][0, 0] == 0  # separable at score 5, 0 misses there
+
+
+def test_areas_against_all_pairs(swept):
+    sweep, scans = swept
+    for got, scan in zip(sweep.auc(), scans, strict=True):
+        up, down = scan.scores[scan.targets][:, None], scan.scores[~scan.targets]
+        pairs = (((up > down) + (up == down) / 2) * scan.weights[scan.targets][:, None] * scan.weights[~scan.targets]).sum()
+        assert got == pytest.approx(pairs / (scan.T * scan.N), rel=1e-12)
+        assert got == pytest.approx(roc_auc_score(
+            scan.targets, scan.scores, sample_weight=scan.weights), rel=1e-9)
+
+
+def bits(parts, posteriors):
+    """-sum parts log2 posteriors, parts of 0 left out."""
+    return -(parts[parts > 0] * np.log2(posteriors[parts > 0])).sum()
+
+
+@pytest.mark.parametrize("prior", [0.5, 0.01])
+def test_pooled_entropies_against_isotonic_regression(swept, prior):
+    sweep, scans = swept
+    for got, scan in zip(sweep.pav_entropy(prior), scans, strict=True):
+        groups = [scan.scores == score for score in np.unique(scan.scores)]
+        t = prior * np.array([scan.weights[g & scan.targets].sum() for g in groups]) / scan.T
+        n = (1 - prior) * np.array([scan.weights[g & ~scan.targets].sum() for g in groups]) / scan.N
+        t, n = t[t + n > 0], n[t + n > 0]  # tied trials are one group; those left out are none
+        x = np.arange(len(t))
+        fit = IsotonicRegression().fit(x, t / (t + n), sample_weight=t + n).predict(x)
+        assert got == pytest.approx(bits(t, fit) + bits(n, 1 - fit), abs=1e-9)
+
+
+def test_weighted_medians_minimise_the_distances(swept):
+    sweep, scans = swept
+    for median, distance, scan in zip(*sweep.median(), scans, strict=True):
+        expanded = np.repeat(scan.scores, np.round(4 * scan.weights).astype(int))
+        assert median == np.median(expanded)
+        assert distance == pytest.approx(abs(expanded - np.median(expanded)).sum() / 4, rel=1e-12)
+
+
+def test_undefined_without_a_class():
+    ranking = Ranking.of(np.arange(4.0), [0, 0, 1, 1], [Factor.trials(4)])
+    sweep = Sweep(ranking, Block({"trial": np.array([[1, 1, 0, 0]], np.uint16)}, 1))
+    for value in (sweep.minimum(1, 1), sweep.eer(), sweep.eer("nearest"), sweep.auc(),
+                  sweep.miss_at([0.1])[0], sweep.fa_at([0.1])[0], sweep.pav_entropy(0.5)):
+        assert np.isnan(value).all()
