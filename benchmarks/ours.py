@@ -54,7 +54,7 @@ def _log_costs(scores: Array, labels: Array, sides: list[tuple[tc.Factor, Array]
     bits = np.empty(len(scores))
     for start in range(0, len(scores), CHUNK):
         part = slice(start, start + CHUNK)
-        against = np.where(labels[part] == 1, -scores[part], scores[part])
+        against = np.where(labels[part] == 1, -scores[part], scores[part]).astype(np.float64)
         bits[part] = (np.maximum(against, 0) + np.log1p(np.exp(-np.abs(against)))) / np.log(2)
     none = np.zeros(len(scores), np.bool_)
     return tc.Tally.count(sides, {"n": np.ones(len(scores), np.bool_), "cllr": bits,

@@ -39,13 +39,19 @@ class Scan:
 
 
 RANKINGS = {  # number of distinct scores (about), trial weights, sides
-    "continuous": (10_000, False, 1), "ties": (12, False, 1), "heavy ties": (3, False, 1),
-    "one score": (1, False, 1), "trial weights": (40, True, 1), "two sides": (40, False, 2),
-    "all": (25, True, 2)}
+    "continuous": (10_000, False, 1),
+    "ties": (12, False, 1),
+    "heavy ties": (3, False, 1),
+    "one score": (1, False, 1),
+    "trial weights": (40, True, 1),
+    "two sides": (40, False, 2),
+    "all": (25, True, 2),
+}
 
 
-@pytest.fixture(params=itertools.product(RANKINGS, [1, 2, 7, 1024]),
-                ids=lambda p: f"{p[0]}, {p[1]} buckets")
+@pytest.fixture(
+    params=itertools.product(RANKINGS, [1, 2, 7, 1024]), ids=lambda p: f"{p[0]}, {p[1]} buckets"
+)
 def swept(request, monkeypatch) -> tuple[Sweep, list[Scan]]:
     """A sweep of 12 replicates and the full scan of each; weights are whole or quarters."""
     (distinct, weighted, sides), buckets = RANKINGS[request.param[0]], request.param[1]

@@ -19,35 +19,69 @@ from truecost.version import __version__
 
 if TYPE_CHECKING:
     from truecost.application import PRESETS, Application, preset
-    from truecost.errors import InputError, MissingExtra, TruecostError, UsageError
-    from truecost.estimates import Comparison, Context, Estimate, compare, estimate
+    from truecost.errors import InputError, MissingExtraError, TruecostError, UsageError
+    from truecost.estimates import Context, compare, estimate
     from truecost.evidence import Evidence, Ranking, Tally, Totals, totals
     from truecost.formats import read
     from truecost.measures import Measure, find
+    from truecost.results import Comparison, Estimate
     from truecost.sweep import Sweep
-    from truecost.tasks.records import Options, Trials, load
-    from truecost.tasks.trials import Scoring, compare_systems, score
+    from truecost.tasks.columns import Options
+    from truecost.tasks.counting import Scoring
+    from truecost.tasks.records import Trials, load
+    from truecost.tasks.trials import compare_systems, score
     from truecost.weights import Block, Factor, Plan, Weights
 
 _HOME = {
     "truecost.application": ("PRESETS", "Application", "preset"),
-    "truecost.errors": ("InputError", "MissingExtra", "TruecostError", "UsageError"),
-    "truecost.estimates": ("Comparison", "Context", "Estimate", "compare", "estimate"),
+    "truecost.errors": ("InputError", "MissingExtraError", "TruecostError", "UsageError"),
+    "truecost.estimates": ("Context", "compare", "estimate"),
+    "truecost.results": ("Comparison", "Estimate"),
     "truecost.evidence": ("Evidence", "Ranking", "Tally", "Totals", "totals"),
     "truecost.formats": ("read",),
     "truecost.measures": ("Measure", "find"),
     "truecost.sweep": ("Sweep",),
-    "truecost.tasks.records": ("Options", "Trials", "load"),
-    "truecost.tasks.trials": ("Scoring", "compare_systems", "score"),
+    "truecost.tasks.columns": ("Options",),
+    "truecost.tasks.records": ("Trials", "load"),
+    "truecost.tasks.counting": ("Scoring",),
+    "truecost.tasks.trials": ("compare_systems", "score"),
     "truecost.weights": ("Block", "Factor", "Plan", "Weights"),
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
-    "PRESETS", "Application", "Block", "Comparison", "Context", "Estimate", "Evidence", "Factor",
-    "InputError", "Measure", "MissingExtra", "Options", "Plan", "Ranking", "Scoring", "Sweep",
-    "Tally", "Totals", "Trials", "TruecostError", "UsageError", "Weights", "__version__", "compare",
-    "compare_systems", "estimate", "find", "load", "preset", "read", "score", "totals",
+    "PRESETS",
+    "Application",
+    "Block",
+    "Comparison",
+    "Context",
+    "Estimate",
+    "Evidence",
+    "Factor",
+    "InputError",
+    "Measure",
+    "MissingExtraError",
+    "Options",
+    "Plan",
+    "Ranking",
+    "Scoring",
+    "Sweep",
+    "Tally",
+    "Totals",
+    "Trials",
+    "TruecostError",
+    "UsageError",
+    "Weights",
+    "__version__",
+    "compare",
+    "compare_systems",
+    "estimate",
+    "find",
+    "load",
+    "preset",
+    "read",
+    "score",
+    "totals",
 ]
 
 

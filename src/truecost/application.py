@@ -44,19 +44,24 @@ class Application:
         if self.costs is not None:
             _check_costs(self.costs)
             if self.priors is not None and len(self.priors) != len(self.costs):
-                raise UsageError(f"{len(self.priors)} priors for a cost matrix of "
-                                 f"{len(self.costs)} classes: give one prior a class")
+                raise UsageError(
+                    f"{len(self.priors)} priors for a cost matrix of "
+                    f"{len(self.costs)} classes: give one prior a class"
+                )
 
     @staticmethod
-    def detection(cost_miss: float = 1.0, cost_fa: float = 1.0, prior: float | None = None,
-                  name: str = "") -> "Application":
+    def detection(
+        cost_miss: float = 1.0, cost_fa: float = 1.0, prior: float | None = None, name: str = ""
+    ) -> "Application":
         """A detection application (C_miss > 0, C_fa > 0, P_target in (0, 1))."""
         for label, cost in (("cost of a miss", cost_miss), ("cost of a false alarm", cost_fa)):
             if not (math.isfinite(cost) and cost > 0):
                 raise UsageError(f"{label} is {cost:g}: it must be a finite number above 0")
         if prior is not None and not 0 < prior < 1:
-            raise UsageError(f"prior is {prior:g}: it must lie between 0 and 1, neither included"
-                             + (" (did you mean a percentage?)" if 1 < prior < 100 else ""))
+            raise UsageError(
+                f"prior is {prior:g}: it must lie between 0 and 1, neither included"
+                + (" (did you mean a percentage?)" if 1 < prior < 100 else "")
+            )
         priors = None if prior is None else (1.0 - prior, prior)
         return Application(((0.0, cost_fa), (cost_miss, 0.0)), priors, name)
 
@@ -74,22 +79,31 @@ class Application:
     def prior(self) -> float:
         """Prior of a target."""
         if self.priors is None or len(self.priors) != 2:
-            raise UsageError("this application has no target prior of its own: it takes the share "
-                             "in the data; give a prior, or call with_priors first")
+            raise UsageError(
+                "this application has no target prior of its own: it takes the share "
+                "in the data; give a prior, or call with_priors first"
+            )
         return self.priors[1]
 
     @property
     def plain_detection(self) -> bool:
         """Whether one threshold tells all decisions: two classes, no abstaining."""
         costs = ((0.0, 1.0), (1.0, 0.0)) if self.costs is None else self.costs
-        return (len(costs) == 2 and len(costs[0]) == 2 and costs[0][0] == 0 == costs[1][1]
-                and costs[0][1] > 0 and costs[1][0] > 0)
+        return (
+            len(costs) == 2
+            and len(costs[0]) == 2
+            and costs[0][0] == 0 == costs[1][1]
+            and costs[0][1] > 0
+            and costs[1][0] > 0
+        )
 
     def _detection(self) -> tuple[tuple[float, ...], ...]:
         costs = ((0.0, 1.0), (1.0, 0.0)) if self.costs is None else self.costs
         if not self.plain_detection:
-            raise UsageError(f"{costs} is no cost matrix of detection: it needs two classes, two "
-                             f"decisions, free right decisions and wrong ones above 0")
+            raise UsageError(
+                f"{costs} is no cost matrix of detection: it needs two classes, two "
+                f"decisions, free right decisions and wrong ones above 0"
+            )
         return costs
 
     @property
@@ -118,8 +132,10 @@ class Application:
         if self.costs is None:
             return np.ones((classes, classes)) - np.eye(classes)
         if len(self.costs) != classes:
-            raise UsageError(f"the cost matrix has {len(self.costs)} rows but the data have "
-                             f"{classes} classes: give one row a class")
+            raise UsageError(
+                f"the cost matrix has {len(self.costs)} rows but the data have "
+                f"{classes} classes: give one row a class"
+            )
         return np.array(self.costs, np.float64)
 
     def class_priors(self, counts: npt.NDArray[Any]) -> Floats:
@@ -127,14 +143,16 @@ class Application:
         weights = np.asarray(counts, np.float64)
         if self.priors is not None:
             if len(self.priors) != weights.shape[-1]:
-                raise UsageError(f"{len(self.priors)} priors for {weights.shape[-1]} classes: "
-                                 f"give one prior a class")
+                raise UsageError(
+                    f"{len(self.priors)} priors for {weights.shape[-1]} classes: "
+                    f"give one prior a class"
+                )
             return np.broadcast_to(np.array(self.priors), weights.shape)
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
 
-    def with_priors(self, priors: Sequence[float]) -> "Application":
-        """This application with priors filled in where it has none."""
+    def with_priors(self, priors: Sequence[float] | Floats) -> "Application":
+        """The same application, with priors filled in where it has none."""
         if self.priors is not None:
             return self
         return Application(self.costs, tuple(float(p) for p in priors), self.name)
@@ -168,11 +186,15 @@ def _check_priors(priors: Sequence[float]) -> None:
 def _check_costs(costs: Sequence[Sequence[float]]) -> None:
     widths = {len(row) for row in costs}
     if len(costs) < 2 or len(widths) != 1:
-        raise UsageError(f"the cost matrix has rows of lengths {[len(row) for row in costs]}: it "
-                         f"needs at least two rows (true classes) of equal length (decisions)")
+        raise UsageError(
+            f"the cost matrix has rows of lengths {[len(row) for row in costs]}: it "
+            f"needs at least two rows (true classes) of equal length (decisions)"
+        )
     if next(iter(widths)) not in (len(costs), len(costs) + 1):
-        raise UsageError(f"the cost matrix is {len(costs)} x {next(iter(widths))}: it needs as many "
-                         f"decisions as classes, or one more to abstain")
+        raise UsageError(
+            f"the cost matrix is {len(costs)} x {next(iter(widths))}: it needs as many "
+            f"decisions as classes, or one more to abstain"
+        )
     if not all(math.isfinite(c) and c >= 0 for row in costs for c in row):
         raise UsageError(f"the cost matrix {costs} has an entry below 0 or not finite")
 
@@ -191,14 +213,22 @@ def _preset(name: str, miss: float, fa: float, prior: float | None, source: str)
 
 PRESETS: dict[str, Preset] = {
     "equal": _preset("equal", 1, 1, 0.5, "equal costs, equal priors: the mean of Pmiss and Pfa"),
-    "nist-std-2006": _preset("nist-std-2006", 10, 1, 1e-4,
-                             "NIST STD 2006 (C/V = 0.1; as Cmiss = 10 in paper 002, section 2.5)"),
-    "sws-2012": _preset("sws-2012", 1, 1, None,
-                        "MediaEval SWS 2012: prior from the data (paper 002, Eq. 17)"),
+    "nist-std-2006": _preset(
+        "nist-std-2006",
+        10,
+        1,
+        1e-4,
+        "NIST STD 2006 (C/V = 0.1; as Cmiss = 10 in paper 002, section 2.5)",
+    ),
+    "sws-2012": _preset(
+        "sws-2012", 1, 1, None, "MediaEval SWS 2012: prior from the data (paper 002, Eq. 17)"
+    ),
     "sws-2013": _preset("sws-2013", 100, 1, 0.00015, "MediaEval SWS 2013 (paper 002, Eq. 21)"),
     "quesst-2014": _preset("quesst-2014", 100, 1, 0.0008, "MediaEval QUESST 2014"),
     "opensad": _preset("opensad", 1, 1, 0.75, "NIST OpenSAD: 0.75 Pmiss + 0.25 Pfa"),
-    "sre-2010": _preset("sre-2010", 1, 1, 0.001, "NIST SRE 2010 core condition (paper 002, ref. 2)"),
+    "sre-2010": _preset(
+        "sre-2010", 1, 1, 0.001, "NIST SRE 2010 core condition (paper 002, ref. 2)"
+    ),
 }
 
 

@@ -2,7 +2,7 @@
 
 TruecostError
 ├── UsageError      an option, configuration or argument is wrong                  (exit code 2)
-│   └── MissingExtra    an optional package is not installed
+│   └── MissingExtraError    an optional package is not installed
 └── InputError      a file or array is invalid, incomplete or does not match       (exit code 3)
 
 The library raises; only the command line turns an exception into an exit code. Undefined values
@@ -20,7 +20,7 @@ class UsageError(TruecostError):
     """What was asked for cannot be done as asked: says what was given and the valid choices."""
 
 
-class MissingExtra(UsageError):
+class MissingExtraError(UsageError):
     """An optional package is needed: says what to install."""
 
 

@@ -18,8 +18,10 @@ import numpy.typing as npt
 from truecost.application import Application
 from truecost.errors import InputError, UsageError
 from truecost.evidence import Evidence, totals
+from truecost.intervals import interval
 from truecost.measures.base import Measure
 from truecost.names import Method
+from truecost.results import Comparison, Estimate
 from truecost.version import __version__
 from truecost.weights import Plan, Weights
 
@@ -27,153 +29,6 @@ Floats = npt.NDArray[np.float64]
 FEW_UNITS = 20  # below this a percentile interval covers too little (0.92 at 20, 0.83 at 6 units)
 FEW_ERRORS = 10
 JACKKNIFE_GROUPS = 500
-
-
-class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One row of `result.json`: what every command prints and every picture draws.
-
-    Attributes
-    ----------
-    measure : str
-        Name of the measure; `parameters.variant` holds its own parameter.
-    kind : {"value", "difference", "ratio"}
-        A difference is system minus baseline, a ratio system over baseline.
-    baseline : str
-        The system compared against (differences and ratios).
-    parameters : dict
-        Costs, prior, preset and other choices that enter the value.
-    dims : dict
-        What the row is about: system, subset, ...
-    value, lower, upper : float or None
-        None when undefined or infinite; `reason` says which.
-    reference : float or None
-        The naive system's value on the same scale; None when there is none.
-    direction : {"lower", "higher"}
-        Which values are better.
-    factors, n_units : list of str, int
-        What was resampled and the number of its units (the smallest when several are crossed;
-        `units_by_factor` has each).
-    n_trials, counts : int, dict
-        Trials scored and counts by name.
-    threshold : float or None
-        The decision threshold on the score's scale, where there is one.
-    n_replicates, n_undefined : int
-        Replicates drawn, and those in which the measure is undefined (left out of the interval).
-    flags : list of str
-        What a reader should beware of.
-    signature : str
-        How the figure was computed.
-    """
-
-    measure: str
-    kind: Literal["value", "difference", "ratio"] = msgspec.field(default="value")
-    baseline: str | None = None
-    parameters: dict[str, Any] = msgspec.field(default_factory=dict)
-    dims: dict[str, str] = msgspec.field(default_factory=dict)
-    value: float | None
-    lower: float | None
-    upper: float | None
-    level: float
-    method: str
-    reference: float | None
-    direction: Literal["lower", "higher"]
-    factors: tuple[str, ...]
-    n_units: int
-    units_by_factor: dict[str, int] = msgspec.field(default_factory=dict)
-    n_trials: int
-    counts: dict[str, float] = msgspec.field(default_factory=dict)
-    threshold: float | None = None
-    n_replicates: int
-    n_undefined: int
-    reason: str | None = None
-    flags: tuple[str, ...]
-    signature: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """The row as JSON-ready builtins: kind and every undefined figure are spelled out."""
-        row = msgspec.to_builtins(self)
-        return {key: row.get(key, "value" if key == "kind" else None) for key in self.__struct_fields__
-                if key in row or key == "kind"}
-
-
-class Estimate(Row, frozen=True, kw_only=True):
-    """A row with the replicates that it came from.
-
-    Attributes
-    ----------
-    point : float
-        The value in full (NaN when undefined, infinite when infinite).
-    replicates : ndarray of float64, shape (n_replicates,)
-    """
-
-    point: float
-    replicates: Floats
-
-    def row(self) -> Row:
-        """The part that is stored and printed."""
-        return Row(**{name: getattr(self, name) for name in Row.__struct_fields__})
-
-    @property
-    def half_width(self) -> float:
-        """Half the width of the interval; NaN when undefined."""
-        if self.lower is None or self.upper is None:
-            return float("nan")
-        return (self.upper - self.lower) / 2
-
-    def units_for(self, half_width: float | None = None) -> float:
-        """About how many units give this half-width (half of the present one by default).
-
-        The width of an interval shrinks with the square root of the number of units.
-        """
-        wanted = self.half_width / 2 if half_width is None else half_width
-        if wanted <= 0:
-            raise UsageError(f"half-width is {wanted:g}: it must be above 0")
-        return float(np.ceil(self.n_units * (self.half_width / wanted) ** 2))
-
-    @property
-    def label(self) -> str:
-        """`measure`, or `measure:variant`."""
-        return label_of(self.measure, self.parameters)
-
-    def __str__(self) -> str:
-        """`nec 0.310 [0.290, 0.331]`."""
-        return f"{self.label} {_text(self.value)} [{_text(self.lower)}, {_text(self.upper)}]"
-
-
-def label_of(measure: str, parameters: dict[str, Any]) -> str:
-    """How a measure with its variant is named."""
-    return f"{measure}:{parameters['variant']}" if "variant" in parameters else measure
-
-
-def _text(value: float | None) -> str:
-    return "undefined" if value is None else f"{value:.4g}"
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """Two systems on the same trials with the same weights.
-
-    Attributes
-    ----------
-    system, baseline : Estimate
-    difference, ratio : Estimate
-        System minus baseline and system over baseline, with paired intervals.
-    """
-
-    system: Estimate
-    baseline: Estimate
-    difference: Estimate
-    ratio: Estimate
-
-    @property
-    def verdict(self) -> Literal["better", "worse", "undecided"]:
-        """Whether the interval of the difference excludes 0, and on which side."""
-        low, high = self.difference.lower, self.difference.upper
-        # When many replicates are undefined the interval speaks of the others only.
-        lost = self.difference.n_undefined > 0.05 * self.difference.n_replicates
-        if low is None or high is None or low <= 0 <= high or lost:
-            return "undecided"
-        return "better" if (high < 0) == (self.difference.direction == "lower") else "worse"
 
 
 @dataclass(frozen=True)
@@ -189,13 +44,19 @@ class Context:
     errors: float | None = None
 
 
-def replicate(evidence: Evidence, measures: Sequence[Measure], application: Application,
-              weights: Weights, jobs: int | None = None) -> list[tuple[Floats, Floats]]:
+def replicate(
+    evidence: Evidence,
+    measures: Sequence[Measure],
+    application: Application,
+    weights: Weights,
+    jobs: int | None = None,
+) -> list[tuple[Floats, Floats]]:
     """Values and references of each measure for every replicate.
 
     Blocks of replicates run in `jobs` threads (all cores by default); the result does not depend
     on their number.
     """
+
     def run(bounds: tuple[int, int]) -> list[tuple[Floats, Floats]]:
         seen = totals(evidence, weights.block(*bounds))
         return [measure(seen, application) for measure in measures]
@@ -207,8 +68,13 @@ def replicate(evidence: Evidence, measures: Sequence[Measure], application: Appl
         _prepare(evidence)
         with ThreadPoolExecutor(workers) as pool:
             parts = list(pool.map(run, weights.blocks()))
-    return [(np.concatenate([part[m][0] for part in parts]),
-             np.concatenate([part[m][1] for part in parts])) for m in range(len(measures))]
+    return [
+        (
+            np.concatenate([part[m][0] for part in parts]),
+            np.concatenate([part[m][1] for part in parts]),
+        )
+        for m in range(len(measures))
+    ]
 
 
 def _prepare(evidence: Evidence) -> None:
@@ -220,9 +86,17 @@ def _prepare(evidence: Evidence) -> None:
             _ = part.cut, part.histogram, part.knots
 
 
-def estimate(evidence: Evidence, measures: Sequence[Measure], application: Application,
-             plan: Plan | None = None, *, level: float = 0.95, method: Method = "percentile",
-             context: Context | None = None, jobs: int | None = None) -> list[Estimate]:
+def estimate(
+    evidence: Evidence,
+    measures: Sequence[Measure],
+    application: Application,
+    plan: Plan | None = None,
+    *,
+    level: float = 0.95,
+    method: Method = "percentile",
+    context: Context | None = None,
+    jobs: int | None = None,
+) -> list[Estimate]:
     """The value of each measure with its interval.
 
     Parameters
@@ -247,8 +121,10 @@ def estimate(evidence: Evidence, measures: Sequence[Measure], application: Appli
     """
     plan, context = plan or Plan(), context or Context()
     if not 0 < level < 1:
-        raise UsageError(f"level is {level:g}: it must lie between 0 and 1, such as 0.95"
-                         + (f" (did you mean {level / 100:g}?)" if 1 < level < 100 else ""))
+        raise UsageError(
+            f"level is {level:g}: it must lie between 0 and 1, such as 0.95"
+            + (f" (did you mean {level / 100:g}?)" if 1 < level < 100 else "")
+        )
     if method == "bca":
         _refuse_bca(evidence, plan)
     # The point first, in this thread: it also compiles what the threads will run.
@@ -256,22 +132,40 @@ def estimate(evidence: Evidence, measures: Sequence[Measure], application: Appli
     drawn = replicate(evidence, measures, application, plan.weights(evidence.factors), jobs)
     left_out: list[Floats | None] = [None] * len(measures)
     if method == "bca":
-        left_out = [v for v, _ in replicate(evidence, measures, application,
-                                            _jackknife(evidence), jobs)]
-    return [_assemble(m, application, plan, level, method, context, evidence,
-                      float(p[0][0]), float(p[1][0]), d[0], j)
-            for m, p, d, j in zip(measures, points, drawn, left_out, strict=True)]
+        left_out = [
+            v for v, _ in replicate(evidence, measures, application, _jackknife(evidence), jobs)
+        ]
+    return [
+        _assemble(
+            m,
+            application,
+            plan,
+            level,
+            method,
+            context,
+            evidence,
+            float(p[0][0]),
+            float(p[1][0]),
+            d[0],
+            j,
+        )
+        for m, p, d, j in zip(measures, points, drawn, left_out, strict=True)
+    ]
 
 
 def _refuse_bca(evidence: Evidence, plan: Plan) -> None:
     sides = {p.slots.codes.shape[1] for p in evidence.parts.values()}
     if len(evidence.factors) > 1 or max(sides) > 1:
-        raise UsageError(f"bca intervals are not defined for crossed factors "
-                         f"({', '.join(evidence.factors)}): a unit left out takes trials of the "
-                         f"others with it; use the percentile method")
+        raise UsageError(
+            f"bca intervals are not defined for crossed factors "
+            f"({', '.join(evidence.factors)}): a unit left out takes trials of the "
+            f"others with it; use the percentile method"
+        )
     if "blocks" in plan.schemes.values():
-        raise UsageError("bca intervals are not defined for moving blocks: units are not "
-                         "exchangeable; use the percentile method")
+        raise UsageError(
+            "bca intervals are not defined for moving blocks: units are not "
+            "exchangeable; use the percentile method"
+        )
 
 
 def _jackknife(evidence: Evidence) -> Weights:
@@ -279,9 +173,19 @@ def _jackknife(evidence: Evidence) -> Weights:
     return Weights.leave_out(factor, JACKKNIFE_GROUPS if len(factor) > JACKKNIFE_GROUPS else None)
 
 
-def _assemble(measure: Measure, application: Application, plan: Plan, level: float, method: Method,
-              context: Context, evidence: Evidence, point: float, reference: float,
-              replicates: Floats, left_out: Floats | None) -> Estimate:
+def _assemble(
+    measure: Measure,
+    application: Application,
+    plan: Plan,
+    level: float,
+    method: Method,
+    context: Context,
+    evidence: Evidence,
+    point: float,
+    reference: float,
+    replicates: Floats,
+    left_out: Floats | None,
+) -> Estimate:
     resampled = {n: f for n, f in evidence.factors.items() if n not in plan.hold}
     units = {name: len(factor) for name, factor in resampled.items()}
     parameters = _parameters(measure, application)
@@ -296,18 +200,44 @@ def _assemble(measure: Measure, application: Application, plan: Plan, level: flo
     lower, upper = interval(replicates, level, method, point, left_out)
     if np.isnan(lower) or np.isnan(point):
         lower = upper = float("nan")
-    signature = "|".join(filter(None, [
-        measure.label, *(f"{k}:{_compact(v)}" for k, v in parameters.items() if k != "variant"), context.signature,
-        plan.describe(evidence.factors), f"{method}:{level:g}", f"truecost:{__version__}"]))
+    signature = "|".join(
+        filter(
+            None,
+            [
+                measure.label,
+                *(f"{k}:{_compact(v)}" for k, v in parameters.items() if k != "variant"),
+                context.signature,
+                plan.describe(evidence.factors),
+                f"{method}:{level:g}",
+                f"truecost:{__version__}",
+            ],
+        )
+    )
     return Estimate(
-        measure=measure.name, parameters=parameters, dims=context.dims, point=point,
-        value=_finite(point), lower=_finite(lower), upper=_finite(upper), level=level,
-        method=method, reference=_finite(reference), direction=measure.direction,
-        factors=tuple(units), n_units=min(units.values(), default=0),
-        units_by_factor=units if len(units) > 1 else {}, n_trials=context.n_trials,
-        counts=context.counts, threshold=context.thresholds.get(measure.name),
-        n_replicates=len(replicates), n_undefined=undefined, reason=_reason(point, upper),
-        flags=tuple(flags), signature=signature, replicates=replicates)
+        measure=measure.name,
+        parameters=parameters,
+        dims=context.dims,
+        point=point,
+        value=_finite(point),
+        lower=_finite(lower),
+        upper=_finite(upper),
+        level=level,
+        method=method,
+        reference=_finite(reference),
+        direction=measure.direction,
+        factors=tuple(units),
+        n_units=min(units.values(), default=0),
+        units_by_factor=units if len(units) > 1 else {},
+        n_trials=context.n_trials,
+        counts=context.counts,
+        threshold=context.thresholds.get(measure.name),
+        n_replicates=len(replicates),
+        n_undefined=undefined,
+        reason=_reason(point, upper),
+        flags=tuple(flags),
+        signature=signature,
+        replicates=replicates,
+    )
 
 
 def _parameters(measure: Measure, application: Application) -> dict[str, Any]:
@@ -323,7 +253,11 @@ def _parameters(measure: Measure, application: Application) -> dict[str, Any]:
 
 
 def _compact(value: Any) -> str:
-    return msgspec.json.encode(value).decode().replace('"', "") if not isinstance(value, str) else value
+    return (
+        msgspec.json.encode(value).decode().replace('"', "")
+        if not isinstance(value, str)
+        else value
+    )
 
 
 def _finite(value: float) -> float | None:
@@ -340,94 +274,83 @@ def _reason(point: float, upper: float) -> str | None:
     return "the upper end is infinite" if np.isinf(upper) else None
 
 
-def interval(replicates: Floats, level: float, method: Method = "percentile",
-             point: float = float("nan"), left_out: Floats | None = None) -> tuple[float, float]:
-    """Ends of the interval from replicates; undefined replicates are left out.
-
-    Parameters
-    ----------
-    replicates : ndarray, shape (replicates,)
-    level : float
-    method : {"percentile", "bca"}
-    point : float
-        The estimate (bca).
-    left_out : ndarray
-        Leave-one-out values (bca).
-    """
-    values = np.sort(replicates[~np.isnan(replicates)])
-    if len(values) == 0:
-        return float("nan"), float("nan")
-    tails = np.array([(1 - level) / 2, (1 + level) / 2])
-    if method == "bca" and left_out is not None:
-        tails = _bca_tails(values, tails, point, left_out)
-    return _quantile(values, tails[0]), _quantile(values, tails[1])
-
-
-def _quantile(values: Floats, q: float) -> float:
-    """Linear quantile of sorted values that may hold infinities; NaN for q NaN."""
-    if np.isnan(q):
-        return float("nan")
-    place = q * (len(values) - 1)
-    low, high = values[int(np.floor(place))], values[int(np.ceil(place))]
-    return float(low) if low == high else float(low + (place - np.floor(place)) * (high - low))
-
-
-def _bca_tails(values: Floats, tails: Floats, point: float, left_out: Floats) -> Floats:
-    """Bias-corrected and accelerated tail probabilities; ties count half in the bias term."""
-    from scipy.special import ndtr, ndtri
-
-    below = (values < point).mean() + 0.5 * (values == point).mean()
-    defined = left_out[~np.isnan(left_out)]
-    deviations = defined.mean() - defined
-    spread = float((deviations**2).sum())
-    if spread == 0 or not 0 < below < 1:
-        return tails if spread == 0 else np.array([np.nan, np.nan])
-    acceleration = float((deviations**3).sum()) / (6 * spread**1.5)
-    bias, z = ndtri(below), ndtri(tails)
-    return np.asarray(ndtr(bias + (bias + z) / (1 - acceleration * (bias + z))))
-
-
 def compare(system: Estimate, baseline: Estimate) -> Comparison:
     """Difference and ratio of two estimates of one measure, paired replicate by replicate.
 
     Both must come from the same trials, plan and measure, so that a replicate weighs the units of
     both alike; otherwise `InputError`.
     """
-    for name, a, b in (("measure", system.measure, baseline.measure),
-                       ("parameters", system.parameters, baseline.parameters),
-                       ("factors", system.factors, baseline.factors),
-                       ("number of units", system.n_units, baseline.n_units),
-                       ("number of trials", system.n_trials, baseline.n_trials),
-                       ("number of replicates", system.n_replicates, baseline.n_replicates),
-                       ("level", system.level, baseline.level)):
+    for name, a, b in (
+        ("measure", system.measure, baseline.measure),
+        ("parameters", system.parameters, baseline.parameters),
+        ("factors", system.factors, baseline.factors),
+        ("number of units", system.n_units, baseline.n_units),
+        ("number of trials", system.n_trials, baseline.n_trials),
+        ("number of replicates", system.n_replicates, baseline.n_replicates),
+        ("level", system.level, baseline.level),
+    ):
         if a != b:
-            raise InputError(f"the estimates cannot be paired: {name} is {a} against {b}; score "
-                             f"both on the same trials with the same options")
+            raise InputError(
+                f"the estimates cannot be paired: {name} is {a} against {b}; score "
+                f"both on the same trials with the same options"
+            )
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = system.replicates / baseline.replicates
         ratio = float(np.float64(system.point) / np.float64(baseline.point))
-        difference = _derived("difference", system, baseline, system.point - baseline.point,
-                              system.replicates - baseline.replicates)
-    return Comparison(system, baseline, difference,
-                      _derived("ratio", system, baseline, ratio, ratios))
+        difference = _derived(
+            "difference",
+            system,
+            baseline,
+            system.point - baseline.point,
+            system.replicates - baseline.replicates,
+        )
+    return Comparison(
+        system, baseline, difference, _derived("ratio", system, baseline, ratio, ratios)
+    )
 
 
-def _derived(kind: Literal["difference", "ratio"], system: Estimate, baseline: Estimate,
-             point: float, replicates: Floats) -> Estimate:
+def _derived(
+    kind: Literal["difference", "ratio"],
+    system: Estimate,
+    baseline: Estimate,
+    point: float,
+    replicates: Floats,
+) -> Estimate:
     replicates = np.where(np.isfinite(replicates), replicates, np.nan)
     lower, upper = interval(replicates, system.level)
     undefined = int(np.isnan(replicates).sum())
-    flags = tuple(dict.fromkeys([*system.flags, *baseline.flags,
-                                 *(["undefined_replicates"] if undefined else [])]))
+    flags = tuple(
+        dict.fromkeys(
+            [*system.flags, *baseline.flags, *(["undefined_replicates"] if undefined else [])]
+        )
+    )
     return Estimate(
-        measure=system.measure, kind=kind, baseline=baseline.dims.get("system", "baseline"),
-        parameters=system.parameters, dims=system.dims, point=point, value=_finite(point),
-        lower=_finite(lower), upper=_finite(upper), level=system.level, method="percentile",
-        reference=None, direction=system.direction,
-        factors=system.factors, n_units=system.n_units, units_by_factor=system.units_by_factor,
-        n_trials=system.n_trials, n_replicates=len(replicates), n_undefined=undefined,
-        reason=None if np.isfinite(point) else "undefined: one of the two values is, or divides by 0",
-        flags=flags, signature=f"paired {kind}|{system.signature}", replicates=replicates)
+        measure=system.measure,
+        kind=kind,
+        baseline=baseline.dims.get("system", "baseline"),
+        parameters=system.parameters,
+        dims=system.dims,
+        point=point,
+        value=_finite(point),
+        lower=_finite(lower),
+        upper=_finite(upper),
+        level=system.level,
+        method="percentile",
+        reference=None,
+        direction=system.direction,
+        factors=system.factors,
+        n_units=system.n_units,
+        units_by_factor=system.units_by_factor,
+        n_trials=system.n_trials,
+        n_replicates=len(replicates),
+        n_undefined=undefined,
+        reason=None
+        if np.isfinite(point)
+        else "undefined: one of the two values is, or divides by 0",
+        flags=flags,
+        signature=f"paired {kind}|{system.signature}",
+        replicates=replicates,
+    )
 
 
 def rows(estimates: Iterable[Estimate]) -> list[dict[str, Any]]:

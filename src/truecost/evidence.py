@@ -22,59 +22,10 @@ import numpy as np
 import numpy.typing as npt
 
 from truecost.errors import InputError
-from truecost.weights import Array, Block, Factor, encode
+from truecost.slots import Sides, Slots, group, join
+from truecost.weights import Array, Block, Factor
 
-Codes = npt.NDArray[np.int32]
-Sides = Sequence[tuple[Factor, Codes]]
 BUCKETS = 1024  # threshold sweeps cut the trials into about this many buckets
-
-
-@dataclass(frozen=True, eq=False)
-class Slots:
-    """Where each row finds its weights: columns of the joined weights of `factors`.
-
-    The last column of the joined weights is always one; a row's second side points there when it
-    repeats the unit of the first.
-    """
-
-    factors: tuple[Factor, ...]
-    codes: Codes
-
-    @staticmethod
-    def of(sides: Sides) -> "Slots":
-        """Join the sides; the same factor may stand on several."""
-        factors: list[Factor] = []
-        offsets: dict[str, int] = {}
-        for factor, _ in sides:
-            if factor.name not in offsets:
-                offsets[factor.name] = sum(len(f) for f in factors)
-                factors.append(factor)
-        columns = [codes.astype(np.int32) + np.int32(offsets[f.name]) for f, codes in sides]
-        slots = np.stack(columns, axis=1) if columns else np.zeros((0, 1), np.int32)
-        ones = np.int32(sum(len(f) for f in factors))
-        for later in range(1, slots.shape[1]):
-            repeated = (slots[:, :later] == slots[:, later:later + 1]).any(axis=1)
-            slots[repeated, later] = ones
-        return Slots(tuple(factors), slots)
-
-    def rows(self, block: Block) -> npt.NDArray[np.uint16]:
-        """The joined weights, (replicates x slots)."""
-        if len(self.factors) == 1 and self.codes.shape[1] == 1:
-            return block[self.factors[0].name]
-        ones = np.ones((block.count, 1), np.uint16)
-        return np.concatenate([*(block[f.name] for f in self.factors), ones], axis=1)
-
-    def columns(self, block: Block) -> npt.NDArray[np.float32]:
-        """The joined weights transposed, (slots x replicates)."""
-        from truecost.kernels.sums import transpose_block
-
-        size = 1 + sum(len(f) for f in self.factors)
-        columns = np.ones((size, block.count), np.float32)
-        offset = 0
-        for factor in self.factors:
-            transpose_block(block[factor.name], columns, offset)
-            offset += len(factor)
-        return columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,9 +61,13 @@ class Tally:
         return tuple(len(labels) for labels in self.axes.values())
 
     @staticmethod
-    def count(sides: Sides, statistics: Mapping[str, npt.ArrayLike],
-              axes: Mapping[str, tuple[Sequence[str], npt.ArrayLike]] | None = None,
-              weights: npt.ArrayLike | None = None, fixed: npt.ArrayLike | None = None) -> "Tally":
+    def count(
+        sides: Sides,
+        statistics: Mapping[str, npt.ArrayLike],
+        axes: Mapping[str, tuple[Sequence[str], npt.ArrayLike]] | None = None,
+        weights: npt.ArrayLike | None = None,
+        fixed: npt.ArrayLike | None = None,
+    ) -> "Tally":
         """Add up rows of records.
 
         Parameters
@@ -135,11 +90,14 @@ class Tally:
         rows = len(slots.codes)
         columns = [np.asarray(v) for v in statistics.values()]
         names = [*(f"statistic {s!r}" for s in statistics), *(f"axis {a!r}" for a in axes)]
-        for name, column in zip(names, [*columns, *(np.asarray(c) for _, c in axes.values())],
-                                strict=True):
+        for name, column in zip(
+            names, [*columns, *(np.asarray(c) for _, c in axes.values())], strict=True
+        ):
             if column.shape != (rows,):
-                raise InputError(f"{name} has shape {column.shape}: {rows} rows were expected, "
-                                 f"one for each unit code")
+                raise InputError(
+                    f"{name} has shape {column.shape}: {rows} rows were expected, "
+                    f"one for each unit code"
+                )
         whole = all(np.issubdtype(c.dtype, np.integer) or c.dtype == bool for c in columns)
         values = np.stack([c.astype(np.float64) for c in columns], axis=1)
         if weights is not None:
@@ -150,22 +108,35 @@ class Tally:
             flat = flat * len(labels) + np.asarray(codes, np.int64)
         kind: Any = np.int64 if whole else np.float64
         base = np.zeros((*shape, len(columns)), kind) if fixed is None else np.asarray(fixed)
-        slots, flat, values = _group(slots, flat, values)
-        return Tally(slots, flat, values.astype(kind),
-                     {name: tuple(str(x) for x in labels) for name, (labels, _) in axes.items()},
-                     tuple(statistics), np.broadcast_to(base, (*shape, len(columns))))
+        slots, flat, values = group(slots, flat, values)
+        return Tally(
+            slots,
+            flat,
+            values.astype(kind),
+            {name: tuple(str(x) for x in labels) for name, (labels, _) in axes.items()},
+            tuple(statistics),
+            np.broadcast_to(base, (*shape, len(columns))),
+        )
 
     def __add__(self, other: "Tally") -> "Tally":
         """The tally of both sets of records together (units are joined by label)."""
         if dict(self.axes) != dict(other.axes) or self.statistics != other.statistics:
-            raise InputError(f"tallies do not match: axes {dict(self.axes)} and statistics "
-                             f"{self.statistics} against {dict(other.axes)} and {other.statistics}")
-        slots = _join(self.slots, other.slots)
+            raise InputError(
+                f"tallies do not match: axes {dict(self.axes)} and statistics "
+                f"{self.statistics} against {dict(other.axes)} and {other.statistics}"
+            )
+        slots = join(self.slots, other.slots)
         cells = np.concatenate([self.cells, other.cells])
         values = np.concatenate([self.values, other.values])
-        slots, cells, summed = _group(slots, cells, values.astype(np.float64))
-        return Tally(slots, cells, summed.astype(values.dtype), self.axes, self.statistics,
-                     self.fixed + other.fixed)
+        slots, cells, summed = group(slots, cells, values.astype(np.float64))
+        return Tally(
+            slots,
+            cells,
+            summed.astype(values.dtype),
+            self.axes,
+            self.statistics,
+            self.fixed + other.fixed,
+        )
 
     def sums(self, block: Block) -> dict[str, Array]:
         """For each statistic the weighted sums, shape (replicates, *cells)."""
@@ -173,8 +144,13 @@ class Tally:
 
         size = int(np.prod(self.shape, dtype=np.int64))
         out = np.zeros((size, len(self.statistics), block.count))
-        entry_sums(self.slots.columns(block), self.slots.codes, self.cells,
-                   self.values.astype(np.float64), out)
+        entry_sums(
+            self.slots.columns(block),
+            self.slots.codes,
+            self.cells,
+            self.values.astype(np.float64),
+            out,
+        )
         out += self.fixed.reshape(size, -1)[:, :, None]
         sums = {}
         for s, name in enumerate(self.statistics):
@@ -205,22 +181,33 @@ class Ranking:
     extra: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
 
     @staticmethod
-    def of(scores: npt.ArrayLike, codes: npt.ArrayLike, sides: Sides,
-           weights: npt.ArrayLike | None = None) -> "Ranking":
+    def of(
+        scores: npt.ArrayLike,
+        codes: npt.ArrayLike,
+        sides: Sides,
+        weights: npt.ArrayLike | None = None,
+    ) -> "Ranking":
         """Sort trials by score."""
         slots = Slots.of(sides)
         extra = np.zeros(0) if weights is None else np.asarray(weights, np.float64)
-        return Ranking._sorted(np.asarray(scores, np.float64), slots,
-                               np.asarray(codes).astype(np.uint8), extra)
+        return Ranking._sorted(
+            np.asarray(scores, np.float64), slots, np.asarray(codes).astype(np.uint8), extra
+        )
 
     @staticmethod
-    def _sorted(scores: npt.NDArray[np.float64], slots: Slots, codes: npt.NDArray[np.uint8],
-                extra: npt.NDArray[np.float64]) -> "Ranking":
+    def _sorted(
+        scores: npt.NDArray[np.float64],
+        slots: Slots,
+        codes: npt.NDArray[np.uint8],
+        extra: npt.NDArray[np.float64],
+    ) -> "Ranking":
         from truecost.kernels.order import sort_trials
 
         if not len(scores) == len(codes) == len(slots.codes):
-            raise InputError(f"{len(scores)} scores, {len(codes)} class codes and "
-                             f"{len(slots.codes)} unit codes: one of each for each trial is needed")
+            raise InputError(
+                f"{len(scores)} scores, {len(codes)} class codes and "
+                f"{len(slots.codes)} unit codes: one of each for each trial is needed"
+            )
         if np.isnan(scores).any():
             raise InputError(f"{np.isnan(scores).sum()} scores are NaN: they cannot be ranked")
         ordered, places, classes, own = sort_trials(scores + 0.0, slots.codes, codes, extra)
@@ -230,16 +217,20 @@ class Ranking:
         """The ranking of both sets of trials together (units are joined by label)."""
         extra = self.extra
         if len(self.extra) or len(other.extra):
-            extra = np.concatenate([r.extra if len(r.extra) else np.ones(len(r.scores))
-                                    for r in (self, other)])
-        return Ranking._sorted(np.concatenate([self.scores, other.scores]),
-                               _join(self.slots, other.slots),
-                               np.concatenate([self.codes, other.codes]), extra)
+            extra = np.concatenate(
+                [r.extra if len(r.extra) else np.ones(len(r.scores)) for r in (self, other)]
+            )
+        return Ranking._sorted(
+            np.concatenate([self.scores, other.scores]),
+            join(self.slots, other.slots),
+            np.concatenate([self.codes, other.codes]),
+            extra,
+        )
 
     @cached_property
     def cut(self) -> npt.NDArray[np.bool_]:
         """Whether a trial starts a group of tied scores: where a threshold may lie."""
-        return np.concatenate([[True], self.scores[1:] != self.scores[:-1]])[:len(self.scores)]
+        return np.concatenate([[True], self.scores[1:] != self.scores[:-1]])[: len(self.scores)]
 
     @cached_property
     def edges(self) -> npt.NDArray[np.int64]:
@@ -250,8 +241,11 @@ class Ranking:
         """At most `buckets` buckets of similar size."""
         starts = np.flatnonzero(self.cut)
         wanted = np.arange(1, buckets) * len(self.scores) // buckets
-        found = starts[np.minimum(np.searchsorted(starts, wanted), len(starts) - 1)] if len(
-            starts) else starts
+        found = (
+            starts[np.minimum(np.searchsorted(starts, wanted), len(starts) - 1)]
+            if len(starts)
+            else starts
+        )
         return np.unique(np.concatenate([[0], found, [len(self.scores)]]))
 
     @cached_property
@@ -269,13 +263,21 @@ class Ranking:
         if self.slots.codes.shape[1] > 1:
             flat = np.repeat(np.arange(len(self.edges) - 1), np.diff(self.edges)) * 2 + self.codes
             values = self.extra if len(self.extra) else np.ones(trials)
-            return _group(self.slots, flat, values.reshape(-1, 1))
-        slots, cells, values = np.empty(trials, np.int32), np.empty(trials, np.int64), np.empty(trials)
+            return group(self.slots, flat, values.reshape(-1, 1))
+        slots, cells, values = (
+            np.empty(trials, np.int32),
+            np.empty(trials, np.int64),
+            np.empty(trials),
+        )
         width = sum(len(f) for f in self.slots.factors)
-        n = bucket_entries(self.edges, self.slots.codes[:, 0], self.codes, self.extra, width,
-                           slots, cells, values)
-        return (Slots(self.slots.factors, slots[:n].reshape(-1, 1).copy()), cells[:n].copy(),
-                values[:n].reshape(-1, 1).copy())
+        n = bucket_entries(
+            self.edges, self.slots.codes[:, 0], self.codes, self.extra, width, slots, cells, values
+        )
+        return (
+            Slots(self.slots.factors, slots[:n].reshape(-1, 1).copy()),
+            cells[:n].copy(),
+            values[:n].reshape(-1, 1).copy(),
+        )
 
     @cached_property
     def knots(self) -> npt.NDArray[np.int64]:
@@ -318,8 +320,10 @@ class Evidence:
         for factor in [*(f for p in self.parts.values() for f in p.slots.factors), *self.outer]:
             known = found.setdefault(factor.name, factor)
             if known is not factor and not known.same_units(factor):
-                raise InputError(f"factor {factor.name!r} has different units in two parts of the "
-                                 f"evidence ({len(known)} and {len(factor)}): they must share them")
+                raise InputError(
+                    f"factor {factor.name!r} has different units in two parts of the "
+                    f"evidence ({len(known)} and {len(factor)}): they must share them"
+                )
         return found
 
 
@@ -361,46 +365,5 @@ class Totals:
 
 
 def totals(evidence: Evidence, block: Block) -> Totals:
-    """Weigh evidence: sums per replicate, cell and statistic, and weighted sweeps, made on demand."""
+    """Weigh evidence: sums per replicate, cell and statistic, and sweeps, made on demand."""
     return Totals(evidence, block)
-
-
-def _group(slots: Slots, cells: npt.NDArray[np.int64], values: npt.NDArray[np.float64]
-           ) -> tuple[Slots, npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-    """One entry for each distinct (cell, units), in that order; rows add in their given order."""
-    width = 1 + (int(slots.codes.max()) if len(slots.codes) else 0)
-    key = cells.astype(np.int64)
-    for side in range(slots.codes.shape[1]):
-        key = key * width + slots.codes[:, side]
-    distinct, entry = encode(key)
-    if len(distinct) == len(key) and bool((distinct == key).all()):
-        return slots, cells, values
-    sums = np.stack([np.bincount(entry, values[:, s], len(distinct))
-                     for s in range(values.shape[1])], axis=1)
-    codes = np.empty((len(distinct), slots.codes.shape[1]), np.int32)
-    rest = distinct
-    for side in reversed(range(slots.codes.shape[1])):
-        codes[:, side] = rest % width
-        rest = rest // width
-    return Slots(slots.factors, codes), rest, sums
-
-
-def _join(left: Slots, right: Slots) -> Slots:
-    """Rows of both, with the units of each factor united by label."""
-    if [f.name for f in left.factors] != [f.name for f in right.factors] or (
-            left.codes.shape[1] != right.codes.shape[1]):
-        raise InputError(f"factors do not match: {[f.name for f in left.factors]} against "
-                         f"{[f.name for f in right.factors]}")
-    factors, maps = [], [np.zeros(0, np.int32), np.zeros(0, np.int32)]
-    offset = 0
-    for a, b in zip(left.factors, right.factors, strict=True):
-        if a.strata is not None or b.strata is not None:
-            raise InputError(f"factor {a.name!r} has strata: join the records before counting")
-        labels = np.union1d(a.labels, b.labels)
-        for k, factor in enumerate((a, b)):
-            places = np.searchsorted(labels, factor.labels).astype(np.int32) + np.int32(offset)
-            maps[k] = np.concatenate([maps[k], places])
-        factors.append(Factor(a.name, labels))
-        offset += len(labels)
-    codes = [np.append(m, np.int32(offset))[s.codes] for m, s in zip(maps, (left, right), strict=True)]
-    return Slots(tuple(factors), np.concatenate(codes).astype(np.int32))

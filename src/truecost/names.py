@@ -22,7 +22,7 @@ MAP_KEYS: dict[str, str] = {
     "label": "true class (or true number)",
     "soft": "probability that the trial is a target, in place of a label",
     "unit": "what trials share (speaker, session): resampled together; a+b for a trial with "
-            "a unit of the same population on each side",
+    "a unit of the same population on each side",
     "unit2": "a second factor, crossed with the first",
     "stratum": "stratum of the unit (or stream, for moving blocks)",
     "weight": "weight of the trial (inverse inclusion probability)",

@@ -5,7 +5,6 @@ It is written to a temporary folder and renamed at the end, so that nothing half
 whole. Equal inputs and seed give equal bytes: no times and no paths are stored.
 """
 
-import os
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -14,13 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from truecost.errors import InputError, UsageError
-from truecost.estimates import Comparison, Estimate, Row
 from truecost.formats import read, sha256
-from truecost.tasks.records import Options, Trials, load
-from truecost.tasks.trials import Scoring, check_classes, compare_systems, measures_for, score
+from truecost.results import Comparison, Estimate, Row
+from truecost.tasks.columns import Options
+from truecost.tasks.counting import Scoring
+from truecost.tasks.records import Trials, load
+from truecost.tasks.trials import check_classes, compare_systems, measures_for, score
 from truecost.version import __version__
 
 SCHEMA_VERSION = 1
@@ -82,18 +82,28 @@ class Outcome:
 
     def to_dict(self) -> dict[str, Any]:
         """The content of `result.json` as builtins."""
-        return {"schema_version": SCHEMA_VERSION, "truecost": __version__,
-                "rows": [row.to_dict() for row in self.rows],
-                "problems": msgspec.to_builtins(self.problems),
-                "inputs": msgspec.to_builtins(self.inputs)}
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "truecost": __version__,
+            "rows": [row.to_dict() for row in self.rows],
+            "problems": msgspec.to_builtins(self.problems),
+            "inputs": msgspec.to_builtins(self.inputs),
+        }
 
     def to_json(self) -> str:
         """`result.json` as text."""
         return msgspec.json.format(msgspec.json.encode(self.to_dict()), indent=2).decode() + "\n"
 
 
-def run(paths: Sequence[str], options: Options, scoring: Scoring, *, key: str | None = None,
-        input_format: str | None = None, compare: bool = False) -> Outcome:
+def run(
+    paths: Sequence[str],
+    options: Options,
+    scoring: Scoring,
+    *,
+    key: str | None = None,
+    input_format: str | None = None,
+    compare: bool = False,
+) -> Outcome:
     """Score the systems of some files, and compare them with the first when asked.
 
     Parameters
@@ -116,63 +126,89 @@ def run(paths: Sequence[str], options: Options, scoring: Scoring, *, key: str | 
         by_system, compared = compare_systems(systems, scoring)
     else:
         by_system, compared = [score(trials, scoring) for trials in systems], []
-    inputs = [Input(system=name, file=Path(path).name, sha256=sha256(path))
-              for name, path in named if path != "-"]
+    inputs = [
+        Input(system=name, file=Path(path).name, sha256=sha256(path))
+        for name, path in named
+        if path != "-"
+    ]
     if key is not None and key != "-":
         inputs.append(Input(system="", file=Path(key).name, sha256=sha256(key)))
-    return Outcome(tuple(systems), scoring, tuple(e for rows in by_system for e in rows),
-                   tuple(c for pairs in compared for c in pairs),
-                   tuple(_problems(systems, scoring, by_system)), tuple(inputs))
+    return Outcome(
+        tuple(systems),
+        scoring,
+        tuple(e for rows in by_system for e in rows),
+        tuple(c for pairs in compared for c in pairs),
+        tuple(_problems(systems, scoring, by_system)),
+        tuple(inputs),
+    )
 
 
 def name_systems(paths: Sequence[str]) -> list[tuple[str, str]]:
     """(name, path) of each system: `NAME=PATH`, or the file's name without its endings."""
-    named = []
-    for given in paths:
-        name, mark, path = given.partition("=")
-        if not mark or Path(given).exists():
-            path = given
-            name = "stdin" if given == "-" else Path(given).name.split(".")[0] if (
-                Path(given).is_file()) else Path(os.path.abspath(given)).name
-        named.append((name, path))
+    named = [_named(given) for given in paths]
     names = [name for name, _ in named]
     if len(set(names)) < len(names):
-        raise UsageError(f"two systems are named alike ({', '.join(names)}): name them with "
-                         f"NAME=PATH")
+        raise UsageError(
+            f"two systems are named alike ({', '.join(names)}): name them with NAME=PATH"
+        )
     if [path for _, path in named].count("-") > 1:
         raise UsageError("standard input can be read once only")
     return named
 
 
-def _problems(systems: Sequence[Trials], scoring: Scoring, rows: Sequence[Sequence[Estimate]]
-              ) -> list[Problem]:
+def _named(given: str) -> tuple[str, str]:
+    name, mark, path = given.partition("=")
+    if mark and not Path(given).exists():
+        return name, path
+    if given == "-":
+        return "stdin", given
+    resolved = Path(given).resolve()
+    return (resolved.name if resolved.is_dir() else resolved.name.split(".")[0]), given
+
+
+ADVICE = {
+    "trials_as_units": "no unit was named, so each trial is resampled on its own: when trials "
+    "share a speaker or session the intervals are too narrow; --map unit=COLUMN",
+    "few_units": "fewer than 20 units: a 95 % percentile interval covers too little (about 0.92 at "
+    "20 units, 0.83 at 6)",
+    "few_errors": "fewer than 10 errors: the interval rests on very few events",
+    "crossed": "crossed factors: the interval is conservative, up to three times the variance "
+    "where the noise is that of single trials",
+    "undefined_replicates": "in some replicates a measure is undefined: they are counted and left "
+    "out of its interval",
+}
+
+
+def _problems(
+    systems: Sequence[Trials], scoring: Scoring, rows: Sequence[Sequence[Estimate]]
+) -> list[Problem]:
     """Advice on the choices made, and what the data suffer from."""
     found = [Problem(kind="data", message=f"{t.name}: {p}") for t in systems for p in t.problems]
-    for measure in dict.fromkeys(m for t in systems for m in measures_for(t, scoring)):
-        if measure.advice and {measure.name, measure.label} & set(scoring.measures):
-            found.append(Problem(kind="advice", message=f"{measure.label}: {measure.advice}"))
-    flags = {flag for part in rows for e in part for flag in e.flags}
-    if "trials_as_units" in flags:
-        found.append(Problem(kind="advice", message=(
-            "no unit was named, so each trial is resampled on its own: when trials share a speaker "
-            "or session the intervals are too narrow; --map unit=COLUMN")))
-    if "few_units" in flags:
-        found.append(Problem(kind="advice", message=(
-            "fewer than 20 units: a 95 % percentile interval covers too little (about 0.92 at 20 "
-            "units, 0.83 at 6)")))
-    if "few_errors" in flags:
-        found.append(Problem(kind="advice", message=(
-            "fewer than 10 errors: the interval rests on very few events")))
-    if "crossed" in flags:
-        found.append(Problem(kind="advice", message=(
-            "crossed factors: the interval is conservative, up to three times the variance where "
-            "the noise is that of single trials")))
-    impossible = {e.dims["system"]: e.counts["impossible"] for part in rows for e in part
-                  if "impossible" in e.counts}
-    found += [Problem(kind="data", message=(
-        f"{name}: {count:g} trials give their true class probability 0, which costs infinity; "
-        f"mend the system, or say --clip P")) for name, count in impossible.items()]
-    return found
+    estimates = [e for part in rows for e in part]
+    impossible = {
+        e.dims["system"]: e.counts["impossible"] for e in estimates if "impossible" in e.counts
+    }
+    found += [
+        Problem(
+            kind="data",
+            message=(
+                f"{name}: {count:g} trials give their true class probability 0, which costs "
+                "infinity; mend the system, or say --clip P"
+            ),
+        )
+        for name, count in impossible.items()
+    ]
+    measures = dict.fromkeys(m for t in systems for m in measures_for(t, scoring))
+    asked = set(scoring.measures)
+    found += [
+        Problem(kind="advice", message=f"{m.label}: {m.advice}")
+        for m in measures
+        if m.advice and {m.name, m.label} & asked
+    ]
+    flags = {flag for e in estimates for flag in e.flags}
+    return found + [
+        Problem(kind="advice", message=text) for flag, text in ADVICE.items() if flag in flags
+    ]
 
 
 def write(outcome: Outcome, directory: str) -> Path:
@@ -183,8 +219,9 @@ def write(outcome: Outcome, directory: str) -> Path:
     from truecost.report import curves, page
 
     target = Path(directory)
-    if target.exists() and (not target.is_dir() or (
-            any(target.iterdir()) and not (target / "result.json").exists())):
+    if target.exists() and (
+        not target.is_dir() or (any(target.iterdir()) and not (target / "result.json").exists())
+    ):
         raise UsageError(f"{target}: exists and is no result directory; choose another --output")
     found = curves.curves_of(outcome)
     try:
@@ -209,15 +246,8 @@ def _replace(folder: Path, target: Path) -> None:
     """Put the finished folder in place of the old one."""
     if target.exists():
         old = Path(tempfile.mkdtemp(prefix=f".{target.name}-old-", dir=target.parent))
-        os.replace(target, old / "result")
-        os.replace(folder, target)
+        target.rename(old / "result")
+        folder.rename(target)
         shutil.rmtree(old)
     else:
-        os.replace(folder, target)
-
-
-def thin(count: int, points: int) -> Any:
-    """At most `points` indices of 0..count-1, ends included."""
-    if count <= points:
-        return np.arange(count)
-    return np.unique(np.linspace(0, count - 1, points).round().astype(np.int64))
+        folder.rename(target)

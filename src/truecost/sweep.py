@@ -60,18 +60,18 @@ class Sweep:
         """Least miss_cost * Pmiss + fa_cost * Pfa over all thresholds."""
         return self.minimum_at(miss_cost, fa_cost)[0]
 
-    def minimum_at(self, miss_cost: npt.ArrayLike, fa_cost: npt.ArrayLike, ties: bool = False
-                   ) -> tuple[Floats, Floats]:
+    def minimum_at(
+        self, miss_cost: npt.ArrayLike, fa_cost: npt.ArrayLike, ties: bool = False
+    ) -> tuple[Floats, Floats]:
         """`minimum` and its threshold (the lowest of equal ones when `ties`)."""
         from truecost.kernels.sweeps import lowest_costs
 
         count = self.block.count
         with np.errstate(divide="ignore", invalid="ignore"):
-            a = np.broadcast_to(np.asarray(miss_cost, np.float64) / self.targets, (count,))
-            b = np.broadcast_to(np.asarray(fa_cost, np.float64) / self.nontargets, (count,))
+            a = np.ones(count) * (np.asarray(miss_cost, np.float64) / self.targets)
+            b = np.ones(count) * (np.asarray(fa_cost, np.float64) / self.nontargets)
         costs, positions = np.empty(count), np.zeros(count, np.int64)
-        lowest_costs(np.ascontiguousarray(a), np.ascontiguousarray(b), *self._edges,
-                     self.ranking.edges, *self._trials, ties, costs, positions)
+        lowest_costs(costs, positions, ties, a, b, *self._edges, self.ranking.edges, *self._trials)
         empty = (self.targets <= 0) | (self.nontargets <= 0)
         costs[empty] = np.nan
         return costs, self._thresholds(positions)
@@ -86,23 +86,30 @@ class Sweep:
 
         if kind == "rocch":
             out = np.empty(self.block.count)
-            hull_crossings(*self._edges, self.ranking.edges, *self._trials, out)
+            hull_crossings(out, *self._edges, self.ranking.edges, *self._trials)
             return out
         if kind not in EER_KINDS:
-            raise UsageError(f"EER definition {kind!r} is not known: choose one of "
-                             f"{', '.join(EER_KINDS)}")
+            raise UsageError(
+                f"EER definition {kind!r} is not known: choose one of {', '.join(EER_KINDS)}"
+            )
         around = np.empty((self.block.count, 4))
-        crossings(*self._edges, self.ranking.edges, *self._trials, around)
+        crossings(around, *self._edges, self.ranking.edges, *self._trials)
         return _eer_of(around, kind)
 
     def auc(self) -> Floats:
         """Probability that a target outscores a nontarget, ties counted half."""
-        from truecost.kernels.sweeps import areas
+        from truecost.kernels.scans import areas
 
         pairs = np.zeros(self.block.count)
         slots = self.ranking.slots
-        areas(slots.columns(self.block), slots.codes, self.ranking.codes, self.ranking.extra,
-              self.ranking.cut, pairs)
+        areas(
+            slots.columns(self.block),
+            slots.codes,
+            self.ranking.codes,
+            self.ranking.extra,
+            self.ranking.cut,
+            pairs,
+        )
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(pairs / (self.targets * self.nontargets))
 
@@ -122,31 +129,44 @@ class Sweep:
         rates = np.atleast_1d(np.asarray(limits, np.float64))
         out = np.empty((self.block.count, len(rates)))
         positions = np.zeros(out.shape, np.int64)
-        kernel(rates, *self._edges, self.ranking.edges, *self._trials, out, positions)
+        kernel(out, positions, rates, *self._edges, self.ranking.edges, *self._trials)
         return out, self._thresholds(positions)
 
     def pav_entropy(self, priors: npt.ArrayLike) -> Floats:
-        """Cross entropy in bits at a prior after the best monotone calibration of each replicate."""
-        from truecost.kernels.sweeps import pooled_entropies
+        """Cross entropy in bits at a prior after each replicate's best monotone calibration."""
+        from truecost.kernels.scans import pooled_entropies
 
         out = np.empty(self.block.count)
         at = np.ascontiguousarray(np.broadcast_to(np.asarray(priors, np.float64), out.shape))
         ranking = self.ranking
-        pooled_entropies(at, ranking.slots.columns(self.block), ranking.slots.codes, ranking.codes,
-                         ranking.extra, ranking.knots, out)
+        pooled_entropies(
+            at,
+            ranking.slots.columns(self.block),
+            ranking.slots.codes,
+            ranking.codes,
+            ranking.extra,
+            ranking.knots,
+            out,
+        )
         return out
 
     def median(self) -> tuple[Floats, Floats]:
         """Weighted median of the scores and the weighted sum of distances to it."""
-        from truecost.kernels.sweeps import weighted_medians
+        from truecost.kernels.scans import weighted_medians
 
         medians, deviations = np.empty(self.block.count), np.empty(self.block.count)
-        weighted_medians(self.ranking.scores, self._rows, self.ranking.slots.codes,
-                         self.ranking.extra, medians, deviations)
+        weighted_medians(
+            self.ranking.scores,
+            self._rows,
+            self.ranking.slots.codes,
+            self.ranking.extra,
+            medians,
+            deviations,
+        )
         return medians, deviations
 
     def curve(self) -> tuple[Floats, Floats, Floats]:
-        """Thresholds, Pmiss and Pfa of the first replicate at every distinct score, reject-all last."""
+        """Thresholds, Pmiss and Pfa of the first replicate at every score; the last rejects all."""
         weights = self.trial_weights()[0]
         targets = np.where(self.ranking.codes == 1, weights, 0.0)
         starts = np.append(np.flatnonzero(self.ranking.cut), len(weights))
@@ -157,8 +177,9 @@ class Sweep:
 
     def trial_weights(self) -> Floats:
         """Weight of every trial in ascending order of score, (replicates x trials): the way out
-        for measures that no method here serves; memory grows with the block."""
-        from truecost.kernels.sweeps import trial_weights
+        for measures that no method here serves; memory grows with the block.
+        """
+        from truecost.kernels.scans import trial_weights
 
         out = np.empty((self.block.count, len(self.ranking.scores)))
         for r in range(self.block.count):

@@ -31,9 +31,12 @@ def encode(column: npt.ArrayLike) -> tuple[Array, npt.NDArray[np.int32]]:
     if values.dtype.kind in "OU":
         import polars as pl
 
-        texts = pl.Series(values.astype(object) if values.dtype.kind == "U" else values).cast(pl.String)
-        labels = texts.unique().sort()
-        return labels.to_numpy(), texts.cast(pl.Enum(labels)).to_physical().to_numpy().astype(np.int32)
+        texts = pl.Series(values.astype(object) if values.dtype.kind == "U" else values).cast(
+            pl.String
+        )
+        found = texts.unique().sort()
+        codes = texts.cast(pl.Enum(found)).to_physical().to_numpy()
+        return found.to_numpy(), codes.astype(np.int32)
     if values.dtype.kind in "iub" and len(values):
         low, high = int(values.min()), int(values.max())
         if high - low < 4 * len(values):  # a table of the range beats sorting tenfold
@@ -66,8 +69,9 @@ class Factor:
         return len(self.labels)
 
     @staticmethod
-    def of(name: str, column: npt.ArrayLike, strata: npt.ArrayLike | None = None
-           ) -> tuple["Factor", npt.NDArray[np.int32]]:
+    def of(
+        name: str, column: npt.ArrayLike, strata: npt.ArrayLike | None = None
+    ) -> tuple["Factor", npt.NDArray[np.int32]]:
         """The factor of a column, and the unit code of each of its rows.
 
         With `strata`, a unit is a distinct (stratum, label) pair, sorted by both.
@@ -78,8 +82,12 @@ class Factor:
         names, stratum = encode(strata)
         pairs, codes = encode(stratum.astype(np.int64) * len(labels) + codes)
         of_unit = pairs // max(1, len(labels))
-        named = np.array([f"{names[s]}/{label}" for s, label in
-                          zip(of_unit, labels[pairs % max(1, len(labels))], strict=True)])
+        named = np.array(
+            [
+                f"{names[s]}/{label}"
+                for s, label in zip(of_unit, labels[pairs % max(1, len(labels))], strict=True)
+            ]
+        )
         return Factor(name, named, of_unit), codes
 
     @staticmethod
@@ -90,8 +98,10 @@ class Factor:
 
     def same_units(self, other: "Factor") -> bool:
         """Whether two factors draw the same weights."""
-        strata = (self.strata is None) == (other.strata is None) and (
-            self.strata is None or np.array_equal(self.strata, other.strata))
+        if self.strata is None or other.strata is None:
+            strata = self.strata is other.strata
+        else:
+            strata = np.array_equal(self.strata, other.strata)
         return self.name == other.name and strata and np.array_equal(self.labels, other.labels)
 
 
@@ -129,8 +139,10 @@ class Plan:
             raise UsageError(f"seed is {self.seed}: it must be a whole number from 0 up")
         for name, scheme in self.schemes.items():
             if scheme not in get_args(Scheme):
-                raise UsageError(f"scheme of factor {name!r} is {scheme!r}: "
-                                 f"choose one of {', '.join(get_args(Scheme))}")
+                raise UsageError(
+                    f"scheme of factor {name!r} is {scheme!r}: "
+                    f"choose one of {', '.join(get_args(Scheme))}"
+                )
         if self.block_length is not None and self.block_length < 1:
             raise UsageError(f"block length is {self.block_length}: at least 1 is needed")
 
@@ -140,9 +152,11 @@ class Plan:
 
     def describe(self, factors: Mapping[str, Factor]) -> str:
         """The resampling in a few words, for signatures."""
-        words = [f"{name}:{'held' if name in self.hold else self.schemes.get(name, 'multinomial')}"
-                 + (":strata" if factor.strata is not None else "")
-                 for name, factor in factors.items()]
+        words = [
+            f"{name}:{'held' if name in self.hold else self.schemes.get(name, 'multinomial')}"
+            + (":strata" if factor.strata is not None else "")
+            for name, factor in factors.items()
+        ]
         length = f"|block:{self.block_length}" if self.block_length else ""
         return f"resample:{'+'.join(words)}{length}|replicates:{self.replicates}|seed:{self.seed}"
 
@@ -195,8 +209,10 @@ class Weights:
     def block(self, start: int = 0, stop: int | None = None) -> Block:
         """The replicates from `start` to `stop` (all by default)."""
         stop = self.count if stop is None else stop
-        return Block({name: self._rows(factor, start, stop)
-                      for name, factor in self.factors.items()}, stop - start)
+        return Block(
+            {name: self._rows(factor, start, stop) for name, factor in self.factors.items()},
+            stop - start,
+        )
 
     def _rows(self, factor: Factor, start: int, stop: int) -> npt.NDArray[np.uint16]:
         rows = np.ones((stop - start, len(factor)), np.uint16)
@@ -231,7 +247,7 @@ def _draw(rows: npt.NDArray[np.uint16], first: int, factor: Factor, plan: Plan) 
 
 def cube_root_up(n: int) -> int:
     """The least whole number whose cube is at least n (27 gives 3, 28 gives 4)."""
-    root = round(n ** (1 / 3))
+    root = int(np.rint(np.cbrt(n)))
     return root if root**3 >= n else root + 1
 
 
@@ -240,8 +256,10 @@ def _strata(factor: Factor) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64
     if factor.strata is None:
         return np.arange(len(factor)), np.array([0, len(factor)])
     if len(factor.strata) != len(factor):
-        raise InputError(f"factor {factor.name!r} has {len(factor)} units but "
-                         f"{len(factor.strata)} strata codes: one for each unit is needed")
+        raise InputError(
+            f"factor {factor.name!r} has {len(factor)} units but "
+            f"{len(factor.strata)} strata codes: one for each unit is needed"
+        )
     members = np.argsort(factor.strata, kind="stable")
     changes = np.flatnonzero(np.diff(factor.strata[members])) + 1
     return members, np.concatenate([[0], changes, [len(factor)]]).astype(np.int64)

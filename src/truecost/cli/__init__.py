@@ -16,16 +16,21 @@ from truecost.version import __version__
 
 EXIT_USAGE, EXIT_INPUT, EXIT_FAULT, EXIT_INTERRUPTED = 2, 3, 70, 130
 
-app = App(name="truecost", version=__version__, help_format="plaintext",
-          help="What a detection or classification system really costs: its errors as a cost, "
-               "with an interval, a naive reference and a signature. Start with: truecost demo")
+app = App(
+    name="truecost",
+    version=__version__,
+    help_format="plaintext",
+    help="What a detection or classification system really costs: its errors as a cost, "
+    "with an interval, a naive reference and a signature. Start with: truecost demo",
+)
 for verb, place, text in (
-        ("score", "trials:score", "Score systems: costs and error rates with intervals."),
-        ("compare", "trials:compare", "Compare systems with the first, trial by trial."),
-        ("plan", "trials:plan", "How many more units narrow the interval."),
-        ("list", "lists:show", "List measures, formats, presets or score types."),
-        ("schema", "lists:schema", "JSON schema of result.json."),
-        ("demo", "demo:demo", "Evaluate and compare two real keyword detectors.")):
+    ("score", "trials:score", "Score systems: costs and error rates with intervals."),
+    ("compare", "trials:compare", "Compare systems with the first, trial by trial."),
+    ("plan", "trials:plan", "How many more units narrow the interval."),
+    ("list", "lists:show", "List measures, formats, presets or score types."),
+    ("schema", "lists:schema", "JSON schema of result.json."),
+    ("demo", "demo:demo", "Evaluate and compare two real keyword detectors."),
+):
     app.command(f"truecost.cli.{place}", name=verb, help=text)
 
 
@@ -56,8 +61,12 @@ def run(arguments: list[str]) -> int:
     except SystemExit as stop:
         return int(stop.code or 0)
     except Exception as error:  # a fault of ours must not look like the user's
-        return _fail(EXIT_FAULT, f"this is a fault of truecost ({type(error).__name__}: {error}); "
-                     f"please report it with the output of the same command and --debug", debug)
+        return _fail(
+            EXIT_FAULT,
+            f"this is a fault of truecost ({type(error).__name__}: {error}); "
+            f"please report it with the output of the same command and --debug",
+            debug,
+        )
     return 0
 
 

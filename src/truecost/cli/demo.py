@@ -20,17 +20,24 @@ def demo(*, output: Output = DEMO_OUTPUT) -> None:
     from truecost import study
     from truecost.application import Application
     from truecost.cli.terminal import Screen
-    from truecost.tasks.records import Options
-    from truecost.tasks.trials import Scoring
+    from truecost.tasks.columns import Options
+    from truecost.tasks.counting import Scoring
 
     screen = Screen(output)
-    screen.say("two detectors of the word 'yes': 1,940 clips of 120 speakers, prior 0.05, equal "
-               "costs (Speech Commands, CC BY 4.0)")
+    screen.say(
+        "two detectors of the word 'yes': 1,940 clips of 120 speakers, prior 0.05, equal "
+        "costs (Speech Commands, CC BY 4.0)"
+    )
     with as_file(files("truecost") / "data" / "demo") as folder:
-        options = Options("llr", {"id": "trial", "score": "score", "label": "label",
-                                  "unit": "speaker"})
+        options = Options(
+            "llr", {"id": "trial", "score": "score", "label": "label", "unit": "speaker"}
+        )
         scoring = Scoring(Application.detection(prior=0.05), subsets=SUBSETS)
-        outcome = study.run([f"{name}={folder / name}.csv" for name in ("logistic", "network")],
-                            options, scoring, compare=True)
+        outcome = study.run(
+            [f"{name}={folder / name}.csv" for name in ("logistic", "network")],
+            options,
+            scoring,
+            compare=True,
+        )
     chosen = output.output or "truecost-demo"
     report(outcome, replace(output, output=chosen), screen)

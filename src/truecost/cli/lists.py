@@ -10,8 +10,9 @@ from truecost.names import FORMATS, MAP_KEYS, SCORE_TYPES
 Kind = Literal["measures", "formats", "presets", "types", "map"]
 
 
-def show(kind: Kind = "measures", /, *,
-         json: Annotated[bool, Parameter(negative=())] = False) -> None:
+def show(
+    kind: Kind = "measures", /, *, json: Annotated[bool, Parameter(negative=())] = False
+) -> None:
     """List what there is to choose from.
 
     Parameters
@@ -34,16 +35,31 @@ def _entries(kind: Kind) -> list[dict[str, Any]]:
     if kind == "measures":
         from truecost.measures import registry
 
-        return [{"name": m.label, "text": f"{m.title}; {m.direction} is better ({m.source})",
-                 "direction": m.direction, "parts": list(m.parts), "source": m.source,
-                 "advice": m.advice} for m in registry().values()]
+        return [
+            {
+                "name": m.label,
+                "text": f"{m.title}; {m.direction} is better ({m.source})",
+                "direction": m.direction,
+                "parts": list(m.parts),
+                "source": m.source,
+                "advice": m.advice,
+            }
+            for m in registry().values()
+        ]
     if kind == "presets":
         from truecost.application import PRESETS
 
-        return [{"name": name, "text": f"Cmiss {p.application.cost_miss:g}, Cfa "
-                 f"{p.application.cost_fa:g}, prior "
-                 f"{'from the data' if p.application.priors is None else f'{p.application.prior:g}'}"
-                 f" ({p.source})", **p.application.describe()} for name, p in PRESETS.items()]
+        return [
+            {
+                "name": name,
+                "text": f"Cmiss {p.application.cost_miss:g}, Cfa "
+                f"{p.application.cost_fa:g}, prior "
+                f"{'from the data' if p.application.priors is None else f'{p.application.prior:g}'}"
+                f" ({p.source})",
+                **p.application.describe(),
+            }
+            for name, p in PRESETS.items()
+        ]
     found = {"formats": FORMATS, "types": SCORE_TYPES, "map": MAP_KEYS}[kind]
     return [{"name": name, "text": text} for name, text in found.items()]
 

@@ -11,8 +11,8 @@ from truecost.names import Method, Missing, Scheme, ScoreType
 
 if TYPE_CHECKING:
     from truecost.application import Application
-    from truecost.tasks.records import Options
-    from truecost.tasks.trials import Scoring
+    from truecost.tasks.columns import Options
+    from truecost.tasks.counting import Scoring
     from truecost.weights import Plan
 
 
@@ -46,10 +46,12 @@ class Data:
 
     def options(self) -> "Options":
         """The reader's options."""
-        from truecost.tasks.records import Options
+        from truecost.tasks.columns import Options
 
         classes = None if self.classes is None else tuple(self.classes.split(","))
-        return Options(self.type, pairs(self.map), self.target, classes, self.missing, self.llr_base)
+        return Options(
+            self.type, pairs(self.map), self.target, classes, self.missing, self.llr_base
+        )
 
 
 @Parameter(name="*", group="Application")
@@ -68,7 +70,7 @@ class Costs:
     priors: str | None = None
     """Prior of each class, comma-separated."""
     cost_matrix: str | None = None
-    """Costs: rows are true classes, columns decisions (one more: abstain); "0 1; 10 0" or a file."""
+    """Rows are true classes, columns decisions (one more: abstain); "0 1; 10 0" or a file."""
     threshold: float | None = None
     """Deployed threshold on the score, in place of the Bayes threshold."""
 
@@ -80,8 +82,10 @@ class Costs:
         given = [name for name, value in single.items() if value is not None]
         if self.preset is not None:
             if given or self.priors or self.cost_matrix:
-                raise UsageError(f"--preset sets costs and prior: leave out "
-                                 f"{', '.join(given) or '--priors and --cost-matrix'}")
+                raise UsageError(
+                    f"--preset sets costs and prior: leave out "
+                    f"{', '.join(given) or '--priors and --cost-matrix'}"
+                )
             return preset(self.preset)
         if self.cost_matrix is None and self.priors is None:
             miss = 1.0 if self.cost_miss is None else self.cost_miss
@@ -89,7 +93,9 @@ class Costs:
             return Application.detection(miss, fa, self.prior) if given else Application()
         clash = [n for n in given if n != "--prior" or self.priors]
         if clash:
-            raise UsageError(f"{', '.join(clash)} cannot be combined with --cost-matrix or --priors")
+            raise UsageError(
+                f"{', '.join(clash)} cannot be combined with --cost-matrix or --priors"
+            )
         priors = None if self.priors is None else numbers(self.priors, "--priors")
         if self.prior is not None:
             priors = (1 - self.prior, self.prior)
@@ -121,7 +127,9 @@ class Interval:
         """The resampling plan."""
         from truecost.weights import Plan
 
-        schemes = {} if self.resample == "multinomial" else {f: self.resample for f in factors[:1]}
+        schemes = (
+            {} if self.resample == "multinomial" else dict.fromkeys(factors[:1], self.resample)
+        )
         return Plan(self.replicates, self.seed, schemes, self.block_length)
 
 
@@ -146,17 +154,28 @@ class Output:
     """Show tracebacks."""
 
 
-def scoring(data: Data, costs: Costs, interval: Interval, measure: tuple[str, ...],
-            subset: tuple[str, ...]) -> "Scoring":
+def scoring(
+    data: Data, costs: Costs, interval: Interval, measure: tuple[str, ...], subset: tuple[str, ...]
+) -> "Scoring":
     """The library's scoring from all options."""
-    from truecost.tasks.trials import Scoring
+    from truecost.tasks.counting import Scoring
 
     columns = pairs(data.map)
     factors = tuple(columns[k] for k in ("unit", "unit2") if k in columns) or ("unit",)
     names = tuple(m for given in measure for m in given.split(","))
-    return Scoring(costs.application(), names, interval.plan(factors), interval.level,
-                   interval.method, _training(data.training_prior), costs.threshold, data.clip,
-                   subset, interval.jobs, data.allow_reversed)
+    return Scoring(
+        costs.application(),
+        names,
+        interval.plan(factors),
+        interval.level,
+        interval.method,
+        _training(data.training_prior),
+        costs.threshold,
+        data.clip,
+        subset,
+        interval.jobs,
+        data.allow_reversed,
+    )
 
 
 def _training(text: str | None) -> tuple[float, ...] | None:
@@ -172,8 +191,10 @@ def pairs(text: str) -> dict[str, str]:
     for part in filter(None, text.split(",")):
         key, mark, column = part.partition("=")
         if not mark or not column:
-            raise UsageError(f"--map {part!r} is not understood: write KEY=COLUMN, such as "
-                             f"--map score=s,label=y,unit=speaker")
+            raise UsageError(
+                f"--map {part!r} is not understood: write KEY=COLUMN, such as "
+                f"--map score=s,label=y,unit=speaker"
+            )
         if key in found:
             raise UsageError(f"--map names {key} twice")
         found[key.strip()] = column.strip()
@@ -185,7 +206,9 @@ def numbers(text: str, option: str) -> tuple[float, ...]:
     try:
         return tuple(float(part) for part in text.split(","))
     except ValueError as error:
-        raise UsageError(f"{option} {text!r} is not understood: write numbers separated by commas") from error
+        raise UsageError(
+            f"{option} {text!r} is not understood: write numbers separated by commas"
+        ) from error
 
 
 def read_matrix(text: str) -> tuple[tuple[float, ...], ...]:
@@ -194,9 +217,14 @@ def read_matrix(text: str) -> tuple[tuple[float, ...], ...]:
     if Path(text).is_file():
         source = Path(text).read_text(encoding="utf-8").strip().replace("\n", ";")
     try:
-        return tuple(tuple(float(x) for x in row.replace(",", " ").split())
-                     for row in source.split(";") if row.strip())
+        return tuple(
+            tuple(float(x) for x in row.replace(",", " ").split())
+            for row in source.split(";")
+            if row.strip()
+        )
     except ValueError as error:
         kind = InputError if source is not text else UsageError
-        raise kind(f"--cost-matrix {text!r} is not understood ({error}): write rows of numbers "
-                   f"separated by ';', such as \"0 1; 10 0\", or name a file") from error
+        raise kind(
+            f"--cost-matrix {text!r} is not understood ({error}): write rows of numbers "
+            f"separated by ';', such as \"0 1; 10 0\", or name a file"
+        ) from error

@@ -8,11 +8,15 @@ from rich.console import Console
 from rich.table import Table
 
 from truecost.cli.options import Output
-from truecost.estimates import Comparison, Row, label_of
+from truecost.results import Comparison, Row, label_of
 from truecost.study import Outcome, Problem
 
-FLAG_MARKS = {"few_units": "few units", "few_errors": "few errors",
-              "undefined_replicates": "some replicates undefined", "crossed": "conservative"}
+FLAG_MARKS = {
+    "few_units": "few units",
+    "few_errors": "few errors",
+    "undefined_replicates": "some replicates undefined",
+    "crossed": "conservative",
+}
 
 
 class Screen:
@@ -47,12 +51,16 @@ class Screen:
         if not self.output.verbose:
             return
         for trials in outcome.systems:
-            self.say(f"{trials.name}: {len(trials)} trials, type {trials.kind}, classes "
-                     f"{', '.join(trials.classes) or 'none'}")
+            self.say(
+                f"{trials.name}: {len(trials)} trials, type {trials.kind}, classes "
+                f"{', '.join(trials.classes) or 'none'}"
+            )
         first = outcome.estimates[0]
-        way = ("every trial is its own unit: weights are drawn and all trials scanned"
-               if "trials_as_units" in first.flags else
-               "counts by unit are weighed; thresholds are searched by buckets, exactly")
+        way = (
+            "every trial is its own unit: weights are drawn and all trials scanned"
+            if "trials_as_units" in first.flags
+            else "counts by unit are weighed; thresholds are searched by buckets, exactly"
+        )
         self.say(f"resampling: {', '.join(first.factors)} ({first.n_units} units); {way}")
 
 
@@ -61,25 +69,6 @@ def figure(value: float | None) -> str:
     if value is None:
         return "undefined"
     return f"{value:.4g}" if value == 0 or 1e-4 <= abs(value) < 1e6 else f"{value:.3e}"
-
-
-def assumed(rows: Sequence[Row]) -> str:
-    """The prior and costs that the values rest on."""
-    parameters: dict[str, object] = {}
-    for row in rows:
-        parameters |= {k: v for k, v in row.parameters.items() if k != "variant"}
-    words = []
-    costs = parameters.get("costs")
-    if isinstance(costs, Mapping):
-        words.append(f"cost of a miss {costs['miss']:g}, of a false alarm {costs['fa']:g}")
-    elif costs is not None:
-        words.append("costs 0/1" if costs == "0/1" else "a cost matrix")
-    prior = parameters.get("prior")
-    if prior is not None:
-        words.append("prior from the data" if prior == "empirical" else f"prior {prior:g}")
-    if "preset" in parameters:
-        words.append(f"preset {parameters['preset']}")
-    return "; ".join(words)
 
 
 def result_table(outcome: Outcome, verbose: bool = False) -> list[Table]:
@@ -102,11 +91,20 @@ def _values(rows: Sequence[Row]) -> Table:
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("")
     for row in rows:
-        _add(table, [
-            row.dims.get("system", ""), *([row.dims.get("subset", "all")] if subsets else []),
-            label_of(row.measure, row.parameters), figure(row.value), _ends(row),
-            "" if row.reference is None else figure(row.reference), str(row.n_trials),
-            str(row.n_units), ", ".join(FLAG_MARKS[f] for f in row.flags if f in FLAG_MARKS)])
+        _add(
+            table,
+            [
+                row.dims.get("system", ""),
+                *([row.dims.get("subset", "all")] if subsets else []),
+                label_of(row.measure, row.parameters),
+                figure(row.value),
+                _ends(row),
+                "" if row.reference is None else figure(row.reference),
+                str(row.n_trials),
+                str(row.n_units),
+                ", ".join(FLAG_MARKS[f] for f in row.flags if f in FLAG_MARKS),
+            ],
+        )
     return table
 
 
@@ -118,11 +116,20 @@ def _pairs(comparisons: Sequence[Comparison]) -> Table:
     table.add_column("verdict")
     for c in comparisons:
         row = c.difference
-        _add(table, [
-            row.dims["system"], row.baseline or "",
-            *([row.dims.get("subset", "all")] if subsets else []),
-            label_of(row.measure, row.parameters), figure(row.value), _ends(row),
-            figure(c.ratio.value), _ends(c.ratio), c.verdict])
+        _add(
+            table,
+            [
+                row.dims["system"],
+                row.baseline or "",
+                *([row.dims.get("subset", "all")] if subsets else []),
+                label_of(row.measure, row.parameters),
+                figure(row.value),
+                _ends(row),
+                figure(c.ratio.value),
+                _ends(c.ratio),
+                c.verdict,
+            ],
+        )
     return table
 
 
@@ -149,11 +156,19 @@ def plan_table(rows: Sequence[Mapping[str, object]]) -> list[Table]:
     for name in ("value", "half-width", "units", "wanted", "units needed", "more"):
         table.add_column(name, justify="right")
     for row in rows:
+
         def number(key: str, row: Mapping[str, object] = row) -> str:
             value = row[key]
             return "undefined" if value is None else figure(float(str(value)))
 
-        table.add_row(str(row["system"]), str(row["measure"]), number("value"),
-                      number("half_width"), str(row["n_units"]), number("wanted_half_width"),
-                      str(row["units_needed"]), str(row["more_units"]))
+        table.add_row(
+            str(row["system"]),
+            str(row["measure"]),
+            number("value"),
+            number("half_width"),
+            str(row["n_units"]),
+            number("wanted_half_width"),
+            str(row["units_needed"]),
+            str(row["more_units"]),
+        )
     return [table]

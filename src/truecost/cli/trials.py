@@ -15,8 +15,17 @@ Names = Annotated[tuple[str, ...], Parameter(negative=())]
 COSTS, INTERVAL, OUTPUT = Costs(), Interval(), Output()
 
 
-def score(files: Files, /, *, data: Data, measure: Names = (), subset: Names = (),
-          costs: Costs = COSTS, interval: Interval = INTERVAL, output: Output = OUTPUT) -> None:
+def score(
+    files: Files,
+    /,
+    *,
+    data: Data,
+    measure: Names = (),
+    subset: Names = (),
+    costs: Costs = COSTS,
+    interval: Interval = INTERVAL,
+    output: Output = OUTPUT,
+) -> None:
     """Score systems: costs and error rates with intervals.
 
     Parameters
@@ -31,8 +40,17 @@ def score(files: Files, /, *, data: Data, measure: Names = (), subset: Names = (
     _run(files, data, measure, subset, costs, interval, output, compare=False)
 
 
-def compare(files: Files, /, *, data: Data, measure: Names = (), subset: Names = (),
-            costs: Costs = COSTS, interval: Interval = INTERVAL, output: Output = OUTPUT) -> None:
+def compare(
+    files: Files,
+    /,
+    *,
+    data: Data,
+    measure: Names = (),
+    subset: Names = (),
+    costs: Costs = COSTS,
+    interval: Interval = INTERVAL,
+    output: Output = OUTPUT,
+) -> None:
     """Compare systems with the first: paired intervals of difference and ratio.
 
     Parameters
@@ -47,8 +65,17 @@ def compare(files: Files, /, *, data: Data, measure: Names = (), subset: Names =
     _run(files, data, measure, subset, costs, interval, output, compare=True)
 
 
-def plan(files: Files, /, *, data: Data, half_width: float | None = None, measure: Names = (),
-         costs: Costs = COSTS, interval: Interval = INTERVAL, output: Output = OUTPUT) -> None:
+def plan(
+    files: Files,
+    /,
+    *,
+    data: Data,
+    half_width: float | None = None,
+    measure: Names = (),
+    costs: Costs = COSTS,
+    interval: Interval = INTERVAL,
+    output: Output = OUTPUT,
+) -> None:
     """How many units halve the interval, or reach a wanted half-width.
 
     Parameters
@@ -63,8 +90,13 @@ def plan(files: Files, /, *, data: Data, half_width: float | None = None, measur
     from truecost import study
     from truecost.cli.terminal import Screen, plan_table
 
-    outcome = study.run(files, data.options(), scoring(data, costs, interval, measure, ()),
-                        key=data.key, input_format=data.input_format)
+    outcome = study.run(
+        files,
+        data.options(),
+        scoring(data, costs, interval, measure, ()),
+        key=data.key,
+        input_format=data.input_format,
+    )
     screen = Screen(output)
     if output.json:
         import json
@@ -85,28 +117,51 @@ def plan_rows(outcome: "Outcome", half_width: float | None) -> list[dict[str, ob
         known = math.isfinite(e.half_width) and e.half_width > 0
         wanted = e.half_width / 2 if half_width is None else half_width
         needed = int(e.units_for(half_width)) if known else None
-        rows.append({"system": e.dims["system"], "measure": e.label, "value": e.value,
-                     "n_units": e.n_units, "half_width": e.half_width if known else None,
-                     "wanted_half_width": wanted if math.isfinite(wanted) else None,
-                     "units_needed": needed,
-                     "more_units": None if needed is None else max(0, needed - e.n_units)})
+        rows.append(
+            {
+                "system": e.dims["system"],
+                "measure": e.label,
+                "value": e.value,
+                "n_units": e.n_units,
+                "half_width": e.half_width if known else None,
+                "wanted_half_width": wanted if math.isfinite(wanted) else None,
+                "units_needed": needed,
+                "more_units": None if needed is None else max(0, needed - e.n_units),
+            }
+        )
     return rows
 
 
-def _run(files: list[str], data: Data, measure: tuple[str, ...], subset: tuple[str, ...],
-         costs: Costs, interval: Interval, output: Output, *, compare: bool) -> None:
+def _run(
+    files: list[str],
+    data: Data,
+    measure: tuple[str, ...],
+    subset: tuple[str, ...],
+    costs: Costs,
+    interval: Interval,
+    output: Output,
+    *,
+    compare: bool,
+) -> None:
     from truecost import study
     from truecost.cli.terminal import Screen
 
-    outcome = study.run(files, data.options(), scoring(data, costs, interval, measure, subset),
-                        key=data.key, input_format=data.input_format, compare=compare)
+    outcome = study.run(
+        files,
+        data.options(),
+        scoring(data, costs, interval, measure, subset),
+        key=data.key,
+        input_format=data.input_format,
+        compare=compare,
+    )
     report(outcome, output, Screen(output))
 
 
 def report(outcome: "Outcome", output: Output, screen: "Screen") -> None:
     """Print the outcome, write its directory, and advise."""
     from truecost import study
-    from truecost.cli.terminal import assumed, result_table
+    from truecost.cli.terminal import result_table
+    from truecost.results import assumed
 
     screen.explain(outcome)
     target = None if output.output is None else study.write(outcome, output.output)

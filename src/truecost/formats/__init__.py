@@ -15,8 +15,14 @@ from truecost.names import FORMATS
 
 __all__ = ["Table", "read", "read_bytes", "sha256"]
 
-SUFFIXES = {".csv": "csv", ".tsv": "tsv", ".parquet": "parquet", ".ndjson": "ndjson",
-            ".jsonl": "ndjson", ".npz": "npz"}
+SUFFIXES = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".parquet": "parquet",
+    ".ndjson": "ndjson",
+    ".jsonl": "ndjson",
+    ".npz": "npz",
+}
 
 
 def read(path: str, input_format: str | None = None) -> Table:
@@ -63,13 +69,17 @@ def read_bytes(path: str) -> bytes:
     try:
         return gzip.decompress(data)
     except (OSError, EOFError) as error:
-        raise InputError(f"{shown(path)}: the gzip data are damaged or cut short ({error})") from error
+        raise InputError(
+            f"{shown(path)}: the gzip data are damaged or cut short ({error})"
+        ) from error
 
 
 def _sniff(path: str) -> str:
     if path == "-":
-        raise UsageError("standard input has no file name: say what it is with --input-format, "
-                         f"one of {', '.join(k for k in FORMATS if k != 'npy')}")
+        raise UsageError(
+            "standard input has no file name: say what it is with --input-format, "
+            f"one of {', '.join(k for k in FORMATS if k != 'npy')}"
+        )
     if Path(path).is_dir():
         return "npy"
     suffixes = [s for s in Path(path).suffixes if s != ".gz"]
@@ -77,8 +87,10 @@ def _sniff(path: str) -> str:
         return SUFFIXES[suffixes[-1]]
     if not Path(path).exists():
         raise InputError(f"{path}: there is no such file or folder")
-    raise UsageError(f"{path}: the ending does not say which format this is: give --input-format, "
-                     f"one of {', '.join(FORMATS)}")
+    raise UsageError(
+        f"{path}: the ending does not say which format this is: give --input-format, "
+        f"one of {', '.join(FORMATS)}"
+    )
 
 
 def sha256(path: str) -> str:

@@ -1,6 +1,7 @@
 """NumPy archives (.npz) and folders of .npy files.
 
-`scores` is N or N x K, `labels` (or `targets`) N; every other array of N entries is a column too. Rows of two such systems correspond by position. Pickled objects are refused.
+`scores` is N or N x K, `labels` (or `targets`) N; every other array of N entries is a column too.
+Rows of two such systems correspond by position. Pickled objects are refused.
 """
 
 from pathlib import Path
@@ -31,8 +32,9 @@ def read_folder(folder: Path) -> Table:
     """The .npy files of a folder, each a column of its name."""
     files = sorted(folder.glob("*.npy"))
     if not files:
-        raise InputError(f"{folder}: no .npy files there; expected scores.npy and labels.npy or "
-                         f"targets.npy")
+        raise InputError(
+            f"{folder}: no .npy files there; expected scores.npy and labels.npy or targets.npy"
+        )
     arrays: dict[str, npt.NDArray[Any]] = {}
     for file in files:
         try:
@@ -46,18 +48,20 @@ def _table(arrays: dict[str, npt.NDArray[Any]], source: str) -> Table:
     rows = {len(v) for v in arrays.values() if v.ndim}
     if len(rows) != 1:
         sizes = ", ".join(f"{k} {v.shape}" for k, v in arrays.items())
-        raise InputError(f"{source}: the arrays have different lengths ({sizes}); each needs one "
-                         f"entry a trial")
+        raise InputError(
+            f"{source}: the arrays have different lengths ({sizes}); each needs one entry a trial"
+        )
     flat, matrices = {}, {}
-    for name, array in arrays.items():
-        if array.ndim == 2 and array.shape[1] == 1:
-            array = array[:, 0]
+    for name, given in arrays.items():
+        array = given[:, 0] if given.ndim == 2 and given.shape[1] == 1 else given
         if array.ndim == 1:
             flat[name] = pl.Series(array)
         elif array.ndim == 2:
             matrices[name] = array
         elif array.ndim > 2:
-            raise InputError(f"{source}: array {name!r} has {array.ndim} dimensions; one number "
-                             f"or one row of numbers a trial was expected")
+            raise InputError(
+                f"{source}: array {name!r} has {array.ndim} dimensions; one number "
+                f"or one row of numbers a trial was expected"
+            )
     frame = pl.DataFrame(flat) if flat else pl.DataFrame({"row": np.arange(next(iter(rows)))})
     return Table(source, frame, matrices, ordered=True)

@@ -53,31 +53,42 @@ class Table:
             return
         close = get_close_matches(name, self.columns, n=1)
         hint = f" (did you mean {close[0]!r}?)" if close else ""
-        raise UsageError(f"{self.source}: there is no column {name!r} for the {meaning}{hint}; "
-                         f"the columns are {', '.join(self.columns)}: map one with "
-                         f"--map {meaning}=COLUMN")
+        raise UsageError(
+            f"{self.source}: there is no column {name!r} for the {meaning}{hint}; "
+            f"the columns are {', '.join(self.columns)}: map one with "
+            f"--map {meaning}=COLUMN"
+        )
 
     def numbers(self, name: str, meaning: str) -> npt.NDArray[np.float64]:
         """A column as float64; NaN where it is empty; anything else is refused with its line."""
         self.require(name, meaning)
         if name in self.matrices:
-            raise InputError(f"{self.source}: column {name!r} is a matrix; the {meaning} needs "
-                             f"one number a row")
+            raise InputError(
+                f"{self.source}: column {name!r} is a matrix; the {meaning} needs one number a row"
+            )
         column = self.frame[name]
         if column.dtype == pl.String:
             stripped = column.str.strip_chars()
             parsed = stripped.cast(pl.Float64, strict=False)
-            bad = (parsed.is_null() & stripped.is_not_null() & (stripped != "")
-                   & ~stripped.str.to_lowercase().is_in(["na", "nan", "null", "none"]))
+            bad = (
+                parsed.is_null()
+                & stripped.is_not_null()
+                & (stripped != "")
+                & ~stripped.str.to_lowercase().is_in(["na", "nan", "null", "none"])
+            )
             if bad.any():
                 rows = bad.arg_true().to_list()
                 examples = first_five(f"{column[r]!r} at {self.where(r)}" for r in rows)
-                raise InputError(f"{self.source}: {len(rows)} values of the {meaning} (column "
-                                 f"{name!r}) are not numbers: {examples}")
+                raise InputError(
+                    f"{self.source}: {len(rows)} values of the {meaning} (column "
+                    f"{name!r}) are not numbers: {examples}"
+                )
             column = parsed
         elif not (column.dtype.is_numeric() or column.dtype == pl.Boolean):
-            raise InputError(f"{self.source}: the {meaning} (column {name!r}) is of type "
-                             f"{column.dtype}; numbers were expected")
+            raise InputError(
+                f"{self.source}: the {meaning} (column {name!r}) is of type "
+                f"{column.dtype}; numbers were expected"
+            )
         return column.cast(pl.Float64).fill_null(float("nan")).to_numpy().astype(np.float64)
 
     def texts(self, name: str, meaning: str) -> pl.Series:

@@ -29,15 +29,18 @@ def _separated(data: bytes, kind: str, source: str) -> Table:
     try:
         data.decode("utf-8")
     except UnicodeDecodeError as error:
-        line = data[:error.start].count(b"\n") + 1
-        raise InputError(f"{source}, line {line}: the text is not UTF-8; save the file as "
-                         f"UTF-8") from error
+        line = data[: error.start].count(b"\n") + 1
+        raise InputError(
+            f"{source}, line {line}: the text is not UTF-8; save the file as UTF-8"
+        ) from error
     header = data.split(b"\n", 1)[0].decode("utf-8-sig").strip("\r").split(separator)
     names = [name.strip().strip('"') for name in header]
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
-        raise InputError(f"{source}, line 1: column names repeat ({', '.join(repeated)}); "
-                         f"each needs a name of its own")
+        raise InputError(
+            f"{source}, line 1: column names repeat ({', '.join(repeated)}); "
+            f"each needs a name of its own"
+        )
     _check_widths(data, separator, len(names), source)
     try:
         frame = pl.read_csv(io.BytesIO(data), separator=separator, infer_schema=False)
@@ -55,13 +58,17 @@ def _check_widths(data: bytes, separator: str, expected: int, source: str) -> No
     wrong = ((counts != expected) & (lines.str.strip_chars() != "")).arg_true().to_list()
     if wrong:
         first = wrong[0]
-        raise InputError(f"{source}, line {first + 1}: {counts[first]} fields, but the header has "
-                         f"{expected} ({len(wrong)} such lines)")
+        raise InputError(
+            f"{source}, line {first + 1}: {counts[first]} fields, but the header has "
+            f"{expected} ({len(wrong)} such lines)"
+        )
 
 
 def _filled(frame: pl.DataFrame, source: str, first_line: int) -> Table:
     if frame.height == 0:
-        raise InputError(f"{source}: there are no rows, only {', '.join(frame.columns) or 'nothing'}")
+        raise InputError(
+            f"{source}: there are no rows, only {', '.join(frame.columns) or 'nothing'}"
+        )
     return Table(source, frame, first_line=first_line)
 
 

@@ -13,7 +13,7 @@ F = TypeVar("F", bound=Callable[..., object])
 
 
 def kernel(function: F) -> F:
-    """Compile `function` on first use and keep the machine code beside the source (or user cache)."""
+    """Compile `function` on first use; the machine code is kept beside the source or in a cache."""
     return cast("F", numba.njit(cache=True, nogil=True)(function))
 
 

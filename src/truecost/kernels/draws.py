@@ -2,7 +2,8 @@
 
 A draw depends only on (key, replicate, position), never on what was drawn before it: the same
 replicate comes out the same in any thread, in any block and on any machine.
-Arrays: `rows` is (replicates x units) uint16; units of one stratum are `members[start[s]:start[s+1]]`.
+Arrays: `rows` is (replicates x units) uint16; the units of stratum s are
+`members[start[s]:start[s + 1]]`.
 """
 
 import numpy as np
@@ -25,8 +26,9 @@ LARGE = 1 << 16  # above this many units 32-bit draws would be visibly uneven: u
 
 
 @inline_kernel
-def philox(c0: np.uint64, c1: np.uint64, c2: np.uint64, c3: np.uint64,
-           k0: np.uint64, k1: np.uint64) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
+def philox(
+    c0: np.uint64, c1: np.uint64, c2: np.uint64, c3: np.uint64, k0: np.uint64, k1: np.uint64
+) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
     """Four uniform 32-bit words (kept in 64-bit integers) for counter c and key k."""
     for _ in range(10):
         p0 = MULTIPLIER_0 * c0
@@ -38,8 +40,9 @@ def philox(c0: np.uint64, c1: np.uint64, c2: np.uint64, c3: np.uint64,
 
 
 @kernel
-def philox_words(counter: npt.NDArray[np.uint64], key: npt.NDArray[np.uint64]
-                 ) -> npt.NDArray[np.uint64]:
+def philox_words(
+    counter: npt.NDArray[np.uint64], key: npt.NDArray[np.uint64]
+) -> npt.NDArray[np.uint64]:
     """One Philox call as an array (for tests against the published vectors)."""
     return np.array(philox(counter[0], counter[1], counter[2], counter[3], key[0], key[1]))
 
@@ -51,9 +54,17 @@ def spread(high: np.uint64, low: np.uint64, n: np.uint64) -> np.int64:
 
 
 @inline_kernel
-def _draw_into(row: npt.NDArray[np.uint16], members: npt.NDArray[np.int64], first: int, size: int,
-               draws: int, replicate: np.uint64, stratum: np.uint64,
-               k0: np.uint64, k1: np.uint64) -> None:
+def _draw_into(
+    row: npt.NDArray[np.uint16],
+    members: npt.NDArray[np.int64],
+    first: int,
+    size: int,
+    draws: int,
+    replicate: np.uint64,
+    stratum: np.uint64,
+    k0: np.uint64,
+    k1: np.uint64,
+) -> None:
     """Add `draws` uniform draws from one stratum to the counts of its units."""
     n = np.uint64(size)
     zero = np.uint64(0)
@@ -79,9 +90,14 @@ def _draw_into(row: npt.NDArray[np.uint16], members: npt.NDArray[np.int64], firs
 
 
 @kernel
-def multinomial_rows(rows: npt.NDArray[np.uint16], first_replicate: int,
-                     members: npt.NDArray[np.int64], start: npt.NDArray[np.int64],
-                     k0: np.uint64, k1: np.uint64) -> None:
+def multinomial_rows(
+    rows: npt.NDArray[np.uint16],
+    first_replicate: int,
+    members: npt.NDArray[np.int64],
+    start: npt.NDArray[np.int64],
+    k0: np.uint64,
+    k1: np.uint64,
+) -> None:
     """As many draws with replacement from each stratum as it has units."""
     rows[:] = 0
     for r in range(rows.shape[0]):
@@ -92,8 +108,13 @@ def multinomial_rows(rows: npt.NDArray[np.uint16], first_replicate: int,
 
 
 @kernel
-def poisson_rows(rows: npt.NDArray[np.uint16], first_replicate: int,
-                 table: npt.NDArray[np.uint64], k0: np.uint64, k1: np.uint64) -> None:
+def poisson_rows(
+    rows: npt.NDArray[np.uint16],
+    first_replicate: int,
+    table: npt.NDArray[np.uint64],
+    k0: np.uint64,
+    k1: np.uint64,
+) -> None:
     """An independent Poisson(1) weight for each unit."""
     units = rows.shape[1]
     zero = np.uint64(0)
@@ -102,7 +123,8 @@ def poisson_rows(rows: npt.NDArray[np.uint16], first_replicate: int,
         replicate = np.uint64(first_replicate + r)
         for call in range((units + 3) // 4):
             words[0], words[1], words[2], words[3] = philox(
-                np.uint64(call), zero, replicate, zero, k0, k1)
+                np.uint64(call), zero, replicate, zero, k0, k1
+            )
             for j in range(min(4, units - 4 * call)):
                 weight = 0
                 while weight < len(table) and words[j] >= table[weight]:
@@ -111,9 +133,15 @@ def poisson_rows(rows: npt.NDArray[np.uint16], first_replicate: int,
 
 
 @kernel
-def block_rows(rows: npt.NDArray[np.uint16], first_replicate: int,
-               members: npt.NDArray[np.int64], start: npt.NDArray[np.int64],
-               lengths: npt.NDArray[np.int64], k0: np.uint64, k1: np.uint64) -> None:
+def block_rows(
+    rows: npt.NDArray[np.uint16],
+    first_replicate: int,
+    members: npt.NDArray[np.int64],
+    start: npt.NDArray[np.int64],
+    lengths: npt.NDArray[np.int64],
+    k0: np.uint64,
+    k1: np.uint64,
+) -> None:
     """Moving blocks: a unit weighs the number of drawn blocks that cover it.
 
     Blocks of `lengths[s]` successive units start anywhere in stratum s; the last block is cut so

@@ -13,9 +13,13 @@ from truecost.kernels import kernel
 
 
 @kernel
-def entry_sums(columns: npt.NDArray[np.float32], slots: npt.NDArray[np.int32],
-               cells: npt.NDArray[np.int64], values: npt.NDArray[np.float64],
-               out: npt.NDArray[np.float64]) -> None:
+def entry_sums(
+    columns: npt.NDArray[np.float32],
+    slots: npt.NDArray[np.int32],
+    cells: npt.NDArray[np.int64],
+    values: npt.NDArray[np.float64],
+    out: npt.NDArray[np.float64],
+) -> None:
     """Add to `out` (cells x statistics x replicates) the weighted `values` (entries x statistics).
 
     `columns` is (slots x replicates); `slots` is (entries x sides).
@@ -44,8 +48,9 @@ def entry_sums(columns: npt.NDArray[np.float32], slots: npt.NDArray[np.int32],
 
 
 @kernel
-def transpose_block(rows: npt.NDArray[np.uint16], columns: npt.NDArray[np.float32],
-                    offset: int) -> None:
+def transpose_block(
+    rows: npt.NDArray[np.uint16], columns: npt.NDArray[np.float32], offset: int
+) -> None:
     """Write `rows` (replicates x units) into `columns` (slots x replicates) from slot `offset`."""
     tile = 64
     replicates, units = rows.shape
@@ -57,12 +62,19 @@ def transpose_block(rows: npt.NDArray[np.uint16], columns: npt.NDArray[np.float3
 
 
 @kernel
-def bucket_entries(edges: npt.NDArray[np.int64], slots: npt.NDArray[np.int32],
-                   codes: npt.NDArray[np.uint8], extra: npt.NDArray[np.float64], width: int,
-                   out_slots: npt.NDArray[np.int32], out_cells: npt.NDArray[np.int64],
-                   out_values: npt.NDArray[np.float64]) -> int:
+def bucket_entries(
+    edges: npt.NDArray[np.int64],
+    slots: npt.NDArray[np.int32],
+    codes: npt.NDArray[np.uint8],
+    extra: npt.NDArray[np.float64],
+    width: int,
+    out_slots: npt.NDArray[np.int32],
+    out_cells: npt.NDArray[np.int64],
+    out_values: npt.NDArray[np.float64],
+) -> int:
     """One entry for each (bucket, class, slot) that occurs, of trials in order of bucket; returns
-    their number. The outputs have room for one entry a trial."""
+    their number. The outputs have room for one entry a trial.
+    """
     counts = np.zeros((2, width))
     seen = np.zeros((2, width), np.bool_)
     entries = 0

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from truecost.kernels import inline_kernel, kernel
 
 Row = npt.NDArray[np.uint16]
+Rows = npt.NDArray[np.uint16]  # (replicates x slots)
 Slots = npt.NDArray[np.int32]
 Codes = npt.NDArray[np.uint8]
 Cuts = npt.NDArray[np.bool_]
@@ -34,15 +35,19 @@ def weight_of(i: int, row: Row, slots: Slots, extra: Floats) -> float:
 
 
 @kernel
-def trial_weights(row: Row, slots: Slots, extra: Floats, out: Floats) -> None:
-    """The weight of every trial, in order of score."""
-    for i in range(len(out)):
-        out[i] = weight_of(i, row, slots, extra)
-
-
-@kernel
-def lowest(a: float, b: float, miss: Floats, fa: Floats, edges: Ints, row: Row, slots: Slots,
-           codes: Codes, extra: Floats, cut: Cuts, ties: bool) -> tuple[float, float, float, int]:
+def lowest(
+    a: float,
+    b: float,
+    miss: Floats,
+    fa: Floats,
+    edges: Ints,
+    row: Row,
+    slots: Slots,
+    codes: Codes,
+    extra: Floats,
+    cut: Cuts,
+    ties: bool,
+) -> tuple[float, float, float, int]:
     """Least a*miss + b*fa over all thresholds: (cost, miss, fa, position).
 
     With `ties` the lowest position of equal cost is found too (it costs more scanning).
@@ -70,18 +75,40 @@ def lowest(a: float, b: float, miss: Floats, fa: Floats, edges: Ints, row: Row, 
 
 
 @kernel
-def lowest_costs(a: Floats, b: Floats, miss: Floats, fa: Floats, edges: Ints, rows: npt.NDArray[np.uint16],
-                 slots: Slots, codes: Codes, extra: Floats, cut: Cuts, ties: bool,
-                 costs: Floats, positions: Ints) -> None:
+def lowest_costs(
+    costs: Floats,
+    positions: Ints,
+    ties: bool,
+    a: Floats,
+    b: Floats,
+    miss: Floats,
+    fa: Floats,
+    edges: Ints,
+    rows: Rows,
+    slots: Slots,
+    codes: Codes,
+    extra: Floats,
+    cut: Cuts,
+) -> None:
     """`lowest` for each replicate; `miss` and `fa` are (replicates x edges)."""
     for r in range(len(costs)):
-        costs[r], _, _, positions[r] = lowest(a[r], b[r], miss[r], fa[r], edges, rows[r], slots,
-                                              codes, extra, cut, ties)
+        costs[r], _, _, positions[r] = lowest(
+            a[r], b[r], miss[r], fa[r], edges, rows[r], slots, codes, extra, cut, ties
+        )
 
 
 @kernel
-def hull_crossings(miss: Floats, fa: Floats, edges: Ints, rows: npt.NDArray[np.uint16],
-                   slots: Slots, codes: Codes, extra: Floats, cut: Cuts, out: Floats) -> None:
+def hull_crossings(
+    out: Floats,
+    miss: Floats,
+    fa: Floats,
+    edges: Ints,
+    rows: Rows,
+    slots: Slots,
+    codes: Codes,
+    extra: Floats,
+    cut: Cuts,
+) -> None:
     """Where the convex hull of (Pfa, Pmiss) meets the diagonal, for each replicate.
 
     A chord of two hull points, one on each side of the diagonal, is pushed outwards: the threshold
@@ -99,8 +126,9 @@ def hull_crossings(miss: Floats, fa: Floats, edges: Ints, rows: npt.NDArray[np.u
         while True:
             a, b = left_f - right_f, right_m - left_m
             if refine:
-                _, m, f, _ = lowest(a, b, miss[r], fa[r], edges, rows[r], slots, codes, extra, cut,
-                                    False)
+                _, m, f, _ = lowest(
+                    a, b, miss[r], fa[r], edges, rows[r], slots, codes, extra, cut, False
+                )
             else:
                 best = np.argmin(a * miss[r] + b * fa[r])
                 m, f = miss[r, best], fa[r, best]
@@ -122,10 +150,20 @@ def hull_crossings(miss: Floats, fa: Floats, edges: Ints, rows: npt.NDArray[np.u
 
 
 @kernel
-def crossings(miss: Floats, fa: Floats, edges: Ints, rows: npt.NDArray[np.uint16], slots: Slots,
-              codes: Codes, extra: Floats, cut: Cuts, out: Floats) -> None:
+def crossings(
+    out: Floats,
+    miss: Floats,
+    fa: Floats,
+    edges: Ints,
+    rows: Rows,
+    slots: Slots,
+    codes: Codes,
+    extra: Floats,
+    cut: Cuts,
+) -> None:
     """The two thresholds around Pmiss = Pfa: out[r] = (Pmiss, Pfa) of the last one with
-    Pmiss <= Pfa, then (Pmiss, Pfa) of the next."""
+    Pmiss <= Pfa, then (Pmiss, Pfa) of the next.
+    """
     for r in range(len(out)):
         targets, nontargets = miss[r, -1], fa[r, 0]
         if targets <= 0.0 or nontargets <= 0.0:
@@ -154,10 +192,20 @@ def crossings(miss: Floats, fa: Floats, edges: Ints, rows: npt.NDArray[np.uint16
 
 
 @kernel
-def misses_at(limits: Floats, miss: Floats, fa: Floats, edges: Ints, rows: npt.NDArray[np.uint16],
-              slots: Slots, codes: Codes, extra: Floats, cut: Cuts,
-              out: Floats, positions: Ints) -> None:
-    """Pmiss at the lowest threshold whose Pfa is within each limit; out is (replicates x limits)."""
+def misses_at(
+    out: Floats,
+    positions: Ints,
+    limits: Floats,
+    miss: Floats,
+    fa: Floats,
+    edges: Ints,
+    rows: Rows,
+    slots: Slots,
+    codes: Codes,
+    extra: Floats,
+    cut: Cuts,
+) -> None:
+    """Pmiss at the lowest threshold whose Pfa is within each limit, (replicates x limits)."""
     for r in range(out.shape[0]):
         targets, nontargets = miss[r, -1], fa[r, 0]
         for g in range(len(limits)):
@@ -188,10 +236,20 @@ def misses_at(limits: Floats, miss: Floats, fa: Floats, edges: Ints, rows: npt.N
 
 
 @kernel
-def false_alarms_at(limits: Floats, miss: Floats, fa: Floats, edges: Ints,
-                    rows: npt.NDArray[np.uint16], slots: Slots, codes: Codes, extra: Floats,
-                    cut: Cuts, out: Floats, positions: Ints) -> None:
-    """Pfa at the highest threshold whose Pmiss is within each limit; out is (replicates x limits)."""
+def false_alarms_at(
+    out: Floats,
+    positions: Ints,
+    limits: Floats,
+    miss: Floats,
+    fa: Floats,
+    edges: Ints,
+    rows: Rows,
+    slots: Slots,
+    codes: Codes,
+    extra: Floats,
+    cut: Cuts,
+) -> None:
+    """Pfa at the highest threshold whose Pmiss is within each limit, (replicates x limits)."""
     for r in range(out.shape[0]):
         targets, nontargets = miss[r, -1], fa[r, 0]
         for g in range(len(limits)):
@@ -220,132 +278,3 @@ def false_alarms_at(limits: Floats, miss: Floats, fa: Floats, edges: Ints,
                     else:
                         f -= weight
             out[r, g], positions[r, g] = best_f / nontargets, best_position
-
-
-@kernel
-def areas(columns: npt.NDArray[np.float32], slots: Slots, codes: Codes, extra: Floats, cut: Cuts,
-          out: Floats) -> None:
-    """Weight of (target above nontarget) pairs plus half the tied pairs, for each replicate."""
-    trials, replicates = len(codes), columns.shape[1]
-    below = np.zeros(replicates)
-    tied_targets, tied_nontargets = np.zeros(replicates), np.zeros(replicates)
-    weight = np.empty(replicates)
-    for i in range(trials):
-        first = columns[slots[i, 0]]
-        for r in range(replicates):
-            weight[r] = first[r]
-        for side in range(1, slots.shape[1]):
-            other = columns[slots[i, side]]
-            for r in range(replicates):
-                weight[r] *= other[r]
-        if len(extra) > 0:
-            for r in range(replicates):
-                weight[r] *= extra[i]
-        alone = cut[i] and (i + 1 == trials or cut[i + 1])
-        if alone:
-            if codes[i] == 1:
-                for r in range(replicates):
-                    out[r] += weight[r] * below[r]
-            else:
-                for r in range(replicates):
-                    below[r] += weight[r]
-            continue
-        if codes[i] == 1:
-            tied_targets += weight
-        else:
-            tied_nontargets += weight
-        if i + 1 == trials or cut[i + 1]:
-            out += tied_targets * (below + 0.5 * tied_nontargets)
-            below += tied_nontargets
-            tied_targets[:] = 0.0
-            tied_nontargets[:] = 0.0
-
-
-@kernel
-def entropy_of_blocks(prior: float, targets: Floats, nontargets: Floats) -> float:
-    """Cross entropy in bits of blocks whose posterior is their own share of targets."""
-    total_t, total_n = targets.sum(), nontargets.sum()
-    if total_t <= 0.0 or total_n <= 0.0:
-        return np.nan
-    entropy = 0.0
-    for k in range(len(targets)):
-        t = prior * targets[k] / total_t
-        n = (1.0 - prior) * nontargets[k] / total_n
-        if t > 0.0 and n > 0.0:
-            entropy += t * np.log2((t + n) / t) + n * np.log2((t + n) / n)
-    return entropy
-
-
-LANES = 16  # replicates pooled side by side: one cache line of weights serves them all
-
-
-@kernel
-def pooled_entropies(priors: Floats, columns: npt.NDArray[np.float32], slots: Slots, codes: Codes,
-                     extra: Floats, knots: Ints, out: Floats) -> None:
-    """Cross entropy in bits at each replicate's prior after its own best monotone calibration.
-
-    Pool adjacent violators over the intervals between `knots`, a stack of blocks (weight of
-    targets, weight of nontargets) for each replicate, so that targets/nontargets strictly rises.
-    """
-    replicates, size = len(out), max(1, len(knots) - 1)
-    targets, nontargets = np.empty((LANES, size)), np.empty((LANES, size))
-    weight, t_sum, n_sum = np.empty(LANES), np.empty(LANES), np.empty(LANES)
-    for start in range(0, replicates, LANES):
-        lanes = min(LANES, replicates - start)
-        top = np.full(LANES, -1)
-        for k in range(len(knots) - 1):
-            t_sum[:] = 0.0
-            n_sum[:] = 0.0
-            for i in range(knots[k], knots[k + 1]):
-                first = columns[slots[i, 0]]
-                for r in range(lanes):
-                    weight[r] = first[start + r]
-                for side in range(1, slots.shape[1]):
-                    other = columns[slots[i, side]]
-                    for r in range(lanes):
-                        weight[r] *= other[start + r]
-                own = extra[i] if len(extra) > 0 else 1.0
-                total = t_sum if codes[i] == 1 else n_sum
-                for r in range(lanes):
-                    total[r] += weight[r] * own
-            for r in range(lanes):
-                t, n = t_sum[r], n_sum[r]
-                if t == 0.0 and n == 0.0:
-                    continue
-                while top[r] >= 0 and targets[r, top[r]] * n >= t * nontargets[r, top[r]]:
-                    t += targets[r, top[r]]
-                    n += nontargets[r, top[r]]
-                    top[r] -= 1
-                top[r] += 1
-                targets[r, top[r]], nontargets[r, top[r]] = t, n
-        for r in range(lanes):
-            out[start + r] = entropy_of_blocks(
-                priors[start + r], targets[r, :top[r] + 1], nontargets[r, :top[r] + 1])
-
-
-@kernel
-def weighted_medians(values: Floats, rows: npt.NDArray[np.uint16], slots: Slots, extra: Floats,
-                     medians: Floats, deviations: Floats) -> None:
-    """Weighted median of ascending `values` and the weighted sum of distances to it."""
-    weights = np.empty(len(values))
-    for r in range(len(medians)):
-        total = 0.0
-        for i in range(len(values)):
-            weights[i] = weight_of(i, rows[r], slots, extra)
-            total += weights[i]
-        if total <= 0.0:
-            medians[r], deviations[r] = np.nan, np.nan
-            continue
-        below, low, high = 0.0, np.nan, np.nan
-        for i in range(len(values)):
-            below += weights[i]
-            if np.isnan(low) and 2.0 * below >= total:
-                low = values[i]
-            if 2.0 * below > total:
-                high = values[i]
-                break
-        medians[r] = 0.5 * (low + high)
-        deviation = 0.0
-        for i in range(len(values)):
-            deviation += weights[i] * abs(values[i] - medians[r])
-        deviations[r] = deviation

@@ -21,8 +21,8 @@ REPLACED = {
     "macro_f1": "averaged F1 scores turn one decision into many; use nec with a cost matrix",
     "micro_f1": "averaged F1 scores turn one decision into many; use nec with a cost matrix",
     "ece": "calibration error does not measure quality (the priors alone get 0); use nce or cllr",
-    "fpr_at_fnr": "it chooses its threshold on the evaluation data; use act_dcf, or fa_at_miss:RATE "
-                  "if an operating point is what you need",
+    "fpr_at_fnr": "it chooses its threshold on the evaluation data; use act_dcf, or "
+    "fa_at_miss:RATE if an operating point is what you need",
 }
 
 
@@ -31,7 +31,9 @@ def registry() -> dict[str, Measure]:
     """Every measure by name, in the order of the modules and their lists."""
     found: dict[str, Measure] = {}
     for module in pkgutil.iter_modules(__path__):
-        for measure in getattr(importlib.import_module(f"{__name__}.{module.name}"), "MEASURES", ()):
+        for measure in getattr(
+            importlib.import_module(f"{__name__}.{module.name}"), "MEASURES", ()
+        ):
             if measure.name in found:
                 raise UsageError(f"two measures are named {measure.name!r}")
             found[measure.name] = measure
@@ -47,6 +49,7 @@ def find(text: str) -> Measure:
     if name not in known:
         close = get_close_matches(name, known, n=1)
         hint = f"did you mean {close[0]!r}? " if close else ""
-        raise UsageError(f"measure {name!r} is not known: {hint}"
-                         f"`truecost list measures` shows them all")
+        raise UsageError(
+            f"measure {name!r} is not known: {hint}`truecost list measures` shows them all"
+        )
     return known[name].at(parameter) if parameter else known[name]

@@ -59,10 +59,12 @@ class Measure:
     uses: tuple[str, ...] = ("costs", "prior")
 
     def at(self, text: str) -> "Measure":
-        """This measure with another parameter."""
+        """The same measure with another parameter."""
         if self.parameter is None:
-            raise UsageError(f"measure {self.name!r} takes no parameter: write {self.name!r} alone "
-                             f"instead of '{self.name}:{text}'")
+            raise UsageError(
+                f"measure {self.name!r} takes no parameter: write {self.name!r} alone "
+                f"instead of '{self.name}:{text}'"
+            )
         chosen = replace(self, parameter=text)
         chosen.argument()
         return chosen
@@ -91,7 +93,7 @@ class Measure:
 
 
 def share(part: npt.ArrayLike, whole: npt.ArrayLike) -> Floats:
-    """part / whole, NaN where the whole is 0."""
+    """Part / whole, NaN where the whole is 0."""
     over = np.asarray(whole, np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.where(over > 0, np.asarray(part, np.float64) / over, np.nan))

@@ -121,22 +121,71 @@ def cllr_loss(totals: Totals, application: Application) -> Result:
     return np.asarray(cllr(totals, application)[0]) - min_cllr(totals, application)[0], NONE
 
 
-_CHOSEN = "it fits the calibration on the evaluation data: a bound for the scores, no measure of use"
+_CHOSEN = (
+    "it fits the calibration on the evaluation data: a bound for the scores, no measure of use"
+)
 
 MEASURES = (
-    Measure("nce", nce, ("losses",), "Normalised cross entropy", "lower", "paper 003, 3.5",
-            uses=("prior",)),
-    Measure("ce", ce, ("losses",), "Cross entropy (nats)", "lower", "paper 003, 3.3",
-            uses=("prior",)),
-    Measure("nbs", nbs, ("losses",), "Normalised Brier score", "lower", "paper 003, 3.5",
-            uses=("prior",)),
+    Measure(
+        "nce",
+        nce,
+        ("losses",),
+        "Normalised cross entropy",
+        "lower",
+        "paper 003, 3.5",
+        uses=("prior",),
+    ),
+    Measure(
+        "ce", ce, ("losses",), "Cross entropy (nats)", "lower", "paper 003, 3.3", uses=("prior",)
+    ),
+    Measure(
+        "nbs",
+        nbs,
+        ("losses",),
+        "Normalised Brier score",
+        "lower",
+        "paper 003, 3.5",
+        uses=("prior",),
+    ),
     Measure("brier", brier, ("losses",), "Brier score", "lower", "paper 003, 3.3", uses=("prior",)),
-    Measure("cllr", cllr, ("llr",), "Cllr (bits)", "lower", "Brümmer & du Preez 2006",
-            detection=True, uses=()),
-    Measure("cnxe", cnxe, ("llr",), "Normalised cross entropy at the effective prior", "lower",
-            "paper 002, Eq. 38-43", detection=True),
-    Measure("min_cllr", min_cllr, ("ranking",), "Minimum Cllr (bits)", "lower",
-            "Brümmer & du Preez 2006", advice=_CHOSEN, detection=True, uses=()),
-    Measure("cllr_loss", cllr_loss, ("llr", "ranking"), "Calibration loss of Cllr (bits)", "lower",
-            "Brümmer & du Preez 2006", detection=True, uses=()),
+    Measure(
+        "cllr",
+        cllr,
+        ("llr",),
+        "Cllr (bits)",
+        "lower",
+        "Brümmer & du Preez 2006",
+        detection=True,
+        uses=(),
+    ),
+    Measure(
+        "cnxe",
+        cnxe,
+        ("llr",),
+        "Normalised cross entropy at the effective prior",
+        "lower",
+        "paper 002, Eq. 38-43",
+        detection=True,
+    ),
+    Measure(
+        "min_cllr",
+        min_cllr,
+        ("ranking",),
+        "Minimum Cllr (bits)",
+        "lower",
+        "Brümmer & du Preez 2006",
+        advice=_CHOSEN,
+        detection=True,
+        uses=(),
+    ),
+    Measure(
+        "cllr_loss",
+        cllr_loss,
+        ("llr", "ranking"),
+        "Calibration loss of Cllr (bits)",
+        "lower",
+        "Brümmer & du Preez 2006",
+        detection=True,
+        uses=(),
+    ),
 )

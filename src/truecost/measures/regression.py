@@ -65,12 +65,21 @@ def r2(totals: Totals, application: Application) -> Result:
 
 
 MEASURES = (
-    Measure("nmae", nmae, ("errors", "truths"), "Normalised mean absolute error", "lower",
-            "paper 003, 3.4", uses=()),
-    Measure("mae", mae, ("errors", "truths"), "Mean absolute error", "lower", "paper 003, 3.4",
-            uses=()),
-    Measure("nmse", nmse, ERRORS, "Normalised mean squared error", "lower", "paper 003, 3.4",
-            uses=()),
+    Measure(
+        "nmae",
+        nmae,
+        ("errors", "truths"),
+        "Normalised mean absolute error",
+        "lower",
+        "paper 003, 3.4",
+        uses=(),
+    ),
+    Measure(
+        "mae", mae, ("errors", "truths"), "Mean absolute error", "lower", "paper 003, 3.4", uses=()
+    ),
+    Measure(
+        "nmse", nmse, ERRORS, "Normalised mean squared error", "lower", "paper 003, 3.4", uses=()
+    ),
     Measure("mse", mse, ERRORS, "Mean squared error", "lower", "paper 003, 3.4", uses=()),
     Measure("r2", r2, ERRORS, "R squared", "higher", "paper 003, 3.5", uses=()),
 )

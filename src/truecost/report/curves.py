@@ -12,11 +12,18 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.estimates import interval
 from truecost.evidence import totals
+from truecost.intervals import interval
 from truecost.measures import find
+from truecost.tasks.counting import (
+    PARTS_OF,
+    Scoring,
+    bayes_threshold,
+    class_shares,
+    evidence_of,
+    llrs,
+)
 from truecost.tasks.records import Trials
-from truecost.tasks.trials import PARTS_OF, Scoring, bayes_threshold, evidence_of
 from truecost.weights import Weights
 
 if TYPE_CHECKING:
@@ -58,8 +65,11 @@ class Curve:
 
 def curves_of(outcome: "Outcome") -> list[Curve]:
     """The curves of every detection system whose scores rank trials."""
-    return [_curve(trials, outcome.scoring) for trials in outcome.systems
-            if trials.detection and "ranking" in PARTS_OF[trials.kind]]
+    return [
+        _curve(trials, outcome.scoring)
+        for trials in outcome.systems
+        if trials.detection and "ranking" in PARTS_OF[trials.kind]
+    ]
 
 
 def _curve(trials: Trials, scoring: Scoring) -> Curve:
@@ -70,12 +80,27 @@ def _curve(trials: Trials, scoring: Scoring) -> Curve:
     rates = _rates(sweep.nontargets[0])
     plan = replace(scoring.plan, replicates=min(BAND_REPLICATES, scoring.plan.replicates))
     weights = plan.weights(evidence.factors)
-    bands = np.concatenate([totals(evidence, weights.block(*b)).sweep("ranking").miss_at(rates)[0]
-                            for b in weights.blocks()])
+    bands = np.concatenate(
+        [
+            totals(evidence, weights.block(*b)).sweep("ranking").miss_at(rates)[0]
+            for b in weights.blocks()
+        ]
+    )
     ends = np.array([interval(bands[:, g], scoring.level) for g in range(len(rates))])
     actual, minimum, at = _operating_points(trials, scoring, threshold, miss, fa)
-    return Curve(trials.name, threshold[kept], miss[kept], fa[kept], rates, ends[:, 0],
-                 sweep.miss_at(rates)[0][0], ends[:, 1], actual, minimum, at)
+    return Curve(
+        trials.name,
+        threshold[kept],
+        miss[kept],
+        fa[kept],
+        rates,
+        ends[:, 0],
+        sweep.miss_at(rates)[0][0],
+        ends[:, 1],
+        actual,
+        minimum,
+        at,
+    )
 
 
 def _rates(nontargets: float) -> Floats:
@@ -101,19 +126,23 @@ def _drawable(miss: Floats, fa: Floats) -> npt.NDArray[np.int64]:
     return np.asarray(places[np.unique(wanted)])
 
 
-def _operating_points(trials: Trials, scoring: Scoring, threshold: Floats, miss: Floats, fa: Floats
-                      ) -> tuple[tuple[float, float] | None, tuple[float, float] | None, float | None]:
-    from truecost.tasks.trials import class_shares, llrs
-
+def _operating_points(
+    trials: Trials, scoring: Scoring, threshold: Floats, miss: Floats, fa: Floats
+) -> tuple[tuple[float, float] | None, tuple[float, float] | None, float | None]:
     if not scoring.application.plain_detection:
         return None, None, None
     application = scoring.application.with_priors(class_shares(trials))
-    costs = (application.cost_miss * application.prior * miss
-             + application.cost_fa * (1 - application.prior) * fa)
+    costs = (
+        application.cost_miss * application.prior * miss
+        + application.cost_fa * (1 - application.prior) * fa
+    )
     best = int(np.argmin(costs))
     minimum = float(fa[best]), float(miss[best])
-    at = None if trials.kind == "score" and scoring.threshold is None else bayes_threshold(
-        trials, scoring)
+    at = (
+        None
+        if trials.kind == "score" and scoring.threshold is None
+        else bayes_threshold(trials, scoring)
+    )
     if at is None:
         return None, minimum, None
     if scoring.threshold is not None:  # on the scale of the given scores
@@ -126,8 +155,27 @@ def frame_of(curves: Sequence[Curve]) -> pl.DataFrame:
     """Curves as a table: system, kind (det, band), threshold, p_fa, p_miss, lower, upper."""
     parts = []
     for c in curves:
-        parts.append(pl.DataFrame({"system": c.system, "kind": "det", "threshold": c.threshold,
-                                   "p_fa": c.p_fa, "p_miss": c.p_miss}))
-        parts.append(pl.DataFrame({"system": c.system, "kind": "band", "p_fa": c.rates,
-                                   "p_miss": c.middle, "lower": c.lower, "upper": c.upper}))
+        parts.append(
+            pl.DataFrame(
+                {
+                    "system": c.system,
+                    "kind": "det",
+                    "threshold": c.threshold,
+                    "p_fa": c.p_fa,
+                    "p_miss": c.p_miss,
+                }
+            )
+        )
+        parts.append(
+            pl.DataFrame(
+                {
+                    "system": c.system,
+                    "kind": "band",
+                    "p_fa": c.rates,
+                    "p_miss": c.middle,
+                    "lower": c.lower,
+                    "upper": c.upper,
+                }
+            )
+        )
     return pl.concat(parts, how="diagonal")

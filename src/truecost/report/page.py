@@ -12,9 +12,9 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from truecost.estimates import Row, label_of
 from truecost.measures import find
 from truecost.report.curves import Curve
+from truecost.results import Row, assumed, label_of
 
 if TYPE_CHECKING:
     from truecost.study import Outcome
@@ -40,12 +40,20 @@ def render(outcome: "Outcome", curves: Sequence[Curve]) -> str:
     rows = outcome.rows
     values = [r for r in rows if r.kind == "value"]
     sections = [s for s in (_bars(values), _det(curves), _forest(values)) if s is not None]
-    return _template().render(
-        verdict=_verdict(values, rows), sections=sections, all_header=HEADER,
+    page = _template().render(
+        verdict=_verdict(values, rows),
+        sections=sections,
+        all_header=HEADER,
         all_rows=[_cells(r) for r in values],
-        paired=[_paired(r) for r in rows if r.kind == "difference"], level=values[0].level,
-        problems=outcome.problems, input_rows=[(i.system or "key", i.file, i.sha256[:16] + "...") for i in outcome.inputs], signatures=_signatures(values),
-        version=outcome.to_dict()["truecost"], application=_application(values))
+        paired=[_paired(r) for r in rows if r.kind == "difference"],
+        level=values[0].level,
+        problems=outcome.problems,
+        input_rows=[(i.system or "key", i.file, i.sha256[:16] + "...") for i in outcome.inputs],
+        signatures=_signatures(values),
+        version=outcome.to_dict()["truecost"],
+        application=assumed(values),
+    )
+    return str(page)
 
 
 @cache
@@ -67,8 +75,11 @@ def _verdict(values: Sequence[Row], rows: Sequence[Row]) -> list[str]:
     main = _main(values)
     title = find(main).title.lower()
     said = [_sentence(r, title) for r in values if r.measure == main and "subset" not in r.dims]
-    said += [_difference(r, title) for r in rows
-             if r.kind == "difference" and r.measure == main and "subset" not in r.dims]
+    said += [
+        _difference(r, title)
+        for r in rows
+        if r.kind == "difference" and r.measure == main and "subset" not in r.dims
+    ]
     return said
 
 
@@ -76,16 +87,22 @@ def _sentence(row: Row, title: str) -> str:
     name = row.dims["system"]
     if row.value is None:
         return f"{name}: the {title} is undefined ({row.reason})."
-    said = (f"{name}: {title} {_text(row.value)}, {row.level:.0%} interval {_text(row.lower)} to "
-            f"{_text(row.upper)}, from {row.n_trials} trials of {row.n_units} units")
+    said = (
+        f"{name}: {title} {_text(row.value)}, {row.level:.0%} interval {_text(row.lower)} to "
+        f"{_text(row.upper)}, from {row.n_trials} trials of {row.n_units} units"
+    )
     if row.reference is None or row.lower is None or row.upper is None:
         return said + "."
     gains, loses = row.upper < row.reference, row.lower > row.reference
     if row.direction == "higher":
         gains, loses = row.lower > row.reference, row.upper < row.reference
-    return said + ("; better than the naive system." if gains else
-                   "; WORSE than the naive system." if loses else
-                   "; not told apart from the naive system.")
+    return said + (
+        "; better than the naive system."
+        if gains
+        else "; WORSE than the naive system."
+        if loses
+        else "; not told apart from the naive system."
+    )
 
 
 def _difference(row: Row, title: str) -> str:
@@ -107,15 +124,20 @@ def _text(value: float | None) -> str:
 def _bars(values: Sequence[Row]) -> Section | None:
     from truecost.report import plots
 
-    rows = [r for r in values if "subset" not in r.dims and r.reference == 1.0 and r.measure in BARS]
+    rows = [
+        r for r in values if "subset" not in r.dims and r.reference == 1.0 and r.measure in BARS
+    ]
     rows.sort(key=lambda r: BARS.index(r.measure))
     if not rows:
         return None
     return Section(
-        "Normalised costs", "1 is the naive system, which knows only the priors. The thin line is "
-        "the interval.", _svg(lambda: plots.cost_bars(rows)),
-        "Bars of normalised costs with intervals; the numbers are in the table below.", HEADER,
-        tuple(_cells(r) for r in rows))
+        "Normalised costs",
+        "1 is the naive system, which knows only the priors. The thin line is the interval.",
+        _svg(lambda: plots.cost_bars(rows)),
+        "Bars of normalised costs with intervals; the numbers are in the table below.",
+        HEADER,
+        tuple(_cells(r) for r in rows),
+    )
 
 
 def _det(curves: Sequence[Curve]) -> Section | None:
@@ -128,15 +150,25 @@ def _det(curves: Sequence[Curve]) -> Section | None:
         for name, point in (("at the Bayes threshold", c.actual), ("least cost", c.minimum)):
             if point is not None:
                 table.append((c.system, name, _percent(point[0]), _percent(point[1]), ""))
-        for g in range(4, len(c.rates), 14):
-            table.append((c.system, "curve", _percent(c.rates[g]), _percent(c.middle[g]),
-                          f"{_percent(c.lower[g])} to {_percent(c.upper[g])}"))
+        table.extend(
+            (
+                c.system,
+                "curve",
+                _percent(c.rates[g]),
+                _percent(c.middle[g]),
+                f"{_percent(c.lower[g])} to {_percent(c.upper[g])}",
+            )
+            for g in range(4, len(c.rates), 14)
+        )
     return Section(
-        "Detection error trade-off", "Every threshold gives a point; lower and further left is "
+        "Detection error trade-off",
+        "Every threshold gives a point; lower and further left is "
         "better. The band is the interval of the miss rate at each false-alarm rate.",
         _svg(lambda: plots.det(curves)),
         "DET curves of miss rate against false-alarm rate; points are in the table below.",
-        ("system", "point", "false-alarm rate", "miss rate", "interval"), tuple(table))
+        ("system", "point", "false-alarm rate", "miss rate", "interval"),
+        tuple(table),
+    )
 
 
 def _forest(values: Sequence[Row]) -> Section | None:
@@ -148,27 +180,41 @@ def _forest(values: Sequence[Row]) -> Section | None:
     if main is None:
         return None
     return Section(
-        "Subsets", f"{find(main).title} of each subset, with its own counts and reference. Pale "
+        "Subsets",
+        f"{find(main).title} of each subset, with its own counts and reference. Pale "
         "rows rest on too few units or errors to say anything.",
         _svg(lambda: plots.forest(rows)),
-        "Forest plot of a measure by subset; the numbers are in the table below.", HEADER,
-        tuple(_cells(r) for r in rows))
+        "Forest plot of a measure by subset; the numbers are in the table below.",
+        HEADER,
+        tuple(_cells(r) for r in rows),
+    )
 
 
 HEADER = ("system", "subset", "measure", "value", "interval", "naive", "trials", "units", "note")
 
 
 def _cells(row: Row) -> tuple[str, ...]:
-    return (row.dims["system"], row.dims.get("subset", "all"), label_of(row.measure, row.parameters),
-            _text(row.value), f"{_text(row.lower)} to {_text(row.upper)}",
-            "" if row.reference is None else _text(row.reference), str(row.n_trials),
-            str(row.n_units), ", ".join(f.replace("_", " ") for f in row.flags))
+    return (
+        row.dims["system"],
+        row.dims.get("subset", "all"),
+        label_of(row.measure, row.parameters),
+        _text(row.value),
+        f"{_text(row.lower)} to {_text(row.upper)}",
+        "" if row.reference is None else _text(row.reference),
+        str(row.n_trials),
+        str(row.n_units),
+        ", ".join(f.replace("_", " ") for f in row.flags),
+    )
 
 
 def _paired(row: Row) -> tuple[str, ...]:
-    return (f"{row.dims['system']} - {row.baseline}", row.dims.get("subset", "all"),
-            label_of(row.measure, row.parameters), _text(row.value),
-            f"{_text(row.lower)} to {_text(row.upper)}")
+    return (
+        f"{row.dims['system']} - {row.baseline}",
+        row.dims.get("subset", "all"),
+        label_of(row.measure, row.parameters),
+        _text(row.value),
+        f"{_text(row.lower)} to {_text(row.upper)}",
+    )
 
 
 def _percent(rate: float) -> str:
@@ -177,12 +223,6 @@ def _percent(rate: float) -> str:
 
 def _signatures(values: Sequence[Row]) -> list[str]:
     return list(dict.fromkeys(r.signature for r in values))
-
-
-def _application(values: Sequence[Row]) -> str:
-    from truecost.cli.terminal import assumed
-
-    return assumed(values)
 
 
 def _svg(draw: Callable[[], Any]) -> str:
@@ -196,10 +236,15 @@ def _svg(draw: Callable[[], Any]) -> str:
         stream = io.StringIO()
         figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
     text = stream.getvalue()
-    text = text[text.index("<svg"):].replace(plots.INK, "currentColor")
+    text = text[text.index("<svg") :].replace(plots.INK, "currentColor")
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
-    return re.sub(r'(<svg[^>]*?) width="[^"]*" height="[^"]*"|(<svg[^>]*?) height="[^"]*"([^>]*?) '
-                  r'width="[^"]*"', _unsized, text, count=1)
+    return re.sub(
+        r'(<svg[^>]*?) width="[^"]*" height="[^"]*"|(<svg[^>]*?) height="[^"]*"([^>]*?) '
+        r'width="[^"]*"',
+        _unsized,
+        text,
+        count=1,
+    )
 
 
 def _unsized(match: re.Match[str]) -> str:

@@ -5,9 +5,9 @@ what cannot be scored: missing, extra or repeated ids, scores that are not finit
 the set. Nothing is guessed; `missing` says what to do with trials that have no score.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,14 +15,11 @@ import polars as pl
 
 from truecost.errors import InputError, UsageError, first_five
 from truecost.formats import Table
-from truecost.names import MAP_KEYS, SCORE_TYPES, Missing, ScoreType
+from truecost.names import ScoreType
+from truecost.tasks import columns as read
+from truecost.tasks.columns import Options
 
 Floats = npt.NDArray[np.float64]
-POSTERIORS = ("posterior", "log-posterior", "log-score")
-DEFAULT_COLUMNS: dict[str, tuple[str, ...]] = {
-    "score": ("score", "scores"), "label": ("label", "labels", "targets"), "id": ("id",),
-    "unit": ("unit",), "weight": ("weight",)}
-TARGET_WORDS = {"target": 1, "nontarget": 0, "non-target": 0, "1": 1, "0": 0, "true": 1, "false": 0}
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,10 +71,18 @@ class Trials:
         return len(self.scores)
 
     @staticmethod
-    def of(scores: npt.ArrayLike, labels: npt.ArrayLike, *, kind: ScoreType, name: str = "system",
-           unit: npt.ArrayLike | None = None, ids: npt.ArrayLike | None = None,
-           weight: npt.ArrayLike | None = None, target: str | None = None,
-           **columns: npt.ArrayLike) -> "Trials":
+    def of(
+        scores: npt.ArrayLike,
+        labels: npt.ArrayLike,
+        *,
+        kind: ScoreType,
+        name: str = "system",
+        unit: npt.ArrayLike | None = None,
+        ids: npt.ArrayLike | None = None,
+        weight: npt.ArrayLike | None = None,
+        target: str | None = None,
+        **columns: npt.ArrayLike,
+    ) -> "Trials":
         """Trials from arrays, with the same checks as files.
 
         Parameters
@@ -111,38 +116,55 @@ class Trials:
             flat["score"] = matrix
         sizes = {k: len(v) for k, v in flat.items()} | {"score": len(matrix)}
         if len(set(sizes.values())) != 1:
-            raise InputError(f"{name}: the arrays have different lengths ({sizes}); each needs one "
-                             f"entry a trial")
-        table = Table(name, pl.DataFrame({k: pl.Series(v) for k, v in flat.items()}),
-                      {"score": matrix} if matrix.ndim == 2 else {}, ordered=True)
+            raise InputError(
+                f"{name}: the arrays have different lengths ({sizes}); each needs one entry a trial"
+            )
+        table = Table(
+            name,
+            pl.DataFrame({k: pl.Series(v) for k, v in flat.items()}),
+            {"score": matrix} if matrix.ndim == 2 else {},
+            ordered=True,
+        )
         return load(table, Options(kind, target=target), name)
 
     def take(self, rows: npt.NDArray[Any]) -> "Trials":
         """The trials at these rows (indices or mask)."""
+
         def part(array: npt.NDArray[Any] | None) -> npt.NDArray[Any] | None:
             return None if array is None else array[rows]
 
         places = np.flatnonzero(rows) if rows.dtype == bool else rows
-        return replace(self, scores=self.scores[rows], labels=self.labels[rows],
-                       units={k: tuple(s[rows] for s in v) for k, v in self.units.items()},
-                       ids=part(self.ids), strata=part(self.strata), weights=part(self.weights),
-                       frame=self.frame[places] if self.frame.width else self.frame)
+        return replace(
+            self,
+            scores=self.scores[rows],
+            labels=self.labels[rows],
+            units={k: tuple(s[rows] for s in v) for k, v in self.units.items()},
+            ids=part(self.ids),
+            strata=part(self.strata),
+            weights=part(self.weights),
+            frame=self.frame[places] if self.frame.width else self.frame,
+        )
 
     def subset(self, expression: str) -> "list[tuple[str, Trials]]":
         """The trials of each level of a column, or of a condition such as `snr < 10`."""
         if expression in self.frame.columns:
             column = self.frame[expression].cast(pl.String)
             levels = sorted(column.drop_nulls().unique().to_list())
-            return [(f"{expression}={level}", self.take((column == level).fill_null(False).to_numpy()))
-                    for level in levels]
+            return [
+                (f"{expression}={level}", self.take((column == level).fill_null(False).to_numpy()))
+                for level in levels
+            ]
         try:
             typed = self.frame.with_columns(
-                pl.col(c).cast(pl.Float64, strict=False) for c in _numeric_columns(self.frame))
+                pl.col(c).cast(pl.Float64, strict=False) for c in _numeric_columns(self.frame)
+            )
             mask = typed.select(pl.sql_expr(expression).cast(pl.Boolean)).to_series()
         except pl.exceptions.PolarsError as error:
-            raise UsageError(f"subset {expression!r} is neither a column nor a condition on columns "
-                             f"({str(error).splitlines()[0]}); the columns are "
-                             f"{', '.join(self.frame.columns) or 'none'}") from error
+            raise UsageError(
+                f"subset {expression!r} is neither a column nor a condition on columns "
+                f"({str(error).splitlines()[0]}); the columns are "
+                f"{', '.join(self.frame.columns) or 'none'}"
+            ) from error
         chosen = mask.fill_null(False).to_numpy()
         if not chosen.any():
             raise InputError(f"subset {expression!r} holds no trial of {self.name}")
@@ -151,328 +173,63 @@ class Trials:
 
 def _numeric_columns(frame: pl.DataFrame) -> list[str]:
     """Text columns whose every filled cell is a number."""
-    return [c for c in frame.columns if frame[c].dtype == pl.String and bool(
-        (frame[c].cast(pl.Float64, strict=False).is_not_null() | frame[c].is_null()).all())]
-
-
-@dataclass(frozen=True)
-class Options:
-    """How to read trials.
-
-    Parameters
-    ----------
-    kind : str
-        Score type, a key of `SCORE_TYPES`.
-    columns : mapping of str to str
-        Column for each of `MAP_KEYS`.
-    target : str, optional
-        Label of the class to detect.
-    classes : tuple of str, optional
-        Class names in the order of score columns and cost-matrix rows.
-    missing : {"error", "drop", "worst"}
-    llr_base : float, optional
-        Base of the logarithm of likelihood ratios; e when left out.
-    """
-
-    kind: ScoreType
-    columns: Mapping[str, str] = field(default_factory=dict)
-    target: str | None = None
-    classes: tuple[str, ...] | None = None
-    missing: Missing = "error"
-    llr_base: float | None = None
-
-    def __post_init__(self) -> None:
-        if self.kind not in SCORE_TYPES:
-            raise UsageError(f"score type {self.kind!r} is not known: choose one of "
-                             f"{', '.join(SCORE_TYPES)}")
-        for key in self.columns:
-            if key not in MAP_KEYS:
-                raise UsageError(f"--map {key}=... is not known: map one of {', '.join(MAP_KEYS)}")
-        if self.missing not in get_args(Missing):
-            raise UsageError(f"--missing {self.missing!r}: choose one of {', '.join(get_args(Missing))}")
-        if self.llr_base is not None and not (self.kind == "llr" and self.llr_base > 1):
-            raise UsageError("--llr-base needs --type llr and a base above 1 (10 or 2, say)")
-
-    def column(self, key: str, table: Table) -> str | None:
-        """The mapped column of a key, or the one that has its name."""
-        if key in self.columns:
-            return self.columns[key]
-        return next((n for n in DEFAULT_COLUMNS.get(key, ()) if n in table.columns), None)
+    return [
+        c
+        for c in frame.columns
+        if frame[c].dtype == pl.String
+        and bool((frame[c].cast(pl.Float64, strict=False).is_not_null() | frame[c].is_null()).all())
+    ]
 
 
 def load(table: Table, options: Options, name: str, key: Table | None = None) -> Trials:
     """Trials of one system from its table and, where given, a key joined by id."""
     if key is not None:
-        table = join(table, key, options)
+        table = read.join(table, key, options)
     label = options.column("label", table)
     soft = options.columns.get("soft")
     if (label is None) == (soft is None):
-        raise UsageError(f"{table.source}: " + (
-            "both label and soft are mapped; map one" if soft else
-            f"no column gives the labels; the columns are {', '.join(table.columns)}: "
-            f"--map label=COLUMN, or give a --key"))
-    scores, classes = _scores(table, options)
-    ids = _ids(table, options)
+        raise UsageError(
+            f"{table.source}: "
+            + (
+                "both label and soft are mapped; map one"
+                if soft
+                else f"no column gives the labels; the columns are {', '.join(table.columns)}: "
+                f"--map label=COLUMN, or give a --key"
+            )
+        )
+    scores, classes = read.scores_of(table, options)
+    ids = read.trial_ids(table, options)
+    labels: npt.NDArray[Any]
+    names: tuple[str, ...]
     if soft is not None:
-        labels, names, detection = _soft(table, options, soft)
+        labels, names, detection = read.soft_labels(table, options, soft)
     elif options.kind == "number":
         labels, names, detection = table.numbers(label or "", "label"), (), False
-        _refuse_rows(table, ~np.isfinite(labels), "true numbers are missing or not finite", ids)
+        read.refuse_rows(table, ~np.isfinite(labels), "true numbers are missing or not finite", ids)
     else:
-        labels, names, detection = _labels(table, options, label or "", scores, classes)
+        labels, names, detection = read.labels_of(table, options, label or "", scores, classes)
         if options.kind == "decision":
-            scores = _decisions(table, options, names)
-        elif detection and options.kind in POSTERIORS:
-            scores = _log_odds(scores, classes, options)
+            scores = read.decisions_of(table, options, names)
+        elif detection and options.kind in read.POSTERIORS:
+            scores = read.log_odds(scores, classes, options)
     used = {c for k in options.columns for c in options.columns[k].split("+")}
-    rest = [c for c in table.frame.columns if c not in used or c in _units(options)]
-    trials = Trials(name, options.kind, scores, labels, names, detection, _unit_columns(table, options),
-                    ids, _column(table, options, "stratum"), _weights(table, options, ids),
-                    table.frame.select(rest), _signature(options))
+    rest = [c for c in table.frame.columns if c not in used or c in read.unit_names(options)]
+    trials = Trials(
+        name,
+        options.kind,
+        scores,
+        labels,
+        names,
+        detection,
+        read.unit_columns(table, options),
+        ids,
+        read.optional_texts(table, options, "stratum"),
+        read.weights_of(table, options, ids),
+        table.frame.select(rest),
+        _signature(options),
+    )
     trials = _missing(trials, table, options)
     return _twice(trials) if soft is not None else trials
-
-
-def join(scores: Table, key: Table, options: Options) -> Table:
-    """Scores with the columns of the key, row by row; ids must be the same set."""
-    column = options.column("id", scores)
-    if column is None:
-        raise UsageError(f"{scores.source}: a key joins by id; the columns are "
-                         f"{', '.join(scores.columns)}: --map id=COLUMN")
-    left, right = scores.texts(column, "id"), key.texts(column, "id")
-    for table, ids in ((scores, left), (key, right)):
-        _refuse_repeated(table.source, ids)
-    extra = left.filter(~left.is_in(right.implode()))
-    if len(extra):
-        raise InputError(f"{scores.source}: {len(extra)} ids are not in the key {key.source}: "
-                         f"{first_five(extra)}")
-    absent = right.filter(~right.is_in(left.implode()))
-    if len(absent) and options.missing == "error":
-        raise InputError(f"{scores.source}: {len(absent)} trials of the key {key.source} have no "
-                         f"score: {first_five(absent)}; score them, or say --missing drop|worst")
-    both = [c for c in scores.frame.columns if c in key.frame.columns and c != column]
-    if both:
-        raise UsageError(f"columns {', '.join(both)} stand in both {scores.source} and "
-                         f"{key.source}: drop them from one, so that none is guessed")
-    order = pl.DataFrame({column: right})
-    placed = order.with_row_index("_place").join(
-        scores.frame.with_columns(left.alias(column)), on=column, how="left").sort("_place")
-    frame = pl.concat([placed.drop("_place"), key.frame.drop(column)], how="horizontal")
-    return Table(f"{scores.source} with {key.source}", frame)
-
-
-def _ids(table: Table, options: Options) -> npt.NDArray[Any] | None:
-    column = options.column("id", table)
-    if column is None:
-        return np.arange(len(table)) if table.ordered else None
-    ids = table.texts(column, "id")
-    if ids.null_count():
-        raise InputError(f"{table.source}: {ids.null_count()} ids are empty, the first at "
-                         f"{table.where(int(ids.is_null().arg_true()[0]))}")
-    _refuse_repeated(table.source, ids)
-    return ids.to_numpy()
-
-
-def _refuse_repeated(source: str, ids: pl.Series) -> None:
-    if ids.n_unique() == len(ids):
-        return
-    repeated = ids.filter(ids.is_duplicated()).unique().sort()
-    raise InputError(f"{source}: {len(repeated)} ids stand more than once: {first_five(repeated)}; "
-                     f"each trial is scored once")
-
-
-def _scores(table: Table, options: Options) -> tuple[Floats, tuple[str, ...] | None]:
-    """Scores (N,) or (N, K) and the class names that the columns give."""
-    column = options.column("score", table)
-    if column is None:
-        raise UsageError(f"{table.source}: no column gives the scores; the columns are "
-                         f"{', '.join(table.columns)}: --map score=COLUMN")
-    table.require(column.split("+")[0], "score")
-    if options.kind == "decision":
-        return np.zeros(len(table)), None
-    if column in table.matrices:
-        scores, classes = table.matrices[column].astype(np.float64), None
-    elif "+" in column:
-        names = column.split("+")
-        scores = np.stack([table.numbers(n, "score") for n in names], axis=1)
-        classes = tuple(names)
-    else:
-        scores, classes = table.numbers(column, "score"), None
-    if scores.ndim == 2 and options.kind not in POSTERIORS:
-        raise InputError(f"{table.source}: {scores.shape[1]} scores a trial, but type "
-                         f"{options.kind} has one; give one column, or --type log-score, "
-                         f"log-posterior or posterior")
-    if scores.ndim == 1 and options.kind == "log-score":
-        raise InputError(f"{table.source}: type log-score needs one score a class; give all columns "
-                         f"(--map score=a+b+c), or --type llr or score for a single score")
-    if options.llr_base is not None:
-        scores = scores * np.log(options.llr_base)
-    _check_scores(table, options, scores)
-    return scores, classes
-
-
-def _check_scores(table: Table, options: Options, scores: Floats) -> None:
-    """Refuse scores that their type cannot have; NaN is missing and handled later."""
-    if options.kind == "log-posterior":
-        bad = np.isposinf(scores) | (scores > 1e-6)
-        said = "log-posteriors are above 0"
-    elif options.kind == "posterior":
-        bad = (scores < 0) | (scores > 1)
-        said = "posteriors lie outside 0 to 1"
-    else:
-        bad, said = np.isinf(scores), "scores are infinite"
-    rows = bad if bad.ndim == 1 else bad.any(axis=1)
-    _refuse_rows(table, rows, said, None, values=scores)
-    if scores.ndim == 2 and options.kind in ("posterior", "log-posterior"):
-        sums = (np.exp(scores) if options.kind == "log-posterior" else scores).sum(axis=1)
-        with np.errstate(invalid="ignore"):
-            off = np.abs(sums - 1) > 1e-3
-        _refuse_rows(table, off, "rows of posteriors do not sum to 1 (give --type log-score if "
-                     "they are not normalised)", None, values=sums)
-
-
-def _refuse_rows(table: Table, bad: npt.NDArray[np.bool_], said: str,
-                 ids: npt.NDArray[Any] | None, values: npt.NDArray[Any] | None = None) -> None:
-    if not bad.any():
-        return
-    rows = np.flatnonzero(bad)
-    shown = [table.where(int(r)) + (f" ({np.round(values[r], 6)})" if values is not None else "")
-             + (f" (id {ids[r]})" if ids is not None else "") for r in rows[:6]]
-    raise InputError(f"{table.source}: {len(rows)} {said}: {first_five(shown)}")
-
-
-def _labels(table: Table, options: Options, column: str, scores: Floats,
-            columns: tuple[str, ...] | None
-            ) -> tuple[npt.NDArray[np.int64], tuple[str, ...], bool]:
-    """Class index of each trial, class names, and whether this is detection."""
-    texts = table.texts(column, "label")
-    if texts.null_count():
-        raise InputError(f"{table.source}: {texts.null_count()} labels are empty, the first at "
-                         f"{table.where(int(texts.is_null().arg_true()[0]))}")
-    present = sorted(texts.unique().to_list())
-    if options.target is not None:
-        if options.target not in present:
-            raise InputError(f"{table.source}: no trial has the label {options.target!r}; the "
-                             f"labels are {first_five(present)}")
-        return _code(texts, {t: int(t == options.target) for t in present}), (
-            "nontarget", "target"), True
-    binary = {t: TARGET_WORDS[t.lower()] for t in present if t.lower() in TARGET_WORDS}
-    if options.kind in ("llr", "score") or (scores.ndim == 1 and options.kind != "decision") or (
-            options.kind == "decision" and options.classes is None and len(binary) == len(present)):
-        outside = [t for t in present if t not in binary]
-        if outside:
-            raise InputError(f"{table.source}: labels {first_five(outside)} are neither target "
-                             f"nor nontarget ({', '.join(TARGET_WORDS)}): say which label is the "
-                             f"target with --target")
-        return _code(texts, binary), ("nontarget", "target"), True
-    names = options.classes or columns or (
-        tuple(str(k) for k in range(scores.shape[1])) if scores.ndim == 2 else tuple(present))
-    if scores.ndim == 2 and len(names) != scores.shape[1]:
-        raise UsageError(f"{table.source}: {len(names)} classes named, but {scores.shape[1]} scores "
-                         f"a trial")
-    outside = [t for t in present if t not in names]
-    if outside:
-        rows = texts.is_in(outside).arg_true().to_list()
-        raise InputError(f"{table.source}: {len(rows)} labels are none of the classes "
-                         f"{first_five(names)}: "
-                         + first_five(f"{texts[r]!r} at {table.where(r)}" for r in rows))
-    return _code(texts, {n: k for k, n in enumerate(names)}), names, False
-
-
-def _code(texts: pl.Series, codes: Mapping[str, int]) -> npt.NDArray[np.int64]:
-    return texts.replace_strict(list(codes), list(codes.values()), return_dtype=pl.Int64).to_numpy()
-
-
-def _decisions(table: Table, options: Options, classes: Sequence[str]) -> Floats:
-    """Index of the decided class; `abstain` is one more."""
-    texts = table.texts(options.column("score", table) or "", "score")
-    codes = {name: k for k, name in enumerate(classes)} | {"abstain": len(classes)}
-    if classes == ("nontarget", "target"):
-        codes |= {"reject": 0, "accept": 1, "no": 0, "yes": 1, **TARGET_WORDS}
-        if options.target is not None:
-            codes = {t: int(t == options.target) for t in texts.drop_nulls().unique()}
-            codes["abstain"] = 2
-    lower = texts if all(t in codes for t in texts.drop_nulls().unique()) else texts.str.to_lowercase()
-    unknown = lower.is_not_null() & ~lower.is_in(list(codes))
-    if unknown.any():
-        rows = unknown.arg_true().to_list()
-        raise InputError(f"{table.source}: {len(rows)} decisions are none of {first_five(codes)}: "
-                         + first_five(f"{texts[r]!r} at {table.where(r)}" for r in rows))
-    return lower.replace_strict(list(codes), [float(v) for v in codes.values()], default=None,
-                                return_dtype=pl.Float64).fill_null(float("nan")).to_numpy()
-
-
-def _log_odds(scores: Floats, classes: tuple[str, ...] | None, options: Options) -> Floats:
-    """Log posterior odds of the target against the rest, from one column or one a class."""
-    if scores.ndim == 1:
-        with np.errstate(divide="ignore"):
-            if options.kind == "posterior":
-                return np.asarray(np.log(scores) - np.log1p(-scores))
-            return np.asarray(scores - np.log(-np.expm1(scores)))
-    names = options.classes or classes or tuple(str(k) for k in range(scores.shape[1]))
-    if options.target not in names:
-        raise UsageError(f"--target {options.target}: the classes are {first_five(names)}")
-    with np.errstate(divide="ignore"):
-        logs = np.log(scores) if options.kind == "posterior" else scores
-    k = names.index(str(options.target))
-    others = np.delete(logs, k, axis=1)
-    return np.asarray(logs[:, k] - np.logaddexp.reduce(others, axis=1))
-
-
-def _units(options: Options) -> list[str]:
-    return [c for k in ("unit", "unit2", "stratum") if k in options.columns
-            for c in options.columns[k].split("+")]
-
-
-def _unit_columns(table: Table, options: Options) -> dict[str, tuple[npt.NDArray[Any], ...]]:
-    """Unit labels of each side by factor name."""
-    units: dict[str, tuple[npt.NDArray[Any], ...]] = {}
-    for meaning in ("unit", "unit2"):
-        mapped = options.column(meaning, table)
-        if mapped is None:
-            continue
-        sides = []
-        for column in mapped.split("+"):
-            texts = table.texts(column, meaning)
-            if texts.null_count():
-                raise InputError(f"{table.source}: {texts.null_count()} values of {meaning} (column "
-                                 f"{column!r}) are empty, the first at "
-                                 f"{table.where(int(texts.is_null().arg_true()[0]))}")
-            sides.append(_natural(texts))
-        units[mapped] = tuple(sides)
-    return units
-
-
-def _natural(texts: pl.Series) -> npt.NDArray[Any]:
-    """Whole numbers as numbers, so that batch 10 comes after batch 9."""
-    numbers = texts.cast(pl.Int64, strict=False)
-    whole = numbers.null_count() == 0 and bool((numbers.cast(pl.String) == texts).all())
-    return (numbers if whole else texts).to_numpy()
-
-
-def _column(table: Table, options: Options, key: str) -> npt.NDArray[Any] | None:
-    mapped = options.columns.get(key)
-    return None if mapped is None else table.texts(mapped, key).to_numpy()
-
-
-def _weights(table: Table, options: Options, ids: npt.NDArray[Any] | None) -> Floats | None:
-    mapped = options.column("weight", table)
-    if mapped is None:
-        return None
-    weights = table.numbers(mapped, "weight")
-    _refuse_rows(table, ~(np.isfinite(weights) & (weights >= 0)),
-                 "weights are missing, negative or infinite", ids, weights)
-    return weights
-
-
-def _soft(table: Table, options: Options, column: str
-          ) -> tuple[Floats, tuple[str, ...], bool]:
-    if options.kind not in ("llr", "score", "posterior", "log-posterior", "decision"):
-        raise UsageError(f"soft labels need two classes; type {options.kind} has others")
-    labels = table.numbers(column, "soft")
-    _refuse_rows(table, ~((labels >= 0) & (labels <= 1)), "soft labels lie outside 0 to 1", None,
-                 labels)
-    return labels, ("nontarget", "target"), True
 
 
 def _twice(trials: Trials) -> Trials:
@@ -494,10 +251,13 @@ def _missing(trials: Trials, table: Table, options: Options) -> Trials:
         return trials
     rows = np.flatnonzero(absent)
     if options.missing == "error":
-        names = [str(trials.ids[r]) if trials.ids is not None else table.where(int(r))
-                 for r in rows[:6]]
-        raise InputError(f"{table.source}: {len(rows)} scores are missing or NaN: "
-                         f"{first_five(names)}; score them, or say --missing drop|worst")
+        names = [
+            str(trials.ids[r]) if trials.ids is not None else table.where(int(r)) for r in rows[:6]
+        ]
+        raise InputError(
+            f"{table.source}: {len(rows)} scores are missing or NaN: "
+            f"{first_five(names)}; score them, or say --missing drop|worst"
+        )
     said = f"{len(rows)} of {len(trials)} trials had no score"
     if options.missing == "drop":
         kept = trials.take(~absent)
@@ -505,14 +265,22 @@ def _missing(trials: Trials, table: Table, options: Options) -> Trials:
             raise InputError(f"{table.source}: no trial has a score")
         return replace(kept, problems=(*trials.problems, f"{said}: left out (--missing drop)"))
     if trials.scores.ndim == 2 or not trials.detection:
-        raise UsageError("--missing worst needs one score a trial and a target class; "
-                         "use --missing drop or error")
+        raise UsageError(
+            "--missing worst needs one score a trial and a target class; "
+            "use --missing drop or error"
+        )
     scores = trials.scores.copy()
     target = np.asarray(trials.labels, np.float64) > 0.5
     scores[absent & target] = np.nanmin(scores)
     scores[absent & ~target] = np.nanmax(scores)
-    return replace(trials, scores=scores, problems=(
-        *trials.problems, f"{said}: given the worst score of the system (--missing worst)"))
+    return replace(
+        trials,
+        scores=scores,
+        problems=(
+            *trials.problems,
+            f"{said}: given the worst score of the system (--missing worst)",
+        ),
+    )
 
 
 def _signature(options: Options) -> str:

@@ -1,0 +1,118 @@
+"""Two directives that write the reference from the package itself.
+
+`{public-names} MODULE` documents every name of `truecost.__all__` that lives in the module; a name
+that no page documents is a warning. `{measures}` lists every measure of the registry.
+"""
+
+import importlib
+import inspect
+import re
+
+import truecost
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
+
+from truecost.measures import registry
+
+HIDDEN = {"__version__"}
+
+
+def home_of(name: str) -> str:
+    """The module in which a public name is made."""
+    value = getattr(truecost, name)
+    return getattr(value, "__module__", None) or truecost._MODULE[name]
+
+
+def entry_of(name: str) -> str:
+    """The autodoc directive for a public name."""
+    value = getattr(truecost, name)
+    if inspect.isclass(value):
+        return f".. autoclass:: truecost.{name}\n   :members:\n   :show-inheritance:\n"
+    if callable(value):
+        return f".. autofunction:: truecost.{name}\n"
+    return f".. autodata:: truecost.{name}\n   :no-value:\n"
+
+
+class PublicNames(SphinxDirective):
+    """The public names of one module."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        module = self.arguments[0]
+        names = [n for n in truecost.__all__ if n not in HIDDEN and home_of(n) == module]
+        if not names:
+            raise self.error(f"no public name of truecost is made in {module}")
+        self.env.temp_data.setdefault("documented", set())
+        documented = getattr(self.env, "truecost_documented", set())
+        self.env.truecost_documented = documented | set(names)
+        text = "\n".join(entry_of(name) for name in names)
+        return self.parse_text_to_nodes(f"```{{eval-rst}}\n{text}\n```")
+
+
+class Measures(SphinxDirective):
+    """Every measure of the registry, by module: name, title, direction, formula, source."""
+
+    def run(self) -> list[nodes.Node]:
+        found: list[nodes.Node] = []
+        modules: dict[str, list[str]] = {}
+        for name, measure in registry().items():
+            modules.setdefault(measure.function.__module__, []).append(name)
+        for module, names in modules.items():
+            intro = inspect.getdoc(importlib.import_module(module)) or module
+            summary = intro.split("\n\n")[0].replace("\n", " ")
+            section = nodes.section(ids=[module.replace(".", "-")])
+            section += nodes.title("", "", *words(summary.split(":")[0].rstrip(".")))
+            listing = nodes.definition_list()
+            for name in names:
+                listing += item(name)
+            section += listing
+            found.append(section)
+        return found
+
+
+def item(name: str) -> nodes.Node:
+    """One measure: its name and title, then its docstring's paragraphs, source and advice."""
+    measure = registry()[name]
+    anchor = f"measure-{name.replace('_', '-')}"
+    term = nodes.term("", "", nodes.literal(text=measure.label), nodes.Text(f"  {measure.title}"))
+    body = nodes.definition()
+    for paragraph in (inspect.getdoc(measure.function) or "").split("\n\n"):
+        body += nodes.paragraph("", "", *words(paragraph.replace("\n", " ")))
+    notes = [f"{measure.direction} is better", f"source: {measure.source}"]
+    if measure.detection:
+        notes.append("needs a target class")
+    if measure.parameter is not None:
+        notes.append(f"takes a parameter, {measure.parameter} unless given")
+    small = "; ".join(notes)
+    body += nodes.paragraph("", "", nodes.emphasis(text=small[0].upper() + small[1:] + "."))
+    if measure.advice:
+        body += nodes.paragraph("", "", *words(f"Advice: {measure.advice}."))
+    return nodes.definition_list_item("", term, body, ids=[anchor])
+
+
+def words(text: str) -> list[nodes.Node]:
+    """Text with `code` in single backticks."""
+    parts = re.split(r"`+([^`]+)`+", text)
+    return [nodes.literal(text=p) if k % 2 else nodes.Text(p) for k, p in enumerate(parts) if p]
+
+
+def complain(app: Sphinx, env: object) -> None:
+    """Warn about public names that no page documents."""
+    missing = set(truecost.__all__) - HIDDEN - getattr(env, "truecost_documented", set())
+    if missing:
+        homes = ", ".join(sorted(f"{name} ({home_of(name)})" for name in missing))
+        logging.getLogger(__name__).warning(
+            f"public names that docs/api.md does not show: {homes}; "
+            f"add a section with {{public-names}} MODULE"
+        )
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the directives."""
+    app.add_directive("public-names", PublicNames)
+    app.add_directive("measures", Measures)
+    app.connect("env-check-consistency", complain)
+    return {"parallel_read_safe": False}

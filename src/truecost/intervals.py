@@ -1,0 +1,60 @@
+"""Intervals from replicates: percentile, and bias-corrected and accelerated (BCa)."""
+
+import numpy as np
+import numpy.typing as npt
+
+from truecost.names import Method
+
+Floats = npt.NDArray[np.float64]
+
+
+def interval(
+    replicates: Floats,
+    level: float,
+    method: Method = "percentile",
+    point: float = float("nan"),
+    left_out: Floats | None = None,
+) -> tuple[float, float]:
+    """Ends of the interval from replicates; undefined replicates are left out.
+
+    Parameters
+    ----------
+    replicates : ndarray, shape (replicates,)
+    level : float
+    method : {"percentile", "bca"}
+    point : float
+        The estimate (bca).
+    left_out : ndarray
+        Leave-one-out values (bca).
+    """
+    values = np.sort(replicates[~np.isnan(replicates)])
+    if len(values) == 0:
+        return float("nan"), float("nan")
+    tails = np.array([(1 - level) / 2, (1 + level) / 2])
+    if method == "bca" and left_out is not None:
+        tails = _bca_tails(values, tails, point, left_out)
+    return _quantile(values, tails[0]), _quantile(values, tails[1])
+
+
+def _quantile(values: Floats, q: float) -> float:
+    """Linear quantile of sorted values that may hold infinities; NaN for q NaN."""
+    if np.isnan(q):
+        return float("nan")
+    place = q * (len(values) - 1)
+    low, high = values[int(np.floor(place))], values[int(np.ceil(place))]
+    return float(low) if low == high else float(low + (place - np.floor(place)) * (high - low))
+
+
+def _bca_tails(values: Floats, tails: Floats, point: float, left_out: Floats) -> Floats:
+    """Bias-corrected and accelerated tail probabilities; ties count half in the bias term."""
+    from scipy.special import ndtr, ndtri
+
+    below = (values < point).mean() + 0.5 * (values == point).mean()
+    defined = left_out[~np.isnan(left_out)]
+    deviations = defined.mean() - defined
+    spread = float((deviations**2).sum())
+    if spread == 0 or not 0 < below < 1:
+        return tails if spread == 0 else np.array([np.nan, np.nan])
+    acceleration = float((deviations**3).sum()) / (6 * spread**1.5)
+    bias, z = ndtri(below), ndtri(tails)
+    return np.asarray(ndtr(bias + (bias + z) / (1 - acceleration * (bias + z))))

@@ -1,0 +1,116 @@
+"""Slots: where each row of a part finds its weights.
+
+A part has one or more *sides*: (factor, unit code of each row). A row weighs the product of the
+weights of its units; a unit that stands on two sides of a row (the same speaker enrolled and
+tested) counts once.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from truecost.errors import InputError
+from truecost.weights import Block, Factor, encode
+
+Codes = npt.NDArray[np.int32]
+
+
+Sides = Sequence[tuple[Factor, Codes]]
+
+
+@dataclass(frozen=True, eq=False)
+class Slots:
+    """Where each row finds its weights: columns of the joined weights of `factors`.
+
+    The last column of the joined weights is always one; a row's second side points there when it
+    repeats the unit of the first.
+    """
+
+    factors: tuple[Factor, ...]
+    codes: Codes
+
+    @staticmethod
+    def of(sides: Sides) -> "Slots":
+        """Join the sides; the same factor may stand on several."""
+        factors: list[Factor] = []
+        offsets: dict[str, int] = {}
+        for factor, _ in sides:
+            if factor.name not in offsets:
+                offsets[factor.name] = sum(len(f) for f in factors)
+                factors.append(factor)
+        columns = [codes.astype(np.int32) + np.int32(offsets[f.name]) for f, codes in sides]
+        slots = np.stack(columns, axis=1) if columns else np.zeros((0, 1), np.int32)
+        ones = np.int32(sum(len(f) for f in factors))
+        for later in range(1, slots.shape[1]):
+            repeated = (slots[:, :later] == slots[:, later : later + 1]).any(axis=1)
+            slots[repeated, later] = ones
+        return Slots(tuple(factors), slots)
+
+    def rows(self, block: Block) -> npt.NDArray[np.uint16]:
+        """The joined weights, (replicates x slots)."""
+        if len(self.factors) == 1 and self.codes.shape[1] == 1:
+            return block[self.factors[0].name]
+        ones = np.ones((block.count, 1), np.uint16)
+        return np.concatenate([*(block[f.name] for f in self.factors), ones], axis=1)
+
+    def columns(self, block: Block) -> npt.NDArray[np.float32]:
+        """The joined weights transposed, (slots x replicates)."""
+        from truecost.kernels.sums import transpose_block
+
+        size = 1 + sum(len(f) for f in self.factors)
+        columns = np.ones((size, block.count), np.float32)
+        offset = 0
+        for factor in self.factors:
+            transpose_block(block[factor.name], columns, offset)
+            offset += len(factor)
+        return columns
+
+
+def group(
+    slots: Slots, cells: npt.NDArray[np.int64], values: npt.NDArray[np.float64]
+) -> tuple[Slots, npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """One entry for each distinct (cell, units), in that order; rows add in their given order."""
+    width = 1 + (int(slots.codes.max()) if len(slots.codes) else 0)
+    key = cells.astype(np.int64)
+    for side in range(slots.codes.shape[1]):
+        key = key * width + slots.codes[:, side]
+    distinct, entry = encode(key)
+    if len(distinct) == len(key) and bool((distinct == key).all()):
+        return slots, cells, values
+    sums = np.stack(
+        [np.bincount(entry, values[:, s], len(distinct)) for s in range(values.shape[1])], axis=1
+    )
+    codes = np.empty((len(distinct), slots.codes.shape[1]), np.int32)
+    rest = distinct
+    for side in reversed(range(slots.codes.shape[1])):
+        codes[:, side] = rest % width
+        rest = rest // width
+    return Slots(slots.factors, codes), rest.astype(np.int64), np.asarray(sums, np.float64)
+
+
+def join(left: Slots, right: Slots) -> Slots:
+    """Rows of both, with the units of each factor united by label."""
+    if [f.name for f in left.factors] != [f.name for f in right.factors] or (
+        left.codes.shape[1] != right.codes.shape[1]
+    ):
+        raise InputError(
+            f"factors do not match: {[f.name for f in left.factors]} against "
+            f"{[f.name for f in right.factors]}"
+        )
+    factors, maps = [], [np.zeros(0, np.int32), np.zeros(0, np.int32)]
+    offset = 0
+    for a, b in zip(left.factors, right.factors, strict=True):
+        if a.strata is not None or b.strata is not None:
+            raise InputError(f"factor {a.name!r} has strata: join the records before counting")
+        labels = np.union1d(a.labels, b.labels)
+        for k, factor in enumerate((a, b)):
+            places = np.searchsorted(labels, factor.labels).astype(np.int32) + np.int32(offset)
+            maps[k] = np.concatenate([maps[k], places])
+        factors.append(Factor(a.name, labels))
+        offset += len(labels)
+    codes = [
+        np.append(m, np.int32(offset))[s.codes] for m, s in zip(maps, (left, right), strict=True)
+    ]
+    return Slots(tuple(factors), np.concatenate(codes).astype(np.int32))

@@ -1,0 +1,400 @@
+"""Reading the mapped columns of a table: what each may hold, and what is refused with its line."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, get_args
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from truecost.errors import InputError, UsageError, first_five
+from truecost.formats import Table
+from truecost.names import MAP_KEYS, SCORE_TYPES, Missing, ScoreType
+
+Floats = npt.NDArray[np.float64]
+
+POSTERIORS = ("posterior", "log-posterior", "log-score")
+
+
+DEFAULT_COLUMNS: dict[str, tuple[str, ...]] = {
+    "score": ("score", "scores"),
+    "label": ("label", "labels", "targets"),
+    "id": ("id",),
+    "unit": ("unit",),
+    "weight": ("weight",),
+}
+
+
+TARGET_WORDS = {"target": 1, "nontarget": 0, "non-target": 0, "1": 1, "0": 0, "true": 1, "false": 0}
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to read trials.
+
+    Parameters
+    ----------
+    kind : str
+        Score type, a key of `SCORE_TYPES`.
+    columns : mapping of str to str
+        Column for each of `MAP_KEYS`.
+    target : str, optional
+        Label of the class to detect.
+    classes : tuple of str, optional
+        Class names in the order of score columns and cost-matrix rows.
+    missing : {"error", "drop", "worst"}
+    llr_base : float, optional
+        Base of the logarithm of likelihood ratios; e when left out.
+    """
+
+    kind: ScoreType
+    columns: Mapping[str, str] = field(default_factory=dict)
+    target: str | None = None
+    classes: tuple[str, ...] | None = None
+    missing: Missing = "error"
+    llr_base: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in SCORE_TYPES:
+            raise UsageError(
+                f"score type {self.kind!r} is not known: choose one of {', '.join(SCORE_TYPES)}"
+            )
+        for key in self.columns:
+            if key not in MAP_KEYS:
+                raise UsageError(f"--map {key}=... is not known: map one of {', '.join(MAP_KEYS)}")
+        if self.missing not in get_args(Missing):
+            raise UsageError(
+                f"--missing {self.missing!r}: choose one of {', '.join(get_args(Missing))}"
+            )
+        if self.llr_base is not None and not (self.kind == "llr" and self.llr_base > 1):
+            raise UsageError("--llr-base needs --type llr and a base above 1 (10 or 2, say)")
+
+    def column(self, key: str, table: Table) -> str | None:
+        """The mapped column of a key, or the one that has its name."""
+        if key in self.columns:
+            return self.columns[key]
+        return next((n for n in DEFAULT_COLUMNS.get(key, ()) if n in table.columns), None)
+
+
+def join(scores: Table, key: Table, options: Options) -> Table:
+    """Scores with the columns of the key, row by row; ids must be the same set."""
+    column = options.column("id", scores)
+    if column is None:
+        raise UsageError(
+            f"{scores.source}: a key joins by id; the columns are "
+            f"{', '.join(scores.columns)}: --map id=COLUMN"
+        )
+    left, right = scores.texts(column, "id"), key.texts(column, "id")
+    for table, ids in ((scores, left), (key, right)):
+        refuse_repeated(table.source, ids)
+    extra = left.filter(~left.is_in(right.implode()))
+    if len(extra):
+        raise InputError(
+            f"{scores.source}: {len(extra)} ids are not in the key {key.source}: "
+            f"{first_five(extra)}"
+        )
+    absent = right.filter(~right.is_in(left.implode()))
+    if len(absent) and options.missing == "error":
+        raise InputError(
+            f"{scores.source}: {len(absent)} trials of the key {key.source} have no "
+            f"score: {first_five(absent)}; score them, or say --missing drop|worst"
+        )
+    both = [c for c in scores.frame.columns if c in key.frame.columns and c != column]
+    if both:
+        raise UsageError(
+            f"columns {', '.join(both)} stand in both {scores.source} and "
+            f"{key.source}: drop them from one, so that none is guessed"
+        )
+    order = pl.DataFrame({column: right})
+    placed = (
+        order.with_row_index("_place")
+        .join(scores.frame.with_columns(left.alias(column)), on=column, how="left")
+        .sort("_place")
+    )
+    frame = pl.concat([placed.drop("_place"), key.frame.drop(column)], how="horizontal")
+    return Table(f"{scores.source} with {key.source}", frame)
+
+
+def trial_ids(table: Table, options: Options) -> npt.NDArray[Any] | None:
+    """Trial ids as text; row numbers where rows of two tables correspond; None otherwise."""
+    column = options.column("id", table)
+    if column is None:
+        return np.arange(len(table)) if table.ordered else None
+    ids = table.texts(column, "id")
+    if ids.null_count():
+        raise InputError(
+            f"{table.source}: {ids.null_count()} ids are empty, the first at "
+            f"{table.where(int(ids.is_null().arg_true()[0]))}"
+        )
+    refuse_repeated(table.source, ids)
+    return ids.to_numpy()
+
+
+def refuse_repeated(source: str, ids: pl.Series) -> None:
+    """Refuse ids that stand more than once."""
+    if ids.n_unique() == len(ids):
+        return
+    repeated = ids.filter(ids.is_duplicated()).unique().sort()
+    raise InputError(
+        f"{source}: {len(repeated)} ids stand more than once: {first_five(repeated)}; "
+        f"each trial is scored once"
+    )
+
+
+def scores_of(table: Table, options: Options) -> tuple[Floats, tuple[str, ...] | None]:
+    """Scores (N,) or (N, K) and the class names that the columns give."""
+    column = options.column("score", table)
+    if column is None:
+        raise UsageError(
+            f"{table.source}: no column gives the scores; the columns are "
+            f"{', '.join(table.columns)}: --map score=COLUMN"
+        )
+    table.require(column.split("+")[0], "score")
+    if options.kind == "decision":
+        return np.zeros(len(table)), None
+    if column in table.matrices:
+        scores, classes = table.matrices[column].astype(np.float64), None
+    elif "+" in column:
+        names = column.split("+")
+        scores = np.stack([table.numbers(n, "score") for n in names], axis=1)
+        classes = tuple(names)
+    else:
+        scores, classes = table.numbers(column, "score"), None
+    if scores.ndim == 2 and options.kind not in POSTERIORS:
+        raise InputError(
+            f"{table.source}: {scores.shape[1]} scores a trial, but type "
+            f"{options.kind} has one; give one column, or --type log-score, "
+            f"log-posterior or posterior"
+        )
+    if scores.ndim == 1 and options.kind == "log-score":
+        raise InputError(
+            f"{table.source}: type log-score needs one score a class; give all columns "
+            f"(--map score=a+b+c), or --type llr or score for a single score"
+        )
+    if options.llr_base is not None:
+        scores = scores * np.log(options.llr_base)
+    check_scores(table, options, scores)
+    return scores, classes
+
+
+def check_scores(table: Table, options: Options, scores: Floats) -> None:
+    """Refuse scores that their type cannot have; NaN is missing and handled later."""
+    if options.kind == "log-posterior":
+        bad = np.isposinf(scores) | (scores > 1e-6)
+        said = "log-posteriors are above 0"
+    elif options.kind == "posterior":
+        bad = (scores < 0) | (scores > 1)
+        said = "posteriors lie outside 0 to 1"
+    else:
+        bad, said = np.isinf(scores), "scores are infinite"
+    rows = np.asarray(bad if bad.ndim == 1 else bad.any(axis=1))
+    refuse_rows(table, rows, said, None, values=scores)
+    if scores.ndim == 2 and options.kind in ("posterior", "log-posterior"):
+        sums = (np.exp(scores) if options.kind == "log-posterior" else scores).sum(axis=1)
+        with np.errstate(invalid="ignore"):
+            off = np.abs(sums - 1) > 1e-3
+        refuse_rows(
+            table,
+            off,
+            "rows of posteriors do not sum to 1 (give --type log-score if they are not normalised)",
+            None,
+            values=sums,
+        )
+
+
+def refuse_rows(
+    table: Table,
+    bad: npt.NDArray[np.bool_],
+    said: str,
+    ids: npt.NDArray[Any] | None,
+    values: npt.NDArray[Any] | None = None,
+) -> None:
+    """Refuse when any row is bad: how many, and the first five with their lines."""
+    if not bad.any():
+        return
+    rows = np.flatnonzero(bad)
+    shown = [
+        table.where(int(r))
+        + (f" ({np.round(values[r], 6)})" if values is not None else "")
+        + (f" (id {ids[r]})" if ids is not None else "")
+        for r in rows[:6]
+    ]
+    raise InputError(f"{table.source}: {len(rows)} {said}: {first_five(shown)}")
+
+
+def labels_of(
+    table: Table, options: Options, column: str, scores: Floats, columns: tuple[str, ...] | None
+) -> tuple[npt.NDArray[np.int64], tuple[str, ...], bool]:
+    """Class index of each trial, class names, and whether this is detection."""
+    texts = table.texts(column, "label")
+    if texts.null_count():
+        raise InputError(
+            f"{table.source}: {texts.null_count()} labels are empty, the first at "
+            f"{table.where(int(texts.is_null().arg_true()[0]))}"
+        )
+    present = sorted(texts.unique().to_list())
+    if options.target is not None:
+        if options.target not in present:
+            raise InputError(
+                f"{table.source}: no trial has the label {options.target!r}; the "
+                f"labels are {first_five(present)}"
+            )
+        return (
+            _code(texts, {t: int(t == options.target) for t in present}),
+            ("nontarget", "target"),
+            True,
+        )
+    binary = {t: TARGET_WORDS[t.lower()] for t in present if t.lower() in TARGET_WORDS}
+    if (
+        options.kind in ("llr", "score")
+        or (scores.ndim == 1 and options.kind != "decision")
+        or (options.kind == "decision" and options.classes is None and len(binary) == len(present))
+    ):
+        outside = [t for t in present if t not in binary]
+        if outside:
+            raise InputError(
+                f"{table.source}: labels {first_five(outside)} are neither target "
+                f"nor nontarget ({', '.join(TARGET_WORDS)}): say which label is the "
+                f"target with --target"
+            )
+        return _code(texts, binary), ("nontarget", "target"), True
+    names = (
+        options.classes
+        or columns
+        or (tuple(str(k) for k in range(scores.shape[1])) if scores.ndim == 2 else tuple(present))
+    )
+    if scores.ndim == 2 and len(names) != scores.shape[1]:
+        raise UsageError(
+            f"{table.source}: {len(names)} classes named, but {scores.shape[1]} scores a trial"
+        )
+    outside = [t for t in present if t not in names]
+    if outside:
+        rows = texts.is_in(outside).arg_true().to_list()
+        raise InputError(
+            f"{table.source}: {len(rows)} labels are none of the classes "
+            f"{first_five(names)}: " + first_five(f"{texts[r]!r} at {table.where(r)}" for r in rows)
+        )
+    return _code(texts, {n: k for k, n in enumerate(names)}), names, False
+
+
+def _code(texts: pl.Series, codes: Mapping[str, int]) -> npt.NDArray[np.int64]:
+    return texts.replace_strict(list(codes), list(codes.values()), return_dtype=pl.Int64).to_numpy()
+
+
+def decisions_of(table: Table, options: Options, classes: Sequence[str]) -> Floats:
+    """Index of the decided class; `abstain` is one more."""
+    texts = table.texts(options.column("score", table) or "", "score")
+    codes = {name: k for k, name in enumerate(classes)} | {"abstain": len(classes)}
+    if classes == ("nontarget", "target"):
+        codes |= {"reject": 0, "accept": 1, "no": 0, "yes": 1, **TARGET_WORDS}
+        if options.target is not None:
+            codes = {t: int(t == options.target) for t in texts.drop_nulls().unique()}
+            codes["abstain"] = 2
+    lower = (
+        texts if all(t in codes for t in texts.drop_nulls().unique()) else texts.str.to_lowercase()
+    )
+    unknown = lower.is_not_null() & ~lower.is_in(list(codes))
+    if unknown.any():
+        rows = unknown.arg_true().to_list()
+        raise InputError(
+            f"{table.source}: {len(rows)} decisions are none of {first_five(codes)}: "
+            + first_five(f"{texts[r]!r} at {table.where(r)}" for r in rows)
+        )
+    return (
+        lower.replace_strict(
+            list(codes), [float(v) for v in codes.values()], default=None, return_dtype=pl.Float64
+        )
+        .fill_null(float("nan"))
+        .to_numpy()
+    )
+
+
+def log_odds(scores: Floats, classes: tuple[str, ...] | None, options: Options) -> Floats:
+    """Log posterior odds of the target against the rest, from one column or one a class."""
+    if scores.ndim == 1:
+        with np.errstate(divide="ignore"):
+            if options.kind == "posterior":
+                return np.asarray(np.log(scores) - np.log1p(-scores))
+            return np.asarray(scores - np.log(-np.expm1(scores)))
+    names = options.classes or classes or tuple(str(k) for k in range(scores.shape[1]))
+    if options.target not in names:
+        raise UsageError(f"--target {options.target}: the classes are {first_five(names)}")
+    with np.errstate(divide="ignore"):
+        logs = np.log(scores) if options.kind == "posterior" else scores
+    k = names.index(str(options.target))
+    others = np.delete(logs, k, axis=1)
+    return np.asarray(logs[:, k] - np.logaddexp.reduce(others, axis=1))
+
+
+def unit_names(options: Options) -> list[str]:
+    """Columns that say what is resampled."""
+    return [
+        c
+        for k in ("unit", "unit2", "stratum")
+        if k in options.columns
+        for c in options.columns[k].split("+")
+    ]
+
+
+def unit_columns(table: Table, options: Options) -> dict[str, tuple[npt.NDArray[Any], ...]]:
+    """Unit labels of each side by factor name."""
+    units: dict[str, tuple[npt.NDArray[Any], ...]] = {}
+    for meaning in ("unit", "unit2"):
+        mapped = options.column(meaning, table)
+        if mapped is None:
+            continue
+        sides = []
+        for column in mapped.split("+"):
+            texts = table.texts(column, meaning)
+            if texts.null_count():
+                raise InputError(
+                    f"{table.source}: {texts.null_count()} values of {meaning} (column "
+                    f"{column!r}) are empty, the first at "
+                    f"{table.where(int(texts.is_null().arg_true()[0]))}"
+                )
+            sides.append(_natural(texts))
+        units[mapped] = tuple(sides)
+    return units
+
+
+def _natural(texts: pl.Series) -> npt.NDArray[Any]:
+    """Whole numbers as numbers, so that batch 10 comes after batch 9."""
+    numbers = texts.cast(pl.Int64, strict=False)
+    whole = numbers.null_count() == 0 and bool((numbers.cast(pl.String) == texts).all())
+    return (numbers if whole else texts).to_numpy()
+
+
+def optional_texts(table: Table, options: Options, key: str) -> npt.NDArray[Any] | None:
+    """The mapped column of a key as text, if one is mapped."""
+    mapped = options.columns.get(key)
+    return None if mapped is None else table.texts(mapped, key).to_numpy()
+
+
+def weights_of(table: Table, options: Options, ids: npt.NDArray[Any] | None) -> Floats | None:
+    """Trial weights, finite and at least 0."""
+    mapped = options.column("weight", table)
+    if mapped is None:
+        return None
+    weights = table.numbers(mapped, "weight")
+    refuse_rows(
+        table,
+        ~(np.isfinite(weights) & (weights >= 0)),
+        "weights are missing, negative or infinite",
+        ids,
+        weights,
+    )
+    return weights
+
+
+def soft_labels(
+    table: Table, options: Options, column: str
+) -> tuple[Floats, tuple[str, ...], bool]:
+    """Probabilities of being a target, in place of labels."""
+    if options.kind not in ("llr", "score", "posterior", "log-posterior", "decision"):
+        raise UsageError(f"soft labels need two classes; type {options.kind} has others")
+    labels = table.numbers(column, "soft")
+    refuse_rows(
+        table, ~((labels >= 0) & (labels <= 1)), "soft labels lie outside 0 to 1", None, labels
+    )
+    return labels, ("nontarget", "target"), True
