@@ -45,7 +45,6 @@ class PublicNames(SphinxDirective):
         names = [n for n in truecost.__all__ if n not in HIDDEN and home_of(n) == module]
         if not names:
             raise self.error(f"no public name of truecost is made in {module}")
-        self.env.temp_data.setdefault("documented", set())
         documented = getattr(self.env, "truecost_documented", set())
         self.env.truecost_documented = documented | set(names)
         text = "\n".join(entry_of(name) for name in names)
@@ -110,9 +109,16 @@ def complain(app: Sphinx, env: object) -> None:
         )
 
 
+def escape_stars(*event: object) -> None:
+    """Keep the star of shapes such as (*cells, statistics) from being read as emphasis."""
+    lines = event[-1]
+    lines[:] = [re.sub(r"\(\*(?=\w)", r"(\\*", line) for line in lines]
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the directives."""
     app.add_directive("public-names", PublicNames)
     app.add_directive("measures", Measures)
+    app.connect("autodoc-process-docstring", escape_stars)
     app.connect("env-check-consistency", complain)
     return {"parallel_read_safe": False}

@@ -17,6 +17,7 @@ from truecost.errors import UsageError
 from truecost.evidence import Evidence, Part, Ranking, Tally
 from truecost.measures import Measure
 from truecost.names import Method
+from truecost.tasks.columns import POSTERIORS
 from truecost.tasks.records import Trials
 from truecost.weights import Factor, Plan
 
