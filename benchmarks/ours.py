@@ -41,8 +41,8 @@ def checked(scores: Array, labels: Array, speaker: Array, replicates: int, name:
 def points(scores: Array, labels: Array) -> tuple[tuple[Array, Array, Array], dict[str, float]]:
     """Every point of the ROC and DET, and EER, minimum cost, Cllr and minimum Cllr; no interval."""
     whole = [(tc.Factor("all", np.zeros(1, np.int64)), np.zeros(len(scores), np.int32))]
-    evidence = tc.Evidence({"ranking": tc.Ranking.of(scores, labels, whole),
-                            "llr": _log_costs(scores, labels, whole)})
+    evidence = tc.Evidence({"llr": _log_costs(scores, labels, whole),
+                            "ranking": tc.Ranking.of(scores, labels, whole)})
     totals = tc.totals(evidence, tc.Weights.ones(evidence.factors).block())
     values = {name: float(tc.find(name)(totals, APPLICATION)[0][0])
               for name in ("eer", "min_dcf", "cllr", "min_cllr")}

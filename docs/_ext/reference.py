@@ -29,7 +29,8 @@ def entry_of(name: str) -> str:
     """The autodoc directive for a public name."""
     value = getattr(truecost, name)
     if inspect.isclass(value):
-        return f".. autoclass:: truecost.{name}\n   :members:\n   :show-inheritance:\n"
+        bases = "" if value.__bases__ == (object,) else "   :show-inheritance:\n"
+        return f".. autoclass:: truecost.{name}\n   :members:\n{bases}"
     if callable(value):
         return f".. autofunction:: truecost.{name}\n"
     return f".. autodata:: truecost.{name}\n   :no-value:\n"

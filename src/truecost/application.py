@@ -242,11 +242,12 @@ def preset(name: str) -> Application:
 def move_posteriors(log_posteriors: Floats, old: npt.ArrayLike, new: npt.ArrayLike) -> Floats:
     """Log-posteriors under new priors: log p + log(new/old), normalised again.
 
-    A class whose old prior is 0 keeps its log-posterior's minus infinity.
+    A class whose old prior is 0 cannot be moved: its posterior only takes part in the normalisation
+    (a value that gives such a class a prior is undefined anyway).
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         step = np.log(np.asarray(new, np.float64)) - np.log(np.asarray(old, np.float64))
-        step = np.where(np.isnan(step), 0.0, step)
+        step = np.where(np.isneginf(step) | np.isfinite(step), step, 0.0)
         moved = np.where(np.isneginf(log_posteriors), -np.inf, log_posteriors + step)
     return log_normalise(moved)
 

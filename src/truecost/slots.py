@@ -57,15 +57,7 @@ class Slots:
 
     def columns(self, block: Block) -> npt.NDArray[np.float32]:
         """The joined weights transposed, (slots x replicates)."""
-        from truecost.kernels.sums import transpose_block
-
-        size = 1 + sum(len(f) for f in self.factors)
-        columns = np.ones((size, block.count), np.float32)
-        offset = 0
-        for factor in self.factors:
-            transpose_block(block[factor.name], columns, offset)
-            offset += len(factor)
-        return columns
+        return block.columns(tuple(f.name for f in self.factors))
 
 
 def group(
@@ -73,21 +65,19 @@ def group(
 ) -> tuple[Slots, npt.NDArray[np.int64], npt.NDArray[np.float64]]:
     """One entry for each distinct (cell, units), in that order; rows add in their given order."""
     width = 1 + (int(slots.codes.max()) if len(slots.codes) else 0)
-    key = cells.astype(np.int64)
+    entry: npt.NDArray[np.int64] = cells
     for side in range(slots.codes.shape[1]):
-        key = key * width + slots.codes[:, side]
-    distinct, entry = encode(key)
-    if len(distinct) == len(key) and bool((distinct == key).all()):
+        # Encoded side by side, so that the key never outgrows 64 bits.
+        entry = encode(entry * width + slots.codes[:, side])[1].astype(np.int64)
+    count = int(entry.max()) + 1 if len(entry) else 0
+    if count == len(entry) and bool((entry == np.arange(count)).all()):
         return slots, cells, values
     sums = np.stack(
-        [np.bincount(entry, values[:, s], len(distinct)) for s in range(values.shape[1])], axis=1
+        [np.bincount(entry, values[:, s], count) for s in range(values.shape[1])], axis=1
     )
-    codes = np.empty((len(distinct), slots.codes.shape[1]), np.int32)
-    rest = distinct
-    for side in reversed(range(slots.codes.shape[1])):
-        codes[:, side] = rest % width
-        rest = rest // width
-    return Slots(slots.factors, codes), rest.astype(np.int64), np.asarray(sums, np.float64)
+    place = np.empty(count, np.int64)
+    place[entry] = np.arange(len(entry))
+    return Slots(slots.factors, slots.codes[place]), cells[place], sums.astype(np.float64)
 
 
 def join(left: Slots, right: Slots) -> Slots:

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from truecost.errors import InputError, UsageError
-from truecost.formats import read, sha256
+from truecost.formats import STANDARD_INPUT, read, sha256
 from truecost.results import Comparison, Estimate, Row
 from truecost.tasks.columns import Options
 from truecost.tasks.counting import Scoring
@@ -131,7 +131,7 @@ def run(
         for name, path in named
         if path != "-"
     ]
-    if key is not None and key != "-":
+    if key is not None and key not in STANDARD_INPUT:
         inputs.append(Input(system="", file=Path(key).name, sha256=sha256(key)))
     return Outcome(
         tuple(systems),
@@ -151,7 +151,7 @@ def name_systems(paths: Sequence[str]) -> list[tuple[str, str]]:
         raise UsageError(
             f"two systems are named alike ({', '.join(names)}): name them with NAME=PATH"
         )
-    if [path for _, path in named].count("-") > 1:
+    if sum(path in STANDARD_INPUT for _, path in named) > 1:
         raise UsageError("standard input can be read once only")
     return named
 
@@ -160,7 +160,7 @@ def _named(given: str) -> tuple[str, str]:
     name, mark, path = given.partition("=")
     if mark and not Path(given).exists():
         return name, path
-    if given == "-":
+    if given in STANDARD_INPUT:
         return "stdin", given
     resolved = Path(given).resolve()
     return (resolved.name if resolved.is_dir() else resolved.name.split(".")[0]), given

@@ -167,9 +167,23 @@ class Block:
 
     rows: Mapping[str, npt.NDArray[np.uint16]]
     count: int
+    _columns: dict[tuple[str, ...], npt.NDArray[np.float32]] = field(default_factory=dict)
 
     def __getitem__(self, factor: str) -> npt.NDArray[np.uint16]:
         return self.rows[factor]
+
+    def columns(self, factors: tuple[str, ...]) -> npt.NDArray[np.float32]:
+        """The weights of the joined factors and a last slot of ones, (slots x replicates)."""
+        from truecost.kernels.sums import transpose_block
+
+        if factors not in self._columns:
+            size = 1 + sum(self.rows[name].shape[1] for name in factors)
+            columns, offset = np.ones((size, self.count), np.float32), 0
+            for name in factors:
+                transpose_block(self.rows[name], columns, offset)
+                offset += self.rows[name].shape[1]
+            self._columns[factors] = columns
+        return self._columns[factors]
 
 
 @dataclass(frozen=True, eq=False)

@@ -44,6 +44,8 @@ def run(arguments: list[str]) -> int:
     from cyclopts import CycloptsError
 
     debug = "--debug" in arguments
+    # The parser takes a lone hyphen for an option: give it the file that means the same.
+    arguments = ["/dev/stdin" if a == "-" else a for a in arguments]
     try:
         app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()

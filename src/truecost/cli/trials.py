@@ -171,7 +171,7 @@ def report(outcome: "Outcome", output: Output, screen: "Screen") -> None:
         screen.show(result_table(outcome, output.verbose))
         if outcome.scoring.subsets and len(outcome.estimates) and not output.verbose:
             screen.say(f"subsets: {outcome.estimates[0].label} only; -v shows every measure")
-        screen.say(f"assumed: {assumed([e.row() for e in outcome.estimates])}")
+        screen.say(f"assumed: {assumed(outcome.estimates) or 'nothing'}")
     screen.advise(outcome.problems)
     if target is not None:
         screen.say(f"report: {target / 'report.html'}")

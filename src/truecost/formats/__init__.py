@@ -13,8 +13,9 @@ from truecost.errors import InputError, UsageError
 from truecost.formats.table import Table
 from truecost.names import FORMATS
 
-__all__ = ["Table", "read", "read_bytes", "sha256"]
+__all__ = ["STANDARD_INPUT", "Table", "read", "read_bytes", "sha256"]
 
+STANDARD_INPUT = ("-", "/dev/stdin")
 SUFFIXES = {
     ".csv": "csv",
     ".tsv": "tsv",
@@ -51,7 +52,7 @@ def read(path: str, input_format: str | None = None) -> Table:
 
 def shown(path: str) -> str:
     """How a path is named in messages."""
-    return "standard input" if path == "-" else path
+    return "standard input" if path in STANDARD_INPUT else path
 
 
 def read_bytes(path: str) -> bytes:
@@ -59,7 +60,7 @@ def read_bytes(path: str) -> bytes:
     import gzip
 
     try:
-        data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+        data = sys.stdin.buffer.read() if path in STANDARD_INPUT else Path(path).read_bytes()
     except FileNotFoundError:
         raise InputError(f"{path}: there is no such file") from None
     except OSError as error:
@@ -75,7 +76,7 @@ def read_bytes(path: str) -> bytes:
 
 
 def _sniff(path: str) -> str:
-    if path == "-":
+    if path in STANDARD_INPUT:
         raise UsageError(
             "standard input has no file name: say what it is with --input-format, "
             f"one of {', '.join(k for k in FORMATS if k != 'npy')}"

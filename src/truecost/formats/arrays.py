@@ -17,15 +17,23 @@ from truecost.formats.table import Table
 
 def read_archive(stream: IO[bytes], source: str) -> Table:
     """The arrays of an .npz file."""
+    from zipfile import BadZipFile
+
     try:
         with np.load(stream, allow_pickle=False) as archive:
             return _table({name: archive[name] for name in archive.files}, source)
-    except (ValueError, OSError, EOFError, AttributeError, TypeError) as error:
-        raise InputError(f"{source}: cannot be read as a NumPy archive ({error})") from error
-    except Exception as error:  # zipfile raises BadZipFile, which is no ValueError
-        if type(error).__name__ != "BadZipFile":
-            raise
-        raise InputError(f"{source}: cannot be read as a NumPy archive ({error})") from error
+    except (ValueError, OSError, EOFError, AttributeError, TypeError, BadZipFile) as error:
+        raise InputError(_unreadable(source, "archive", error)) from error
+
+
+def _unreadable(source: str, what: str, error: Exception) -> str:
+    """Why an array cannot be read, and what to do about pickled objects."""
+    if "pickle" in str(error):
+        return (
+            f"{source}: holds Python objects, which are never loaded; save text as fixed-width "
+            f"strings (array.astype(str)) and numbers as numbers"
+        )
+    return f"{source}: cannot be read as a NumPy {what} ({error})"
 
 
 def read_folder(folder: Path) -> Table:
@@ -40,7 +48,7 @@ def read_folder(folder: Path) -> Table:
         try:
             arrays[file.stem] = np.load(file, allow_pickle=False)
         except (ValueError, OSError, EOFError) as error:
-            raise InputError(f"{file}: cannot be read as a NumPy array ({error})") from error
+            raise InputError(_unreadable(str(file), "array", error)) from error
     return _table(arrays, str(folder))
 
 
