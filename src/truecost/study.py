@@ -129,7 +129,7 @@ def run(
     inputs = [
         Input(system=name, file=Path(path).name, sha256=sha256(path))
         for name, path in named
-        if path != "-"
+        if path not in STANDARD_INPUT
     ]
     if key is not None and key not in STANDARD_INPUT:
         inputs.append(Input(system="", file=Path(key).name, sha256=sha256(key)))

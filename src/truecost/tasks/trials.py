@@ -76,6 +76,9 @@ def _allowed(measure: Measure, trials: Trials, available: set[str]) -> Measure:
 def score(trials: Trials, scoring: Scoring) -> list[Estimate]:
     """Rows of one system: the whole, then each subset."""
     measures = measures_for(trials, scoring)
+    if trials.classes:  # refuse costs or priors for another number of classes before counting
+        scoring.application.matrix(len(trials.classes))
+        scoring.application.class_priors(class_shares(trials)[None, :])
     if trials.detection and "ranking" in PARTS_OF[trials.kind] and not scoring.allow_reversed:
         _refuse_reversed(trials, scoring)
     rows = _score_part(trials, scoring, measures, {"system": trials.name})

@@ -1,0 +1,261 @@
+"""Intervals: percentile and BCa ends, coverage, flags, schemes, undefined and infinite values."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import truecost as tc
+
+DETECTION = tc.Application.detection(1, 1, 0.5)
+
+
+def mean(totals, application):
+    """Sum over number."""
+    return totals.sums("values", "sum") / totals.sums("values", "n"), 0.0
+
+
+MEAN = tc.Measure("mean", mean, ("values",), "Mean", "lower", "test", uses=())
+
+
+def numbers(values, units, strata=None):
+    """Evidence of plain numbers."""
+    sides = [tc.Factor.of("unit", units, strata)]
+    counts = {"sum": np.asarray(values), "n": np.ones(len(values), int)}
+    return tc.Evidence({"values": tc.Tally.count(sides, counts)})
+
+
+def estimate(evidence, plan=None, **more):
+    return tc.estimate(evidence, [MEAN], DETECTION, plan or tc.Plan(), **more)[0]
+
+
+def ends(found):
+    return found.lower, found.upper
+
+
+@pytest.fixture
+def skewed():
+    """Numbers of 60 units of unequal size, skewed to the right."""
+    rng = np.random.default_rng(0)
+    units = rng.integers(0, 60, 300)
+    return rng.exponential(rng.exponential(1, 60)[units]), units
+
+
+def test_percentile_ends_are_quantiles_of_the_replicates(skewed):
+    for level in (0.8, 0.95):
+        found = estimate(numbers(*skewed), level=level)
+        tails = [(1 - level) / 2, (1 + level) / 2]
+        assert ends(found) == pytest.approx(np.quantile(found.replicates, tails), rel=1e-12)
+        assert found.half_width == pytest.approx((found.upper - found.lower) / 2)
+
+
+def bca_ends(replicates, point, left_out, level=0.95):
+    """Efron (1987), with half of the replicates that equal the estimate counted below it."""
+    bias = stats.norm.ppf((replicates < point).mean() + (replicates == point).mean() / 2)
+    pull = left_out.mean() - left_out
+    skew = (pull**3).sum() / (6 * (pull**2).sum() ** 1.5)
+    z = bias + stats.norm.ppf([(1 - level) / 2, (1 + level) / 2])
+    return np.quantile(replicates, stats.norm.cdf(bias + z / (1 - skew * z)))
+
+
+def left_out_means(values, groups):
+    return np.array([values[groups != g].mean() for g in np.unique(groups)])
+
+
+def test_bca_ends_from_the_definition(skewed):
+    values, units = skewed
+    found = estimate(numbers(*skewed), method="bca")
+    expected = bca_ends(found.replicates, found.point, left_out_means(values, units))
+    assert ends(found) == pytest.approx(expected, rel=1e-9)
+    assert found.lower > estimate(numbers(*skewed)).lower  # it moves towards the long tail
+    assert found.upper > estimate(numbers(*skewed)).upper
+
+
+def test_bca_against_scipy():
+    values = np.random.default_rng(1).lognormal(0, 1, 50)
+    found = estimate(numbers(values, np.arange(50)), tc.Plan(30_000), method="bca")
+    theirs = stats.bootstrap((values,), np.mean, n_resamples=30_000, method="BCa", rng=0)
+    tolerance = 0.02 * 2 * found.half_width
+    assert ends(found) == pytest.approx(tuple(theirs.confidence_interval), abs=tolerance)
+
+
+def test_bca_counts_ties_half():
+    values = np.tile([-1, 1], 6)  # the median of the replicates is the estimate: no bias
+    evidence, plan = numbers(values, np.arange(12)), tc.Plan(4000)
+    found = estimate(evidence, plan, method="bca")
+    assert (found.replicates == found.point).mean() > 0.1
+    assert ends(found) == ends(estimate(evidence, plan))
+
+
+def test_bca_deletes_groups_above_500_units():
+    rng = np.random.default_rng(2)
+    values = rng.exponential(1, 1203)
+    evidence = numbers(values, np.arange(1203))
+    factor = evidence.factors["unit"]
+    left_out = tc.Weights.leave_out(factor, 500).block()["unit"]
+    assert left_out.shape == (500, 1203)
+    assert np.array_equal(left_out.sum(axis=0), np.full(1203, 499))  # each unit is out once
+    assert set((left_out == 0).sum(axis=1)) == {2, 3}
+    found = estimate(evidence, method="bca")
+    groups = (left_out == 0).argmax(axis=0)
+    expected = bca_ends(found.replicates, found.point, left_out_means(values, groups))
+    assert ends(found) == pytest.approx(expected, rel=1e-9)
+
+
+def test_bca_is_refused_where_it_is_not_defined(skewed):
+    values, units = skewed
+    one, two = tc.Factor.of("unit", units), tc.Factor.of("session", np.arange(300) % 7)
+    for sides in ([one, two], [one, (one[0], np.roll(one[1], 1))]):
+        counts = {"sum": values, "n": np.ones(300)}
+        crossed = tc.Evidence({"values": tc.Tally.count(sides, counts)})
+        with pytest.raises(tc.UsageError, match="crossed"):
+            estimate(crossed, method="bca")
+    blocks = tc.Plan(schemes={"unit": "blocks"})
+    with pytest.raises(tc.UsageError, match="moving blocks"):
+        estimate(numbers(*skewed), blocks, method="bca")
+
+
+# --- coverage -----------------------------------------------------------------------------------
+
+
+def clustered(rng, units=150):
+    """Decisions of speakers with error rates of their own, mean 0.2: entries of a tally."""
+    rates = rng.beta(1, 4, units)
+    errors = rng.binomial([[10], [5]], rates)  # of 10 nontargets and 5 targets a speaker
+    right = np.array([[10], [5]]) - errors
+    return np.stack([[right[0], errors[0]], [errors[1], right[1]]])  # class x decision x unit
+
+
+def decisions(counts, apart=False):
+    """Evidence of detections: resampled by speaker, or each trial `apart`."""
+    label, decision, speaker = (axis.ravel() for axis in np.indices(counts.shape))
+    rows = np.repeat(np.arange(counts.size), counts.ravel() if apart else 1)
+    side = tc.Factor.trials(len(rows)) if apart else tc.Factor.of("speaker", speaker)
+    n = np.ones(len(rows), int) if apart else counts.ravel()
+    axes = {"class": ("01", label[rows]), "decision": ("01", decision[rows])}
+    return tc.Evidence({"decisions": tc.Tally.count([side], {"n": n}, axes)})
+
+
+def coverage(sets, apart):
+    rng = np.random.default_rng(7)
+    truth, covered = 0.4, 0  # act_dcf with equal costs and priors: Pmiss + Pfa
+    for seed in range(sets):
+        plan = tc.Plan(500, seed=seed)
+        evidence = decisions(clustered(rng), apart)
+        (found,) = tc.estimate(evidence, [tc.find("act_dcf")], DETECTION, plan, jobs=1)
+        covered += found.lower <= truth <= found.upper
+    return covered / sets
+
+
+def test_intervals_by_speaker_cover_at_their_level():
+    assert 0.93 <= coverage(1000, apart=False) <= 0.97
+
+
+def test_intervals_by_trial_cover_too_little():
+    assert coverage(150, apart=True) < 0.85
+
+
+def test_published_interval_of_400_trials_in_20_conditions(shared):
+    data = np.load(shared / "cases" / "scores" / "ci_toy_400x20.npz")
+    labels = data["labels"].astype(int)
+
+    def accuracy(unit):
+        trials = tc.Trials.of(data["dec_sys1"], labels, kind="decision", unit=unit)
+        scoring = tc.Scoring(measures=("accuracy",), plan=tc.Plan(200_000))
+        return tc.score(trials, scoring)[0]
+
+    found = accuracy(data["conditions"])
+    assert found.value == pytest.approx(0.855, abs=1e-12)
+    assert ends(found) == pytest.approx((0.8103, 0.8943), abs=0.002)
+    assert ends(accuracy(None)) == pytest.approx((0.82, 0.89), abs=0.006)  # two digits printed
+
+
+# --- schemes ------------------------------------------------------------------------------------
+
+
+def test_strata_keep_the_variance_between_them_out():
+    rng = np.random.default_rng(3)
+    strata = np.repeat(["a", "b"], [60, 40])
+    values = rng.normal(np.where(strata == "a", 0, 10), 1)
+    found = estimate(numbers(values, np.arange(100), strata))
+    within = [values[strata == s].var() for s in ("a", "b")]
+    wanted = np.sqrt(0.6**2 * within[0] / 60 + 0.4**2 * within[1] / 40)
+    assert found.replicates.std() == pytest.approx(wanted, rel=0.06)
+    assert estimate(numbers(values, np.arange(100))).half_width > 3 * found.half_width
+
+
+def test_poisson_weights_leave_the_number_of_units_free(skewed):
+    plan = tc.Plan(schemes={"unit": "poisson"})
+    evidence = numbers(*skewed)
+    found = estimate(evidence, plan)
+    assert found.half_width == pytest.approx(estimate(evidence).half_width, rel=0.1)
+    sums = plan.weights(evidence.factors).block()["unit"].sum(axis=1)
+    assert sums.var() == pytest.approx(60, rel=0.15)
+    with pytest.raises(tc.UsageError, match="strata"):
+        estimate(numbers(*skewed, np.zeros(300)), plan)
+
+
+# --- undefined, infinite, flagged ---------------------------------------------------------------
+
+
+def detections(units, targets, **more):
+    """Trials of which the first `targets` units hold a target; every unit holds a nontarget."""
+    labels = np.concatenate([np.ones(targets, int), np.zeros(units, int)])
+    unit = np.concatenate([np.arange(targets), np.arange(units)])
+    scores = np.where(np.arange(len(labels)) % 3, 1.0, -1.0) * (2 * labels - 1)
+    return tc.Trials.of(scores, labels, kind="llr", unit=unit, **more)
+
+
+def test_undefined_replicates_are_counted_and_left_out():
+    trials, plan = detections(30, 2), tc.Plan()
+    scoring = tc.Scoring(DETECTION, ("p_miss", "eer"), plan, allow_reversed=True)
+    weights = plan.weights({"unit": tc.Factor("unit", np.arange(30))}).block()["unit"]
+    lost = weights[:, :2].sum(axis=1) == 0
+    for found in tc.score(trials, scoring):
+        assert found.n_undefined == lost.sum() > 0
+        assert np.array_equal(np.isnan(found.replicates), lost)
+        assert "undefined_replicates" in found.flags
+        assert ends(found) == pytest.approx(np.quantile(found.replicates[~lost], [0.025, 0.975]))
+
+
+def test_a_value_without_its_class_is_undefined_with_a_reason():
+    trials = tc.Trials.of([1.0, 2, 3], [0, 0, 0], kind="llr", unit=[1, 2, 3])
+    (found,) = tc.score(trials, tc.Scoring(DETECTION, ("p_miss",), allow_reversed=True))
+    row = found.row().to_dict()
+    assert (row["value"], row["lower"], row["upper"]) == (None, None, None)
+    assert row["reason"].startswith("undefined")
+    assert row["n_undefined"] == row["n_replicates"]
+
+
+@pytest.mark.parametrize("method", ["percentile", "bca"])
+def test_a_truth_of_probability_0_costs_infinity(method):
+    posteriors, labels = np.tile([[0.8, 0.2], [0.3, 0.7]], (15, 1)), np.tile([0, 1], 15)
+    posteriors[4] = [0, 1]
+    trials = tc.Trials.of(posteriors, labels, kind="posterior", unit=np.arange(30))
+    (found,) = tc.score(trials, tc.Scoring(measures=("nce",), plan=tc.Plan(), method=method))
+    assert found.point == np.inf
+    assert (found.value, found.upper) == (None, None)
+    assert found.reason.startswith("infinite")
+    assert found.counts["impossible"] == 1
+    assert np.isinf(found.replicates).mean() == pytest.approx(1 - np.exp(-1), abs=0.04)
+    assert found.n_undefined == np.isnan(found.replicates).sum() < 5
+    if method == "percentile":
+        finite = found.replicates[np.isfinite(found.replicates)]
+        assert finite.min() <= found.lower <= finite.max()
+
+
+@pytest.mark.parametrize(("units", "flagged"), [(19, True), (20, False)])
+def test_few_units_and_few_errors_are_flagged(units, flagged):
+    scoring = tc.Scoring(DETECTION, ("act_dcf",), allow_reversed=True)
+    (found,) = tc.score(detections(units, units), scoring)
+    assert ("few_units" in found.flags) == flagged
+    errors = found.counts["misses"] + found.counts["false_alarms"]
+    assert ("few_errors" in found.flags) == (errors < 10)
+    assert found.n_units == units
+
+
+def test_estimates_of_other_plans_are_not_paired(skewed):
+    evidence = numbers(*skewed)
+    found = estimate(evidence)
+    for plan in (tc.Plan(seed=1), tc.Plan(schemes={"unit": "poisson"}), tc.Plan(500)):
+        with pytest.raises(tc.InputError, match="cannot be paired"):
+            tc.compare(found, estimate(evidence, plan))
