@@ -11,7 +11,7 @@ from truecost.evidence import Ranking
 from truecost.sweep import Sweep
 from truecost.weights import Factor, Plan
 
-settings.register_profile("truecost", deadline=None, derandomize=True, max_examples=30)
+settings.register_profile("truecost", deadline=None, derandomize=True, max_examples=50)
 settings.load_profile("truecost")
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"

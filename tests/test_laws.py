@@ -287,3 +287,10 @@ def test_many_units_on_three_sides_keep_their_codes():
     tally = tc.Tally.count(list(zip(factors, codes, strict=True)), {"n": [1, 1, 1]})
     wanted = [[3, 2_000_001, 4_000_002], [1_999_999, 2_000_007, 4_000_005]]
     assert sorted(tally.slots.codes.tolist()) == wanted
+
+
+@pytest.mark.parametrize(("unit", "class_"), [(0, 2), (0, -1), (3, 0), (-1, 0)])
+def test_codes_that_name_nothing_are_refused(unit, class_):
+    factor = tc.Factor("unit", np.arange(3))
+    with pytest.raises(tc.InputError):
+        tc.Tally.count([(factor, np.array([unit]))], {"n": [1]}, {"class": ("01", [class_])})

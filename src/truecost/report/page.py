@@ -133,7 +133,7 @@ def _bars(values: Sequence[Row]) -> Section | None:
     return Section(
         "Normalised costs",
         "1 is the naive system, which knows only the priors. The thin line is the interval.",
-        _svg(lambda: plots.cost_bars(rows)),
+        _svg("bars", lambda: plots.cost_bars(rows)),
         "Bars of normalised costs with intervals; the numbers are in the table below.",
         HEADER,
         tuple(_cells(r) for r in rows),
@@ -164,7 +164,7 @@ def _det(curves: Sequence[Curve]) -> Section | None:
         "Detection error trade-off",
         "Every threshold gives a point; lower and further left is "
         "better. The band is the interval of the miss rate at each false-alarm rate.",
-        _svg(lambda: plots.det(curves)),
+        _svg("det", lambda: plots.det(curves)),
         "DET curves of miss rate against false-alarm rate; points are in the table below.",
         ("system", "point", "false-alarm rate", "miss rate", "interval"),
         tuple(table),
@@ -183,7 +183,7 @@ def _forest(values: Sequence[Row]) -> Section | None:
         "Subsets",
         f"{find(main).title} of each subset, with its own counts and reference. Pale "
         "rows rest on too few units or errors to say anything.",
-        _svg(lambda: plots.forest(rows)),
+        _svg("forest", lambda: plots.forest(rows)),
         "Forest plot of a measure by subset; the numbers are in the table below.",
         HEADER,
         tuple(_cells(r) for r in rows),
@@ -225,8 +225,8 @@ def _signatures(values: Sequence[Row]) -> list[str]:
     return list(dict.fromkeys(r.signature for r in values))
 
 
-def _svg(draw: Callable[[], Any]) -> str:
-    """An inline SVG without fixed size, times or ids that change from run to run."""
+def _svg(name: str, draw: Callable[[], Any]) -> str:
+    """An inline SVG without fixed size or times, its ids made unique on the page by `name`."""
     import matplotlib as mpl
 
     from truecost.report import plots
@@ -238,14 +238,8 @@ def _svg(draw: Callable[[], Any]) -> str:
     text = stream.getvalue()
     text = text[text.index("<svg") :].replace(plots.INK, "currentColor")
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
-    return re.sub(
-        r'(<svg[^>]*?) width="[^"]*" height="[^"]*"|(<svg[^>]*?) height="[^"]*"([^>]*?) '
-        r'width="[^"]*"',
-        _unsized,
-        text,
-        count=1,
-    )
-
-
-def _unsized(match: re.Match[str]) -> str:
-    return "".join(part for part in match.groups() if part)
+    text = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", text, count=1)
+    text = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", text, count=1)
+    used = set(re.findall(r'(?:url\(|href=")#([^")]+)', text))
+    text = re.sub(r' id="([^"]+)"', lambda m: m[0] if m[1] in used else "", text)
+    return re.sub(r'( id="|url\(#|href="#)', rf"\g<1>{name}-", text)
