@@ -31,15 +31,37 @@ class Times:
         """The middle one."""
         return statistics.median(self.seconds)
 
-    def scaled(self, factor: float) -> "Times":
-        """The same with every time multiplied."""
-        return Times(tuple(s * factor for s in self.seconds))
-
     def __str__(self) -> str:
         """`0.12 s (0.11 to 0.13)`."""
         low, high = min(self.seconds), max(self.seconds)
         spread = f" ({low:.3g} to {high:.3g})" if len(self.seconds) > 1 else ""
         return f"{self.median:.3g} s{spread}"
+
+
+@dataclass(frozen=True)
+class Row:
+    """Two sides of one piece of work; the ratio is that of their medians."""
+
+    work: str
+    ours: Times
+    peer: Times
+    target: float | None = None
+
+    @property
+    def cells(self) -> list[str]:
+        """The row of the table."""
+        ratio = self.peer.median / self.ours.median
+        digits = "0" if ratio >= 100 else "1"
+        shown = [self.work, str(self.ours), str(self.peer), f"{ratio:,.{digits}f}x"]
+        if self.target is None:
+            return [*shown, "", ""]
+        return [*shown, f"{self.target:,.0f}x", "yes" if ratio >= self.target else "no"]
+
+
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A Markdown table."""
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def seconds(work: Callable[[], Any]) -> float:
@@ -61,7 +83,7 @@ def apart(*arguments: str, cache: str | None = None) -> dict[str, float]:
     """What `python -m benchmarks.apart ARGUMENTS` prints, from a process of its own."""
     changed = {} if cache is None else {"NUMBA_CACHE_DIR": cache}
     done = subprocess.run([sys.executable, "-m", "benchmarks.apart", *arguments], cwd=ROOT,
-                          env=os.environ | changed, check=True, capture_output=True, text=True)
+                          env=os.environ | changed, check=True, stdout=subprocess.PIPE, text=True)
     found: dict[str, float] = json.loads(done.stdout)
     return found
 

@@ -28,6 +28,16 @@ def eer_metric(labels: Array, scores: Array) -> float:
     return float((1 - hit[best] + fa[best]) / 2)
 
 
+def nec_value(scores: Array, labels: Array) -> float:
+    """Normalised expected cost alone."""
+    return nec_metric(labels == 1, scores >= APPLICATION.threshold)
+
+
+def eer_value(scores: Array, labels: Array) -> float:
+    """Equal error rate alone."""
+    return eer_metric(labels, scores)
+
+
 def nec(scores: Array, labels: Array, speaker: Array, replicates: int) -> Interval:
     """Normalised expected cost with its interval."""
     return evaluate_with_conf_int(scores >= APPLICATION.threshold, nec_metric, labels == 1,

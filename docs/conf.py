@@ -11,8 +11,8 @@ project = "truecost"
 author = "The truecost developers"
 release = version = __version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc", "reference"]
-exclude_patterns = ["_build", "_ext"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc", "console", "reference"]
+exclude_patterns = ["_build", "_ext", "_static"]
 default_role = "code"  # single backticks in docstrings
 nitpicky = False
 
@@ -24,8 +24,11 @@ autodoc_typehints = "none"  # types and shapes stand in the docstrings
 numpydoc_show_class_members = False  # autodoc lists them
 
 html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["truecost.css"]
 html_title = "truecost"
 html_show_sphinx = False
+html_show_copyright = False
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {

@@ -1,4 +1,4 @@
-"""Adding a measure takes one source file: the one in CONTRIBUTING.md gets everything else for free."""
+"""A measure is one source file: that of CONTRIBUTING.md gets everything else for free."""
 
 import json
 import re
@@ -21,7 +21,9 @@ CHOICES = ["--type", "llr", "--map", "id=trial,unit=speaker", "--prior", "0.05"]
 
 def block_of(folder: str) -> tuple[str, str]:
     """Name and text of the code block in the guide that is a file of this folder."""
-    blocks = re.findall(r"^```python\n(.*?)^```", GUIDE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    blocks = re.findall(
+        r"^```python\n(.*?)^```", GUIDE.read_text("utf-8"), re.MULTILINE | re.DOTALL
+    )
     [block] = [b for b in blocks if b.startswith(f"# {folder}/")]
     return re.match(r"# \S+/(\w+)\.py\n", block)[1], block
 
@@ -32,9 +34,7 @@ def added(tmp_path, monkeypatch) -> Iterator[str]:
     module, text = block_of("src/truecost/measures")
     (tmp_path / f"{module}.py").write_text(text, encoding="utf-8")
     known = set(registry())
-    monkeypatch.setattr(
-        truecost.measures, "__path__", [*truecost.measures.__path__, str(tmp_path)]
-    )
+    monkeypatch.setattr(truecost.measures, "__path__", [*truecost.measures.__path__, str(tmp_path)])
     registry.cache_clear()
     [name] = set(registry()) - known
     yield name

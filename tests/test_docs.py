@@ -5,7 +5,7 @@ In a page, examples share one namespace and one empty folder, in the order of th
 - a `python` block that opens with a comment such as `# src/truecost/measures/mine.py` is that file;
 - in `console` blocks each `$ ` line runs in the folder, and what follows is what it prints
   (standard output and standard error, as a terminal shows them).
-`...` in an output stands for any text. With UPDATE_DOCS=1 the pages are rewritten to what is printed.
+`...` in an output stands for any text. UPDATE_DOCS=1 writes what is printed now into the pages.
 """
 
 import contextlib
@@ -35,7 +35,8 @@ from truecost.measures import registry
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-MODULES = ["truecost", *(m.name for m in pkgutil.walk_packages(truecost.__path__, "truecost."))]
+FOUND = [m.name for m in pkgutil.walk_packages(truecost.__path__, "truecost.")]
+MODULES = ["truecost", *(m for m in FOUND if not m.endswith("__main__"))]
 FENCE = re.compile(r"^(`{3,})(python|console)\n(.*?)^\1 *$", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)\n", re.MULTILINE)
 SHELL = re.compile(r"[|<>;&$*`]")  # what needs a shell, outside of quotes
@@ -104,8 +105,8 @@ def printed_again(block: str, names: dict[str, Any]) -> Iterator[str]:
             try:
                 exec(compile(part.source, "<example>", "single"), names)
             except Exception as error:
-                print("Traceback (most recent call last):\n    ...")
-                print(*traceback.format_exception_only(error), sep="", end="")
+                printed.write("Traceback (most recent call last):\n    ...\n")
+                printed.writelines(traceback.format_exception_only(error))
         first, *more = part.source.splitlines()
         yield f">>> {first}\n"
         yield from (f"... {line}".rstrip() + "\n" for line in more)
@@ -150,8 +151,6 @@ def execute(command: str) -> tuple[int, str]:
 
 @pytest.mark.parametrize("module", MODULES)
 def test_examples_of_docstrings(module, folder):
-    if module == "truecost.__main__":
-        pytest.skip("it runs the command line when it is imported")
     said = io.StringIO()
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
     for test in doctest.DocTestFinder().find(importlib.import_module(module)):

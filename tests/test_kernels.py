@@ -187,9 +187,8 @@ def test_sort_trials_keeps_rows_together_and_makes_no_ties(scores, weighted, sid
 
 def test_edges_trial_weights_and_curve(swept):
     sweep, scans = swept
-    assert np.array_equal(
-        [sweep.targets, sweep.nontargets], np.array([(s.T, s.N) for s in scans]).T
-    )
+    assert np.array_equal(sweep.targets, [s.T for s in scans])
+    assert np.array_equal(sweep.nontargets, [s.N for s in scans])
     assert np.all(sweep.ranking.cut[sweep.ranking.edges[:-1]])
     assert np.array_equal(np.sort(sweep.trial_weights()), np.sort([s.weights for s in scans]))
     wanted = scans[0].thresholds, scans[0].pmiss, scans[0].pfa
@@ -265,8 +264,7 @@ def test_areas_against_all_pairs(swept):
         assert got == pytest.approx(theirs, rel=1e-9)
 
 
-def bits(parts, posteriors):
-    """-sum parts log2 posteriors, parts of 0 left out."""
+def bits(parts, posteriors):  # those of 0 left out
     return -(parts[parts > 0] * np.log2(posteriors[parts > 0])).sum()
 
 

@@ -8,12 +8,12 @@ import importlib
 import inspect
 import re
 
-import truecost
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
+import truecost
 from truecost.measures import registry
 
 HIDDEN = {"__version__"}
@@ -74,22 +74,21 @@ class Measures(SphinxDirective):
 
 
 def item(name: str) -> nodes.Node:
-    """One measure: its name and title, then its docstring's paragraphs, source and advice."""
+    """One measure: name, title, direction and source, then what its docstring and advice say."""
     measure = registry()[name]
-    anchor = f"measure-{name.replace('_', '-')}"
-    term = nodes.term("", "", nodes.literal(text=measure.label), nodes.Text(f"  {measure.title}"))
-    body = nodes.definition()
-    for paragraph in (inspect.getdoc(measure.function) or "").split("\n\n"):
-        body += nodes.paragraph("", "", *words(paragraph.replace("\n", " ")))
-    notes = [f"{measure.direction} is better", f"source: {measure.source}"]
+    said = f"  {measure.title} ({measure.direction} is better; {measure.source})"
+    term = nodes.term("", "", nodes.literal(text=measure.label), nodes.Text(said))
+    notes = []
     if measure.detection:
-        notes.append("needs a target class")
+        notes.append("It needs a target class.")
     if measure.parameter is not None:
-        notes.append(f"takes a parameter, {measure.parameter} unless given")
-    small = "; ".join(notes)
-    body += nodes.paragraph("", "", nodes.emphasis(text=small[0].upper() + small[1:] + "."))
+        notes.append(f"It takes a parameter, `{measure.parameter}` unless given.")
     if measure.advice:
-        body += nodes.paragraph("", "", *words(f"Advice: {measure.advice}."))
+        notes.append(f"Advice: {measure.advice}.")
+    paragraphs = [*(inspect.getdoc(measure.function) or "").split("\n\n"), " ".join(notes)]
+    body = nodes.definition()
+    body += [nodes.paragraph("", "", *words(p.replace("\n", " "))) for p in paragraphs if p]
+    anchor = f"measure-{name.replace('_', '-')}"
     return nodes.definition_list_item("", term, body, ids=[anchor])
 
 
@@ -101,6 +100,7 @@ def words(text: str) -> list[nodes.Node]:
 
 def complain(app: Sphinx, env: object) -> None:
     """Warn about public names that no page documents."""
+    del app
     missing = set(truecost.__all__) - HIDDEN - getattr(env, "truecost_documented", set())
     if missing:
         homes = ", ".join(sorted(f"{name} ({home_of(name)})" for name in missing))
@@ -113,7 +113,7 @@ def complain(app: Sphinx, env: object) -> None:
 def escape_stars(*event: object) -> None:
     """Keep the star of shapes such as (*cells, statistics) from being read as emphasis."""
     lines = event[-1]
-    lines[:] = [re.sub(r"\(\*(?=\w)", r"(\\*", line) for line in lines]
+    lines[:] = [re.sub(r"(?<=[( ])\*(?=\w+[,)])", r"\\*", line) for line in lines]
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

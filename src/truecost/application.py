@@ -39,7 +39,11 @@ class Application:
     name: str = ""
 
     def __post_init__(self) -> None:
+        if self.costs is not None:  # numbers of any kind become plain ones
+            costs = tuple(tuple(float(c) for c in row) for row in self.costs)
+            object.__setattr__(self, "costs", costs)
         if self.priors is not None:
+            object.__setattr__(self, "priors", tuple(float(p) for p in self.priors))
             _check_priors(self.priors)
         if self.costs is not None:
             _check_costs(self.costs)

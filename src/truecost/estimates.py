@@ -237,6 +237,7 @@ def _assemble(
         flags=tuple(flags),
         signature=signature,
         replicates=replicates,
+        resampling=plan.describe(evidence.factors),
     )
 
 
@@ -288,6 +289,7 @@ def compare(system: Estimate, baseline: Estimate) -> Comparison:
         ("number of trials", system.n_trials, baseline.n_trials),
         ("number of replicates", system.n_replicates, baseline.n_replicates),
         ("level", system.level, baseline.level),
+        ("resampling", system.resampling, baseline.resampling),
     ):
         if a != b:
             raise InputError(

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from truecost.errors import InputError
-from truecost.slots import Sides, Slots, group, join
+from truecost.slots import Sides, Slots, group, join, refuse_outside
 from truecost.weights import Array, Block, Factor
 
 BUCKETS = 1024  # threshold sweeps cut the trials into about this many buckets
@@ -104,7 +104,8 @@ class Tally:
             values *= np.asarray(weights, np.float64)[:, None]
             whole = False
         flat = np.zeros(rows, np.int64)
-        for labels, codes in axes.values():
+        for name, (labels, codes) in axes.items():
+            refuse_outside(codes, len(labels), f"codes of axis {name!r}")
             flat = flat * len(labels) + np.asarray(codes, np.int64)
         kind: Any = np.int64 if whole else np.float64
         base = np.zeros((*shape, len(columns)), kind) if fixed is None else np.asarray(fixed)
@@ -151,7 +152,7 @@ class Tally:
             self.values.astype(np.float64),
             out,
         )
-        out += self.fixed.reshape(size, -1)[:, :, None]
+        out += self.fixed.reshape(size, len(self.statistics))[:, :, None]
         sums = {}
         for s, name in enumerate(self.statistics):
             values = np.ascontiguousarray(out[:, s, :].T).reshape(block.count, *self.shape)

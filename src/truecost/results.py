@@ -91,10 +91,13 @@ class Estimate(Row, frozen=True, kw_only=True):
     point : float
         The value in full (NaN when undefined, infinite when infinite).
     replicates : ndarray of float64, shape (n_replicates,)
+    resampling : str
+        How the replicates were drawn: only equal ones can be paired.
     """
 
     point: float
     replicates: Floats
+    resampling: str = ""
 
     def row(self) -> Row:
         """The part that is stored and printed."""

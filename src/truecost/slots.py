@@ -20,6 +20,15 @@ Codes = npt.NDArray[np.int32]
 Sides = Sequence[tuple[Factor, Codes]]
 
 
+def refuse_outside(codes: npt.ArrayLike, count: int, what: str) -> None:
+    """Refuse codes that name nothing: below 0, or at or above the number of names."""
+    found = np.asarray(codes)
+    if len(found) and not 0 <= int(found.min()) <= int(found.max()) < count:
+        raise InputError(
+            f"{what} run from {found.min()} to {found.max()}; they must lie in 0 to {count - 1}"
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class Slots:
     """Where each row finds its weights: columns of the joined weights of `factors`.
@@ -36,7 +45,8 @@ class Slots:
         """Join the sides; the same factor may stand on several."""
         factors: list[Factor] = []
         offsets: dict[str, int] = {}
-        for factor, _ in sides:
+        for factor, codes in sides:
+            refuse_outside(codes, len(factor), f"unit codes of {factor.name!r}")
             if factor.name not in offsets:
                 offsets[factor.name] = sum(len(f) for f in factors)
                 factors.append(factor)

@@ -58,7 +58,8 @@ def sort_trials(
     npt.NDArray[np.float64], npt.NDArray[np.int32], npt.NDArray[np.uint8], npt.NDArray[np.float64]
 ]:
     """(scores, slots, codes, extra) in ascending order of score."""
-    narrow = scores.astype(np.float32)
+    with np.errstate(over="ignore"):  # what does not fit is found unequal below
+        narrow = scores.astype(np.float32)
     one_slot = slots.shape[1] == 1 and (len(slots) == 0 or int(slots.max()) < 1 << SLOT_BITS)
     if one_slot and len(extra) == 0 and bool(np.array_equal(narrow.astype(np.float64), scores)):
         keys = np.empty(len(scores), np.uint64)

@@ -212,7 +212,7 @@ def misses_at(
             if targets <= 0.0 or nontargets <= 0.0:
                 out[r, g] = np.nan
                 continue
-            limit = limits[g] * nontargets * (1.0 + 1e-12)
+            limit = (limits[g] + 1e-12) * nontargets  # sums of weights round
             low, high = 0, len(edges) - 1  # first edge within the limit
             while low < high:
                 middle = (low + high) // 2
@@ -256,7 +256,7 @@ def false_alarms_at(
             if targets <= 0.0 or nontargets <= 0.0:
                 out[r, g] = np.nan
                 continue
-            limit = limits[g] * targets * (1.0 + 1e-12)
+            limit = (limits[g] + 1e-12) * targets  # sums of weights round
             low, high = 0, len(edges) - 1  # last edge within the limit
             while low < high:
                 middle = (low + high + 1) // 2

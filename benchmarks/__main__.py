@@ -1,0 +1,51 @@
+"""Run every benchmark: python -m benchmarks [--quick] [--write]."""
+
+import argparse
+from pathlib import Path
+
+from benchmarks import intervals, points
+from benchmarks.measuring import first_calls, machine, table
+
+README = Path(__file__).with_name("README.md")
+BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
+FIRST = {"nec": "NEC", "eer": "EER, convex hull", "points": "ROC + 4 measures"}
+
+
+def report(interval_trials: int, point_trials: int, repeats: int) -> str:
+    """Everything that a run finds, in Markdown."""
+    interval_rows, checks = intervals.rows(interval_trials, repeats)
+    point_rows, memory, more = points.rows(point_trials, repeats)
+    first = [[name, *(f"{s:.2g} s" for s in first_calls(work, interval_trials))]
+             for work, name in FIRST.items()]
+    heads = ["work", "truecost", "peer", "ratio", "target", "met"]
+    return "\n\n".join([
+        "\n".join(f"- {line}" for line in machine()),
+        f"95 % intervals, 1,000 replicates, 1,000 speakers, {interval_trials:,} trials; peer: "
+        f"confidence-intervals. Median of {repeats} repeats (least to greatest).",
+        table(heads, [row.cells for row in interval_rows]),
+        f"Points of {point_trials:,} trials; peer: scikit-learn's `roc_curve` alone.",
+        table(heads, [row.cells for row in point_rows]),
+        "Peak of memory above the inputs, and what the result keeps.",
+        table(["scores", "truecost", "peer", "ratio", "target", "met"], memory),
+        f"First call in a new process, import included, {interval_trials:,} trials.",
+        table(["work", "kernels to compile", "kernels on disk"], first),
+        "Checked in this run:", "\n".join(f"- {line}" for line in checks + more)])
+
+
+def main() -> None:
+    """Run, print and, if asked, write."""
+    options = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    options.add_argument("--quick", action="store_true", help="a tenth of the trials: a trial run")
+    options.add_argument("--write", action="store_true", help="put the outcome into README.md")
+    chosen = options.parse_args()
+    if chosen.quick and chosen.write:
+        options.error("--write needs the full run: leave --quick out")
+    found = report(100_000, 1_000_000, 5) if chosen.quick else report(1_000_000, 10_000_000, 7)
+    print(found)
+    if chosen.write:
+        before, rest = README.read_text().split(BEGIN)
+        README.write_text(f"{before}{BEGIN}\n{found}\n{END}{rest.split(END)[1]}")
+
+
+if __name__ == "__main__":
+    main()
