@@ -11,7 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -254,11 +253,12 @@ def _parameters(measure: Measure, application: Application) -> dict[str, Any]:
 
 
 def _compact(value: Any) -> str:
-    return (
-        msgspec.json.encode(value).decode().replace('"', "")
-        if not isinstance(value, str)
-        else value
-    )
+    """A parameter for the signature: no quotes, whole numbers without a point."""
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{k}:{_compact(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ",".join(_compact(v) for v in value) + "]"
+    return repr(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def _finite(value: float) -> float | None:
