@@ -294,3 +294,75 @@ def test_codes_that_name_nothing_are_refused(unit, class_):
     factor = tc.Factor("unit", np.arange(3))
     with pytest.raises(tc.InputError):
         tc.Tally.count([(factor, np.array([unit]))], {"n": [1]}, {"class": ("01", [class_])})
+
+
+def test_a_measure_may_say_more_than_its_value():
+    factor, codes = tc.Factor.of("unit", [0, 0, 1, 2])
+    evidence = tc.Evidence({"n": tc.Tally.count([(factor, codes)], {"n": [1, 1, 1, 1]})})
+
+    def size(totals, application):
+        n = totals.sums("n", "n")
+        return n, np.nan, {"large": n > 4}
+
+    measure = tc.Measure("size", size, ("n",), "", "lower", "test")
+    (found,) = tc.estimate(evidence, [measure], tc.Application())
+    assert found.counts["large"] == 0
+    assert found.counts["large_mean"] == pytest.approx((found.replicates > 4).mean())
+    assert 0.2 < found.counts["large_mean"] < 0.5
+
+
+def test_a_soft_label_is_one_trial_in_every_count():
+    table = {"score": [2.0, -1.0, 0.5], "soft": [0.9, 0.2, 0.5]}
+    frame = pl.DataFrame(table)
+    options = tc.Options("llr", {"soft": "soft", "score": "score"})
+    loaded = tc.load(Table("memory", frame), options, "system")
+    (row,) = tc.score(loaded, tc.Scoring(measures=("act_dcf",)))
+    assert (row.n_trials, row.n_units) == (3, 3)
+    assert row.counts["targets"] == pytest.approx(1.6)
+    assert "trials_as_units" in row.flags
+    assert "labels:soft" in row.signature
+
+
+def test_what_does_not_fit_is_refused():
+    factor, codes = tc.Factor.of("unit", ["a", "b"])
+    numbers, places = tc.Factor.of("unit", [1, 2])
+    tally = tc.Tally.count([(factor, codes)], {"n": [1, 1]})
+    refused = [
+        lambda: tc.Ranking.of([1.0, 2], [0, 2], [(factor, codes)]),
+        lambda: tc.Ranking.of([1.0, 2], [0, 1], [(factor, codes)], [1.0]),
+        lambda: tc.Tally.count([(factor, codes)], {"n": [1, 1]}, weights=[1.0]),
+        lambda: tally + tc.Tally.count([(numbers, places)], {"n": [1, 1]}),
+        lambda: tc.Evidence({"n": tally}).factors and tc.totals(
+            tc.Evidence({"n": tally}), tc.Weights.ones({"unit": factor}).block()
+        ).weights("query"),
+        lambda: tc.Evidence(
+            {"n": tc.Tally.count([(factor, codes)], {"n": [1, 1]}, {"q": ("yx", [0, 1])})},
+            outer=(tc.Factor("q", np.array(["x", "y"])),),
+        ).factors,
+    ]  # fmt: skip
+    for call in refused:
+        with pytest.raises(tc.InputError):
+            call()
+    for plan in (tc.Plan(schemes={"typo": "blocks"}), tc.Plan(hold=("typo",))):
+        with pytest.raises(tc.UsageError, match="the plan names typo"):
+            plan.weights({"unit": factor})
+
+
+def test_held_factors_allow_bca_and_stay_at_one():
+    rng = np.random.default_rng(0)
+    factor, codes = tc.Factor.of("unit", np.arange(30))
+    query = tc.Factor("q", np.array(["x", "y"]))
+    axes = {"q": (("x", "y"), rng.integers(0, 2, 30))}
+    tally = tc.Tally.count([(factor, codes)], {"n": rng.integers(0, 9, 30)}, axes)
+    evidence = tc.Evidence({"n": tally}, outer=(query,))
+
+    def mean(totals, application):
+        return (totals.weights("q") * totals.sums("n", "n")).sum(axis=1), np.nan
+
+    measure = tc.Measure("mean", mean, ("n",), "", "lower", "test")
+    plan = tc.Plan(hold=("q",))
+    (found,) = tc.estimate(evidence, [measure], tc.Application(), plan, method="bca")
+    assert found.lower < found.value < found.upper
+    assert found.factors == ("unit",)
+    difference = tc.compare(found, found).difference
+    assert (difference.method, difference.lower, difference.upper) == ("bca", 0, 0)

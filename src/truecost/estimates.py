@@ -6,7 +6,7 @@ section 4); `bca` corrects bias and skewness for one factor (Efron 1987; DiCicci
 """
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -18,11 +18,11 @@ from truecost.application import Application
 from truecost.errors import InputError, UsageError
 from truecost.evidence import Evidence, totals
 from truecost.intervals import interval
-from truecost.measures.base import Measure
+from truecost.measures.base import Measure, Values
 from truecost.names import Method
 from truecost.results import Comparison, Estimate
 from truecost.version import __version__
-from truecost.weights import Plan, Weights
+from truecost.weights import Factor, Plan, Weights
 
 Floats = npt.NDArray[np.float64]
 FEW_UNITS = 20  # below this a percentile interval covers too little (0.92 at 20, 0.83 at 6 units)
@@ -49,14 +49,14 @@ def replicate(
     application: Application,
     weights: Weights,
     jobs: int | None = None,
-) -> list[tuple[Floats, Floats]]:
-    """Values and references of each measure for every replicate.
+) -> list[Values]:
+    """Values of each measure for every replicate.
 
     Blocks of replicates run in `jobs` threads (all cores by default); the result does not depend
     on their number.
     """
 
-    def run(bounds: tuple[int, int]) -> list[tuple[Floats, Floats]]:
+    def run(bounds: tuple[int, int]) -> list[Values]:
         seen = totals(evidence, weights.block(*bounds))
         return [measure(seen, application) for measure in measures]
 
@@ -64,25 +64,10 @@ def replicate(
     if workers == 1 or weights.count == 1:
         parts = [run(bounds) for bounds in weights.blocks()]
     else:
-        _prepare(evidence)
+        evidence.prepare()
         with ThreadPoolExecutor(workers) as pool:
             parts = list(pool.map(run, weights.blocks()))
-    return [
-        (
-            np.concatenate([part[m][0] for part in parts]),
-            np.concatenate([part[m][1] for part in parts]),
-        )
-        for m in range(len(measures))
-    ]
-
-
-def _prepare(evidence: Evidence) -> None:
-    """Touch what threads would otherwise all compute: sorted histograms and knots."""
-    from truecost.evidence import Ranking
-
-    for part in evidence.parts.values():
-        if isinstance(part, Ranking):
-            _ = part.cut, part.histogram, part.knots
+    return [Values.joined([part[m] for part in parts]) for m in range(len(measures))]
 
 
 def estimate(
@@ -101,22 +86,31 @@ def estimate(
     Parameters
     ----------
     evidence : Evidence
+        What was counted.
     measures : sequence of Measure
+        What to compute.
     application : Application
+        Costs and priors.
     plan : Plan, optional
         How units are resampled; 2,000 multinomial replicates with seed 0 by default.
     level : float
-        Level of the intervals.
+        Level of the intervals, between 0 and 1.
     method : {"percentile", "bca"}
+        BCa for one factor without moving blocks only.
     context : Context, optional
         Counts, names and signature from the task that made the evidence.
     jobs : int, optional
-        Threads.
+        Threads; all cores by default. The result does not depend on their number.
 
     Returns
     -------
     list of Estimate
         One for each measure.
+
+    Raises
+    ------
+    UsageError
+        When the level is no level, or BCa is not defined for the plan.
     """
     plan, context = plan or Plan(), context or Context()
     if not 0 < level < 1:
@@ -124,120 +118,116 @@ def estimate(
             f"level is {level:g}: it must lie between 0 and 1, such as 0.95"
             + (f" (did you mean {level / 100:g}?)" if 1 < level < 100 else "")
         )
-    if method == "bca":
-        _refuse_bca(evidence, plan)
+    factors = evidence.factors
     # The point first, in this thread: it also compiles what the threads will run.
-    points = replicate(evidence, measures, application, Weights.ones(evidence.factors), 1)
-    drawn = replicate(evidence, measures, application, plan.weights(evidence.factors), jobs)
-    left_out: list[Floats | None] = [None] * len(measures)
+    points = replicate(evidence, measures, application, Weights.ones(factors), 1)
+    drawn = replicate(evidence, measures, application, plan.weights(factors), jobs)
+    left: list[Values | None] = [None] * len(measures)
     if method == "bca":
-        left_out = [
-            v for v, _ in replicate(evidence, measures, application, _jackknife(evidence), jobs)
-        ]
-    return [
-        _assemble(
-            m,
-            application,
-            plan,
-            level,
-            method,
-            context,
-            evidence,
-            float(p[0][0]),
-            float(p[1][0]),
-            d[0],
-            j,
-        )
-        for m, p, d, j in zip(measures, points, drawn, left_out, strict=True)
-    ]
+        left = [*replicate(evidence, measures, application, _jackknife(evidence, plan), jobs)]
+    setting = _Setting(plan, level, method, context, application, factors)
+    return [setting.row(*found) for found in zip(measures, points, drawn, left, strict=True)]
 
 
-def _refuse_bca(evidence: Evidence, plan: Plan) -> None:
-    sides = {p.slots.codes.shape[1] for p in evidence.parts.values()}
-    if len(evidence.factors) > 1 or max(sides) > 1:
+def _jackknife(evidence: Evidence, plan: Plan) -> Weights:
+    """Leave-one-out weights of the one resampled factor; refused when there is not just one."""
+    names = [name for name in evidence.factors if name not in plan.hold]
+    sides = max(p.slots.codes.shape[1] for p in evidence.parts.values())
+    if len(names) != 1 or sides > 1:
         raise UsageError(
-            f"bca intervals are not defined for crossed factors "
-            f"({', '.join(evidence.factors)}): a unit left out takes trials of the "
-            f"others with it; use the percentile method"
+            f"bca intervals are not defined for crossed factors ({', '.join(names)}): a unit left "
+            f"out takes trials of the others with it; use the percentile method"
         )
-    if "blocks" in plan.schemes.values():
+    if plan.scheme_of(names[0]) == "blocks":
         raise UsageError(
             "bca intervals are not defined for moving blocks: units are not "
             "exchangeable; use the percentile method"
         )
+    factor = evidence.factors[names[0]]
+    groups = JACKKNIFE_GROUPS if len(factor) > JACKKNIFE_GROUPS else None
+    return Weights.leave_out(factor, groups, evidence.factors)
 
 
-def _jackknife(evidence: Evidence) -> Weights:
-    (factor,) = evidence.factors.values()
-    return Weights.leave_out(factor, JACKKNIFE_GROUPS if len(factor) > JACKKNIFE_GROUPS else None)
+@dataclass(frozen=True)
+class _Setting:
+    """What the rows of one run share."""
 
+    plan: Plan
+    level: float
+    method: Method
+    context: Context
+    application: Application
+    factors: Mapping[str, Factor]
 
-def _assemble(
-    measure: Measure,
-    application: Application,
-    plan: Plan,
-    level: float,
-    method: Method,
-    context: Context,
-    evidence: Evidence,
-    point: float,
-    reference: float,
-    replicates: Floats,
-    left_out: Floats | None,
-) -> Estimate:
-    resampled = {n: f for n, f in evidence.factors.items() if n not in plan.hold}
-    units = {name: len(factor) for name, factor in resampled.items()}
-    parameters = _parameters(measure, application)
-    undefined = int(np.isnan(replicates).sum())
-    flags = list(context.flags)
-    if units and min(units.values()) < FEW_UNITS:
-        flags.append("few_units")
-    if "decisions" in measure.parts and context.errors is not None and context.errors < FEW_ERRORS:
-        flags.append("few_errors")
-    if undefined:
-        flags.append("undefined_replicates")
-    lower, upper = interval(replicates, level, method, point, left_out)
-    if np.isnan(lower) or np.isnan(point):
-        lower = upper = float("nan")
-    signature = "|".join(
-        filter(
-            None,
-            [
-                measure.label,
-                *(f"{k}:{_compact(v)}" for k, v in parameters.items() if k != "variant"),
-                context.signature,
-                plan.describe(evidence.factors),
-                f"{method}:{level:g}",
-                f"truecost:{__version__}",
-            ],
+    def row(self, measure: Measure, point: Values, drawn: Values, left: Values | None) -> Estimate:
+        """One measure's point, replicates and leave-one-out values as an estimate."""
+        value, reference = float(point.values[0]), float(point.references[0])
+        left_out = None if left is None else left.values
+        units = {n: len(f) for n, f in self.factors.items() if n not in self.plan.hold}
+        parameters = _parameters(measure, self.application)
+        lower, upper, reason = ends(drawn.values, self.level, self.method, value, left_out)
+        undefined = int(np.isnan(drawn.values).sum())
+        return Estimate(
+            measure=measure.name,
+            parameters=parameters,
+            dims=self.context.dims,
+            point=value,
+            value=finite(value),
+            lower=lower,
+            upper=upper,
+            level=self.level,
+            method=self.method,
+            reference=finite(reference),
+            direction=measure.direction,
+            factors=tuple(units),
+            n_units=min(units.values(), default=0),
+            units_by_factor=units if len(units) > 1 else {},
+            n_trials=self.context.n_trials,
+            counts={**self.context.counts, **_extras(point, drawn)},
+            threshold=self.context.thresholds.get(measure.name),
+            n_replicates=len(drawn.values),
+            n_undefined=undefined,
+            reason=reason,
+            flags=self._flags(measure, units, undefined),
+            signature=self._signature(measure, parameters),
+            replicates=drawn.values,
+            left_out=left_out,
+            resampling=self.plan.describe(self.factors),
         )
-    )
-    return Estimate(
-        measure=measure.name,
-        parameters=parameters,
-        dims=context.dims,
-        point=point,
-        value=_finite(point),
-        lower=_finite(lower),
-        upper=_finite(upper),
-        level=level,
-        method=method,
-        reference=_finite(reference),
-        direction=measure.direction,
-        factors=tuple(units),
-        n_units=min(units.values(), default=0),
-        units_by_factor=units if len(units) > 1 else {},
-        n_trials=context.n_trials,
-        counts=context.counts,
-        threshold=context.thresholds.get(measure.name),
-        n_replicates=len(replicates),
-        n_undefined=undefined,
-        reason=_reason(point, upper),
-        flags=tuple(flags),
-        signature=signature,
-        replicates=replicates,
-        resampling=plan.describe(evidence.factors),
-    )
+
+    def _flags(self, measure: Measure, units: Mapping[str, int], undefined: int) -> tuple[str, ...]:
+        errors = self.context.errors
+        found = {
+            "few_units": bool(units) and min(units.values()) < FEW_UNITS,
+            "few_errors": "decisions" in measure.parts
+            and errors is not None
+            and errors < FEW_ERRORS,
+            "undefined_replicates": undefined > 0,
+        }
+        return (*self.context.flags, *(flag for flag, holds in found.items() if holds))
+
+    def _signature(self, measure: Measure, parameters: Mapping[str, Any]) -> str:
+        said = [
+            measure.label,
+            *(f"{k}:{_compact(v)}" for k, v in parameters.items() if k != "variant"),
+            self.context.signature,
+            self.plan.describe(self.factors),
+            f"{self.method}:{self.level:g}",
+            f"truecost:{__version__}",
+        ]
+        return "|".join(filter(None, said))
+
+
+def _extras(point: Values, drawn: Values) -> dict[str, float]:
+    """What a measure says beside its value: at the point, and on average over replicates."""
+    return {
+        key: value
+        for name, values in point.extras.items()
+        for key, value in (
+            (name, float(values[0])),
+            (f"{name}_mean", float(np.mean(drawn.extras[name]))),
+        )
+    }
 
 
 def _parameters(measure: Measure, application: Application) -> dict[str, Any]:
@@ -261,71 +251,90 @@ def _compact(value: Any) -> str:
     return repr(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def _finite(value: float) -> float | None:
+def finite(value: float) -> float | None:
+    """The value, or None where JSON has no number for it."""
     return float(value) if np.isfinite(value) else None
 
 
-def _reason(point: float, upper: float) -> str | None:
+def ends(
+    replicates: Floats,
+    level: float,
+    method: Method,
+    point: float,
+    left_out: Floats | None = None,
+) -> tuple[float | None, float | None, str | None]:
+    """Ends of the interval as they are stored, and why one of them or the value is missing."""
     if np.isnan(point):
-        return "undefined: a class or a denominator that the measure needs has no weight"
+        reason = "undefined: a class or a denominator that the measure needs has no weight"
+        return None, None, reason
+    lower, upper = interval(replicates, level, method, point, left_out)
     if np.isinf(point):
-        return "infinite: a truth was given probability 0"
-    if np.isnan(upper):
-        return "no replicate defines the measure"
-    return "the upper end is infinite" if np.isinf(upper) else None
+        reason = "infinite: a truth was given probability 0"
+    elif np.isnan(upper) and np.isnan(replicates).all():
+        reason = "no replicate defines the measure"
+    elif np.isnan(upper):
+        reason = "bca is not defined: the value lies outside all replicates, or one is infinite"
+    elif np.isinf(upper):
+        reason = "the upper end is infinite"
+    else:
+        return float(lower), float(upper), None
+    return finite(lower), finite(upper), reason
 
 
 def compare(system: Estimate, baseline: Estimate) -> Comparison:
     """Difference and ratio of two estimates of one measure, paired replicate by replicate.
 
-    Both must come from the same trials, plan and measure, so that a replicate weighs the units of
-    both alike; otherwise `InputError`.
+    Parameters
+    ----------
+    system, baseline : Estimate
+        From the same trials, measure and plan, so that a replicate weighs the units of both alike.
+
+    Returns
+    -------
+    Comparison
+        With intervals by the method of the estimates.
+
+    Raises
+    ------
+    InputError
+        When the estimates cannot be paired.
     """
-    for name, a, b in (
-        ("measure", system.measure, baseline.measure),
-        ("parameters", system.parameters, baseline.parameters),
-        ("factors", system.factors, baseline.factors),
-        ("number of units", system.n_units, baseline.n_units),
-        ("number of trials", system.n_trials, baseline.n_trials),
-        ("number of replicates", system.n_replicates, baseline.n_replicates),
-        ("level", system.level, baseline.level),
-        ("resampling", system.resampling, baseline.resampling),
+    for name in (
+        *("measure", "parameters", "factors", "n_units", "n_trials", "n_replicates"),
+        *("level", "method", "resampling"),
     ):
+        a, b = getattr(system, name), getattr(baseline, name)
         if a != b:
             raise InputError(
                 f"the estimates cannot be paired: {name} is {a} against {b}; score "
                 f"both on the same trials with the same options"
             )
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = system.replicates / baseline.replicates
-        ratio = float(np.float64(system.point) / np.float64(baseline.point))
-        difference = _derived(
-            "difference",
-            system,
-            baseline,
-            system.point - baseline.point,
-            system.replicates - baseline.replicates,
-        )
     return Comparison(
-        system, baseline, difference, _derived("ratio", system, baseline, ratio, ratios)
+        system,
+        baseline,
+        _derived("difference", np.subtract, system, baseline),
+        _derived("ratio", np.divide, system, baseline),
     )
 
 
 def _derived(
-    kind: Literal["difference", "ratio"],
-    system: Estimate,
-    baseline: Estimate,
-    point: float,
-    replicates: Floats,
+    kind: Literal["difference", "ratio"], operation: Any, system: Estimate, baseline: Estimate
 ) -> Estimate:
-    replicates = np.where(np.isfinite(replicates), replicates, np.nan)
-    lower, upper = interval(replicates, system.level)
+    """System against baseline by an operation, for the point and every replicate."""
+
+    def both(a: Any, b: Any) -> Floats:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = operation(np.asarray(a, np.float64), np.asarray(b, np.float64))
+        return np.where(np.isfinite(found), found, np.nan)
+
+    point = float(both(system.point, baseline.point))
+    replicates = both(system.replicates, baseline.replicates)
+    left_out = None
+    if system.left_out is not None and baseline.left_out is not None:
+        left_out = both(system.left_out, baseline.left_out)
+    lower, upper, reason = ends(replicates, system.level, system.method, point, left_out)
     undefined = int(np.isnan(replicates).sum())
-    flags = tuple(
-        dict.fromkeys(
-            [*system.flags, *baseline.flags, *(["undefined_replicates"] if undefined else [])]
-        )
-    )
+    flags = [*system.flags, *baseline.flags, *(["undefined_replicates"] if undefined else [])]
     return Estimate(
         measure=system.measure,
         kind=kind,
@@ -333,11 +342,11 @@ def _derived(
         parameters=system.parameters,
         dims=system.dims,
         point=point,
-        value=_finite(point),
-        lower=_finite(lower),
-        upper=_finite(upper),
+        value=finite(point),
+        lower=lower,
+        upper=upper,
         level=system.level,
-        method="percentile",
+        method=system.method,
         reference=None,
         direction=system.direction,
         factors=system.factors,
@@ -346,12 +355,12 @@ def _derived(
         n_trials=system.n_trials,
         n_replicates=len(replicates),
         n_undefined=undefined,
-        reason=None
-        if np.isfinite(point)
-        else "undefined: one of the two values is, or divides by 0",
-        flags=flags,
+        reason=reason,
+        flags=tuple(dict.fromkeys(flags)),
         signature=f"paired {kind}|{system.signature}",
         replicates=replicates,
+        left_out=left_out,
+        resampling=system.resampling,
     )
 
 

@@ -100,6 +100,8 @@ class Tally:
                 )
         whole = all(np.issubdtype(c.dtype, np.integer) or c.dtype == bool for c in columns)
         values = np.stack([c.astype(np.float64) for c in columns], axis=1)
+        if weights is not None and np.shape(weights) != (rows,):
+            raise InputError(f"weights have shape {np.shape(weights)}: {rows} were expected")
         if weights is not None:
             values *= np.asarray(weights, np.float64)[:, None]
             whole = False
@@ -204,6 +206,12 @@ class Ranking:
     ) -> "Ranking":
         from truecost.kernels.order import sort_trials
 
+        if len(codes) and int(codes.max()) > 1:
+            raise InputError(
+                f"class codes run up to {codes.max()}; a ranking has the codes 0 (nontarget) and 1"
+            )
+        if len(extra) not in (0, len(scores)):
+            raise InputError(f"{len(extra)} weights for {len(scores)} trials: give one a trial")
         if not len(scores) == len(codes) == len(slots.codes):
             raise InputError(
                 f"{len(scores)} scores, {len(codes)} class codes and "
@@ -325,7 +333,21 @@ class Evidence:
                     f"factor {factor.name!r} has different units in two parts of the "
                     f"evidence ({len(known)} and {len(factor)}): they must share them"
                 )
+        for factor in self.outer:
+            for name, part in self.parts.items():
+                labels = part.axes.get(factor.name) if isinstance(part, Tally) else None
+                if labels is not None and labels != tuple(str(x) for x in factor.labels):
+                    raise InputError(
+                        f"axis {factor.name!r} of part {name!r} and the outer factor of that name "
+                        f"have other labels or another order: they must be the same"
+                    )
         return found
+
+    def prepare(self) -> None:
+        """Compute what sweeps share before threads do it all at once."""
+        for part in self.parts.values():
+            if isinstance(part, Ranking):
+                _ = part.cut, part.histogram, part.knots
 
 
 @dataclass(frozen=True, eq=False)
@@ -362,6 +384,11 @@ class Totals:
 
     def weights(self, factor: str) -> npt.NDArray[np.float64]:
         """Weights of an outer factor, shape (replicates, units)."""
+        if factor not in self.block.rows:
+            raise InputError(
+                f"there is no factor {factor!r} to weigh; the factors are "
+                f"{', '.join(self.block.rows)}: name it in Evidence(..., outer=(factor,))"
+            )
         return self.block[factor].astype(np.float64)
 
 

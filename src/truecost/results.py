@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from truecost.errors import UsageError
+from truecost.names import Method
 
 Floats = npt.NDArray[np.float64]
 
@@ -58,7 +59,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     lower: float | None
     upper: float | None
     level: float
-    method: str
+    method: Method
     reference: float | None
     direction: Literal["lower", "higher"]
     factors: tuple[str, ...]
@@ -91,12 +92,15 @@ class Estimate(Row, frozen=True, kw_only=True):
     point : float
         The value in full (NaN when undefined, infinite when infinite).
     replicates : ndarray of float64, shape (n_replicates,)
+    left_out : ndarray of float64, optional
+        Leave-one-out values (BCa).
     resampling : str
         How the replicates were drawn: only equal ones can be paired.
     """
 
     point: float
     replicates: Floats
+    left_out: Floats | None = None
     resampling: str = ""
 
     def row(self) -> Row:

@@ -104,6 +104,11 @@ def join(left: Slots, right: Slots) -> Slots:
     for a, b in zip(left.factors, right.factors, strict=True):
         if a.strata is not None or b.strata is not None:
             raise InputError(f"factor {a.name!r} has strata: join the records before counting")
+        if (a.labels.dtype.kind in "OU") != (b.labels.dtype.kind in "OU"):
+            raise InputError(
+                f"the units of {a.name!r} are text in one part and numbers in the other: read "
+                f"both as text"
+            )
         labels = np.union1d(a.labels, b.labels)
         for k, factor in enumerate((a, b)):
             places = np.searchsorted(labels, factor.labels).astype(np.int32) + np.int32(offset)

@@ -115,10 +115,13 @@ class Plan:
         Number of bootstrap replicates.
     seed : int
         The one seed of a study.
-    schemes : mapping of str to {"multinomial", "poisson", "blocks"}
-        How a factor is resampled, "multinomial" unless given: as many draws with replacement from
-        each stratum as it has units; independent Poisson(1) weights; moving blocks of successive
-        units within each stratum (a unit weighs the number of drawn blocks that cover it).
+    scheme : {"multinomial", "poisson", "blocks"}
+        How factors are resampled: as many draws with replacement from each stratum as it has
+        units; independent Poisson(1) weights; moving blocks of successive units within each
+        stratum (a unit weighs the number of drawn blocks that cover it, so the ends of a stratum
+        weigh less than its middle, as in Künsch 1989).
+    schemes : mapping of str to scheme
+        Exceptions by factor.
     block_length : int, optional
         Length of moving blocks; the cube root of a stratum's number of units, rounded up, when
         left out.
@@ -128,6 +131,7 @@ class Plan:
 
     replicates: int = 2000
     seed: int = 0
+    scheme: Scheme = "multinomial"
     schemes: Mapping[str, Scheme] = field(default_factory=dict)
     block_length: int | None = None
     hold: tuple[str, ...] = ()
@@ -137,7 +141,7 @@ class Plan:
             raise UsageError(f"replicates is {self.replicates}: at least 1 is needed")
         if self.seed < 0:
             raise UsageError(f"seed is {self.seed}: it must be a whole number from 0 up")
-        for name, scheme in self.schemes.items():
+        for name, scheme in {**self.schemes, "any": self.scheme}.items():
             if scheme not in get_args(Scheme):
                 raise UsageError(
                     f"scheme of factor {name!r} is {scheme!r}: "
@@ -147,17 +151,33 @@ class Plan:
             raise UsageError(f"block length is {self.block_length}: at least 1 is needed")
 
     def weights(self, factors: Mapping[str, Factor]) -> "Weights":
-        """The bootstrap weights of this plan for these factors."""
+        """The bootstrap weights of this plan for these factors.
+
+        Raises
+        ------
+        UsageError
+            When the plan names a factor that is not there.
+        """
+        unknown = [name for name in (*self.schemes, *self.hold) if name not in factors]
+        if unknown:
+            raise UsageError(
+                f"the plan names {', '.join(unknown)}, but the factors are {', '.join(factors)}"
+            )
         return Weights(dict(factors), self.replicates, self)
+
+    def scheme_of(self, factor: str) -> Scheme:
+        """How a factor is resampled."""
+        return self.schemes.get(factor, self.scheme)
 
     def describe(self, factors: Mapping[str, Factor]) -> str:
         """The resampling in a few words, for signatures."""
         words = [
-            f"{name}:{'held' if name in self.hold else self.schemes.get(name, 'multinomial')}"
+            f"{name}:{'held' if name in self.hold else self.scheme_of(name)}"
             + (":strata" if factor.strata is not None else "")
             for name, factor in factors.items()
         ]
-        length = f"|block:{self.block_length}" if self.block_length else ""
+        blocks = any(self.scheme_of(name) == "blocks" for name in factors if name not in self.hold)
+        length = f"|block:{self.block_length or 'cube-root'}" if blocks else ""
         return f"resample:{'+'.join(words)}{length}|replicates:{self.replicates}|seed:{self.seed}"
 
 
@@ -198,6 +218,7 @@ class Weights:
     count: int
     plan: Plan | None = None
     groups: Array | None = None
+    left: str = ""
 
     @staticmethod
     def ones(factors: Mapping[str, Factor]) -> "Weights":
@@ -205,13 +226,17 @@ class Weights:
         return Weights(dict(factors), 1)
 
     @staticmethod
-    def leave_out(factor: Factor, groups: int | None = None) -> "Weights":
+    def leave_out(
+        factor: Factor, groups: int | None = None, factors: Mapping[str, Factor] | None = None
+    ) -> "Weights":
         """The jackknife of one factor: each replicate leaves out one unit, or one of `groups`.
 
         Groups are dealt round the sorted units so that each holds nearly the same number.
         """
         count = len(factor) if groups is None else min(groups, len(factor))
-        return Weights({factor.name: factor}, count, groups=np.arange(len(factor)) % max(1, count))
+        groups_of = np.arange(len(factor)) % max(1, count)
+        known = dict(factors or {factor.name: factor})
+        return Weights(known, count, groups=groups_of, left=factor.name)
 
     def blocks(self) -> Iterator[tuple[int, int]]:
         """Ranges of replicates that keep the weights of a block within some 64 MB."""
@@ -231,6 +256,8 @@ class Weights:
     def _rows(self, factor: Factor, start: int, stop: int) -> npt.NDArray[np.uint16]:
         rows = np.ones((stop - start, len(factor)), np.uint16)
         if self.groups is not None:
+            if factor.name != self.left:
+                return rows
             rows[self.groups[None, :] == np.arange(start, stop)[:, None]] = 0
         elif self.plan is not None and factor.name not in self.plan.hold:
             _draw(rows, start, factor, self.plan)
@@ -242,7 +269,7 @@ def _draw(rows: npt.NDArray[np.uint16], first: int, factor: Factor, plan: Plan) 
     from truecost.kernels import draws
 
     k0, k1 = _key(plan.seed, factor.name)
-    scheme = plan.schemes.get(factor.name, "multinomial")
+    scheme = plan.scheme_of(factor.name)
     if scheme == "poisson":
         if factor.strata is not None:
             raise UsageError(f"factor {factor.name!r} has strata: Poisson weights ignore strata")

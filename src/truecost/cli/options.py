@@ -123,14 +123,11 @@ class Interval:
     jobs: int | None = None
     """Threads; the result does not depend on them."""
 
-    def plan(self, factors: tuple[str, ...]) -> "Plan":
+    def plan(self) -> "Plan":
         """The resampling plan."""
         from truecost.weights import Plan
 
-        schemes = (
-            {} if self.resample == "multinomial" else dict.fromkeys(factors[:1], self.resample)
-        )
-        return Plan(self.replicates, self.seed, schemes, self.block_length)
+        return Plan(self.replicates, self.seed, self.resample, block_length=self.block_length)
 
 
 @Parameter(name="*", group="Output")
@@ -160,13 +157,11 @@ def scoring(
     """The library's scoring from all options."""
     from truecost.tasks.counting import Scoring
 
-    columns = pairs(data.map)
-    factors = tuple(columns[k] for k in ("unit", "unit2") if k in columns) or ("unit",)
     names = tuple(m for given in measure for m in given.split(","))
     return Scoring(
         costs.application(),
         names,
-        interval.plan(factors),
+        interval.plan(),
         interval.level,
         interval.method,
         _training(data.training_prior),

@@ -11,9 +11,9 @@ from difflib import get_close_matches
 from functools import cache
 
 from truecost.errors import UsageError
-from truecost.measures.base import Measure, Result, share
+from truecost.measures.base import Measure, Result, Values, share
 
-__all__ = ["Measure", "Result", "find", "registry", "share"]
+__all__ = ["Measure", "Result", "Values", "find", "registry", "share"]
 
 REPLACED = {
     "f1": "F1 ignores what errors cost and depends on the prevalence; use nec with your own costs",

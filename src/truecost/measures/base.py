@@ -1,6 +1,6 @@
 """What a measure is."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -12,9 +12,35 @@ from truecost.errors import UsageError
 from truecost.evidence import Totals
 
 Floats = npt.NDArray[np.float64]
-Result = tuple[npt.NDArray[Any], npt.NDArray[Any] | float]
-Function = Callable[..., Result]
+Array = npt.NDArray[Any]
+Result = tuple[Array, Array | float]
+Function = Callable[..., Result | tuple[Array, Array | float, dict[str, Array]]]
 NONE = float("nan")  # the reference of a measure that has no naive system
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """What a measure gives for some replicates.
+
+    Attributes
+    ----------
+    values, references : ndarray of float64, shape (replicates,)
+    extras : mapping of str to ndarray, shape (replicates,)
+        What it says beside them: the share of queries that vanished, a chosen threshold.
+    """
+
+    values: Floats
+    references: Floats
+    extras: Mapping[str, Floats]
+
+    @staticmethod
+    def joined(parts: "Sequence[Values]") -> "Values":
+        """The replicates of several blocks, in order."""
+        return Values(
+            np.concatenate([p.values for p in parts]),
+            np.concatenate([p.references for p in parts]),
+            {name: np.concatenate([p.extras[name] for p in parts]) for name in parts[0].extras},
+        )
 
 
 @dataclass(frozen=True)
@@ -26,8 +52,9 @@ class Measure:
     name : str
     function : callable
         `f(totals, application)`, or `f(totals, application, parameter)` when `parameter` is set;
-        returns values of shape (replicates,) and the naive system's values (an array, a number, or
-        NaN where there is none).
+        returns values of shape (replicates,), the naive system's values (an array, a number, or
+        NaN where there is none) and, if it has more to say, a dictionary of named arrays of shape
+        (replicates,): their value at the point and their mean go into the counts of the row.
     parts : tuple of str
         Evidence that it reads.
     title : str
@@ -44,6 +71,8 @@ class Measure:
         One line that a user should know when asking for it.
     detection : bool
         Whether it needs two classes of which one is the target.
+    uses : tuple of str
+        What of the application enters the value: "costs", "prior".
     """
 
     name: str
@@ -83,13 +112,16 @@ class Measure:
         """`name`, or `name:parameter`."""
         return self.name if self.parameter is None else f"{self.name}:{self.parameter}"
 
-    def __call__(self, totals: Totals, application: Application) -> tuple[Floats, Floats]:
+    def __call__(self, totals: Totals, application: Application) -> Values:
         """Values and references for every replicate, NaN where undefined."""
         arguments = () if self.parameter is None else (self.argument(),)
         with np.errstate(divide="ignore", invalid="ignore"):
-            values, references = self.function(totals, application, *arguments)
+            values, references, *more = self.function(totals, application, *arguments)
         found = np.asarray(values, np.float64)
-        return found, np.broadcast_to(np.asarray(references, np.float64), found.shape)
+        extras = {k: np.asarray(v, np.float64) for k, v in (more[0] if more else {}).items()}
+        return Values(
+            found, np.broadcast_to(np.asarray(references, np.float64), found.shape), extras
+        )
 
 
 def share(part: npt.ArrayLike, whole: npt.ArrayLike) -> Floats:

@@ -80,8 +80,9 @@ class Scoring:
 def sides_of(trials: Trials) -> Sides:
     """The factors of the trials with the unit code of each trial on each side."""
     if not trials.units:
-        factor, codes = Factor.trials(len(trials))
-        return [(factor, codes)]
+        if trials.origin is not None:
+            return [Factor.of("trial", trials.origin)]
+        return [Factor.trials(len(trials))]
     sides: Sides = []
     for name, columns in trials.units.items():
         strata = None
@@ -200,7 +201,7 @@ def _decision_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
     labels = (*names, "abstain")[:width]
     return Tally.count(
         sides,
-        {"n": np.ones(len(trials), np.int64)},
+        {"n": np.ones(len(trials.labels), np.int64)},
         {**_class_axis(trials), "decision": (labels, choices)},
         trials.weights,
     )
@@ -208,14 +209,14 @@ def _decision_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
 
 def _loss_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
     logs, _ = log_posteriors(trials, scoring)
-    truth = logs[np.arange(len(trials)), trials.labels]
+    truth = logs[np.arange(len(trials.labels)), trials.labels]
     impossible = np.isneginf(truth)
     posteriors = np.exp(logs)
     brier = (posteriors**2).sum(axis=1) - 2 * np.exp(truth) + 1
     return Tally.count(
         sides,
         {
-            "n": np.ones(len(trials)),
+            "n": np.ones(len(trials.labels)),
             "log": np.where(impossible, 0.0, -truth),
             "brier": brier,
             "impossible": impossible,
@@ -237,7 +238,7 @@ def _llr_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
     }
     return Tally.count(
         sides,
-        {"n": np.ones(len(trials)), **bits, "impossible": impossible},
+        {"n": np.ones(len(trials.labels)), **bits, "impossible": impossible},
         _class_axis(trials),
         trials.weights,
     )
@@ -255,7 +256,7 @@ def _error_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
     return Tally.count(
         sides,
         {
-            "n": np.ones(len(trials)),
+            "n": np.ones(len(trials.labels)),
             "absolute": np.abs(errors),
             "squared": errors**2,
             "truth": centred,
@@ -267,4 +268,4 @@ def _error_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
 
 def _truth_ranking(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
     del scoring
-    return Ranking.of(trials.labels, np.zeros(len(trials), np.uint8), sides, trials.weights)
+    return Ranking.of(trials.labels, np.zeros(len(trials.labels), np.uint8), sides, trials.weights)

@@ -51,6 +51,8 @@ class Trials:
         Choices that entered while loading.
     problems : tuple of str
         What a reader should know.
+    origin : ndarray of int, shape (N,), optional
+        The trial that each row stands for, when soft labels make two rows of one.
     """
 
     name: str
@@ -66,9 +68,11 @@ class Trials:
     frame: pl.DataFrame = field(default_factory=pl.DataFrame)
     signature: str = ""
     problems: tuple[str, ...] = ()
+    origin: npt.NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
-        return len(self.scores)
+        """Number of trials; one with a soft label counts once though it has two rows."""
+        return len(self.scores) if self.origin is None else len(np.unique(self.origin))
 
     @staticmethod
     def of(
@@ -142,6 +146,7 @@ class Trials:
             ids=part(self.ids),
             strata=part(self.strata),
             weights=part(self.weights),
+            origin=part(self.origin),
             frame=self.frame[places] if self.frame.width else self.frame,
         )
 
@@ -240,8 +245,7 @@ def _twice(trials: Trials) -> Trials:
     doubled = trials.take(rows)
     kept = np.concatenate([own * p, own * (1 - p)])
     codes = np.repeat([1, 0], len(trials))
-    units = doubled.units or {"trial": (rows,)}
-    return replace(doubled, labels=codes, weights=kept, units=units).take(kept > 0)
+    return replace(doubled, labels=codes, weights=kept, origin=rows).take(kept > 0)
 
 
 def _missing(trials: Trials, table: Table, options: Options) -> Trials:

@@ -101,6 +101,10 @@ def _score_part(
     trials: Trials, scoring: Scoring, measures: Sequence[Measure], dims: Mapping[str, str]
 ) -> list[Estimate]:
     evidence = evidence_of(trials, scoring, measures)
+    if scoring.plan.scheme == "blocks" and len(evidence.factors) > 1:
+        raise UsageError(
+            f"moving blocks need one factor in time order; mapped are {', '.join(evidence.factors)}"
+        )
     return estimate(
         evidence,
         measures,
@@ -120,13 +124,14 @@ def context_of(
     counts: dict[str, float] = {}
     errors = None
     if trials.classes:
-        sizes = np.bincount(trials.labels, minlength=len(trials.classes))
+        own = trials.weights if trials.origin is not None else None  # shares of soft labels
+        sizes = np.bincount(trials.labels, own, minlength=len(trials.classes))
         names = (
             ["nontargets", "targets"]
             if trials.detection
             else [f"class {c}" for c in trials.classes]
         )
-        counts = {n: int(c) for n, c in zip(names, sizes, strict=True)}
+        counts = {n: _number(c) for n, c in zip(names, sizes, strict=True)}
     if "decisions" in evidence.parts:
         table = _point_sums(evidence, "decisions", "n")
         wrong = table.sum() - np.trace(table)
