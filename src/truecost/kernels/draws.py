@@ -53,40 +53,53 @@ def spread(high: np.uint64, low: np.uint64, n: np.uint64) -> np.int64:
     return np.int64((high * n + ((low * n) >> SHIFT)) >> SHIFT)
 
 
-@inline_kernel
-def _draw_into(
-    row: npt.NDArray[np.uint16],
-    members: npt.NDArray[np.int64],
+@kernel
+def fill_words(
+    words: npt.NDArray[np.uint64],
     first: int,
-    size: int,
-    draws: int,
     replicate: np.uint64,
     stratum: np.uint64,
     k0: np.uint64,
     k1: np.uint64,
 ) -> None:
-    """Add `draws` uniform draws from one stratum to the counts of its units."""
+    """Words of the counters first, first + 1, ...: word j of a counter in row j of `words`.
+
+    A loop of its own, so that the compiler works on several counters side by side.
+    """
+    for call in range(words.shape[1]):
+        counter = np.uint64(first + call)
+        w0, w1, w2, w3 = philox(counter & U32, counter >> SHIFT, replicate, stratum, k0, k1)
+        words[0, call] = w0
+        words[1, call] = w1
+        words[2, call] = w2
+        words[3, call] = w3
+
+
+CALLS = 512  # counters at a time: their words stay in the first-level cache
+
+
+@kernel
+def draw_units(
+    row: npt.NDArray[np.uint16],
+    members: npt.NDArray[np.int64],
+    offset: int,
+    size: int,
+    words: npt.NDArray[np.uint64],
+    draws: int,
+) -> None:
+    """Add draws from one stratum to its units: one word a draw, or two above `LARGE` units."""
     n = np.uint64(size)
-    zero = np.uint64(0)
-    if size <= LARGE:
-        for call in range((draws + 3) // 4):
-            w0, w1, w2, w3 = philox(np.uint64(call), zero, replicate, stratum, k0, k1)
-            left = draws - 4 * call
-            row[members[first + np.int64((w0 * n) >> SHIFT)]] += 1
-            if left > 1:
-                row[members[first + np.int64((w1 * n) >> SHIFT)]] += 1
-            if left > 2:
-                row[members[first + np.int64((w2 * n) >> SHIFT)]] += 1
-            if left > 3:
-                row[members[first + np.int64((w3 * n) >> SHIFT)]] += 1
+    if size > LARGE:
+        for d in range(draws):
+            j, call = 2 * (d & 1), d >> 1
+            unit = offset + spread(words[j, call], words[j + 1, call], n)
+            row[members[unit] if len(members) > 0 else unit] += 1
+    elif len(members) > 0:
+        for d in range(draws):
+            row[members[offset + np.int64((words[d & 3, d >> 2] * n) >> SHIFT)]] += 1
     else:
-        for call in range((draws + 1) // 2):
-            c0 = np.uint64(call) & U32
-            c1 = np.uint64(call) >> SHIFT
-            w0, w1, w2, w3 = philox(c0, c1, replicate, stratum, k0, k1)
-            row[members[first + spread(w0, w1, n)]] += 1
-            if draws - 2 * call > 1:
-                row[members[first + spread(w2, w3, n)]] += 1
+        for d in range(draws):
+            row[offset + np.int64((words[d & 3, d >> 2] * n) >> SHIFT)] += 1
 
 
 @kernel
@@ -98,13 +111,20 @@ def multinomial_rows(
     k0: np.uint64,
     k1: np.uint64,
 ) -> None:
-    """As many draws with replacement from each stratum as it has units."""
+    """As many draws with replacement from each stratum as it has units.
+
+    `members` is empty when the units of each stratum stand together.
+    """
     rows[:] = 0
+    words = np.empty((4, CALLS), np.uint64)
     for r in range(rows.shape[0]):
-        replicate = np.uint64(first_replicate + r)
         for s in range(len(start) - 1):
             size = start[s + 1] - start[s]
-            _draw_into(rows[r], members, start[s], size, size, replicate, np.uint64(s), k0, k1)
+            each = CALLS * (2 if size > LARGE else 4)
+            for done in range(0, size, each):
+                first = done // each * CALLS
+                fill_words(words, first, np.uint64(first_replicate + r), np.uint64(s), k0, k1)
+                draw_units(rows[r], members, start[s], size, words, min(each, size - done))
 
 
 @kernel
@@ -161,6 +181,7 @@ def block_rows(
                 w0, w1, _, _ = philox(np.uint64(draw), zero, replicate, np.uint64(s), k0, k1)
                 begin = start[s] + spread(w0, w1, starts)
                 for j in range(min(length, left)):
-                    rows[r, members[begin + j]] += 1
+                    unit = begin + j
+                    rows[r, members[unit] if len(members) > 0 else unit] += 1
                 left -= length
                 draw += 1
