@@ -6,6 +6,8 @@ import truecost as tc
 from benchmarks.data import Array
 
 APPLICATION = tc.Application.detection(10, 1, prior=0.05)
+WEIGHTS = (APPLICATION.cost_fa * (1 - APPLICATION.prior),  # of Pfa and of Pmiss in the cost
+           APPLICATION.cost_miss * APPLICATION.prior)
 CLASSES = ("nontarget", "target")
 DECISIONS = ("reject", "accept")
 CHUNK = 1 << 15  # trials whose costs stay in the cache
@@ -44,18 +46,19 @@ def points(scores: Array, labels: Array) -> tuple[tuple[Array, Array, Array], di
     evidence = tc.Evidence({"llr": _log_costs(scores, labels, whole),
                             "ranking": tc.Ranking.of(scores, labels, whole)})
     totals = tc.totals(evidence, tc.Weights.ones(evidence.factors).block())
-    values = {name: float(tc.find(name)(totals, APPLICATION)[0][0])
-              for name in ("eer", "min_dcf", "cllr", "min_cllr")}
-    return totals.sweep("ranking").curve(), values
+    sweep, costs = totals.sweep("ranking"), totals.sums("llr", "bits") / totals.sums("llr", "n")
+    fa, miss = WEIGHTS
+    return sweep.curve(), {
+        "eer": float(sweep.eer()[0]), "min_dcf": float(sweep.minimum(miss, fa)[0]) / min(miss, fa),
+        "cllr": float(costs[0].mean()), "min_cllr": float(sweep.pav_entropy(0.5)[0])}
 
 
 def _log_costs(scores: Array, labels: Array, sides: list[tuple[tc.Factor, Array]]) -> tc.Tally:
-    """What Cllr reads: the log cost of each trial in bits, added up by class."""
+    """What Cllr is made of: the log cost of each trial in bits, added up by class."""
     bits = np.empty(len(scores))
     for start in range(0, len(scores), CHUNK):
         part = slice(start, start + CHUNK)
         against = np.where(labels[part] == 1, -scores[part], scores[part]).astype(np.float64)
         bits[part] = (np.maximum(against, 0) + np.log1p(np.exp(-np.abs(against)))) / np.log(2)
-    none = np.zeros(len(scores), np.bool_)
-    return tc.Tally.count(sides, {"n": np.ones(len(scores), np.bool_), "cllr": bits,
-                                  "impossible": none}, {"class": (CLASSES, labels)})
+    return tc.Tally.count(sides, {"n": np.ones(len(scores), np.bool_), "bits": bits},
+                          {"class": (CLASSES, labels)})

@@ -5,7 +5,7 @@ from confidence_intervals import evaluate_with_conf_int
 from sklearn.metrics import roc_curve
 
 from benchmarks.data import Array
-from benchmarks.ours import APPLICATION
+from benchmarks.ours import APPLICATION, WEIGHTS
 
 Interval = tuple[float, tuple[float, float]]
 
@@ -16,9 +16,7 @@ def nec_metric(targets: Array, accepted: Array) -> float:
     hits = np.count_nonzero(targets & accepted)
     miss = 1 - hits / n_targets
     fa = (np.count_nonzero(accepted) - hits) / (len(targets) - n_targets)
-    a = APPLICATION.cost_miss * APPLICATION.prior
-    b = APPLICATION.cost_fa * (1 - APPLICATION.prior)
-    return float((a * miss + b * fa) / min(a, b))
+    return float((WEIGHTS[1] * miss + WEIGHTS[0] * fa) / min(WEIGHTS))
 
 
 def eer_metric(labels: Array, scores: Array) -> float:

@@ -47,9 +47,8 @@ def _same_curve() -> list[str]:
     assert np.array_equal(threshold, peer_threshold[::-1])
     assert np.allclose(miss, 1 - hit[::-1], atol=1e-12)
     assert np.allclose(fa, peer_fa[::-1], atol=1e-12)
-    a, b = (ours.APPLICATION.cost_miss * ours.APPLICATION.prior,
-            ours.APPLICATION.cost_fa * (1 - ours.APPLICATION.prior))
-    assert np.isclose(values["min_dcf"], np.min(a * (1 - hit) + b * peer_fa) / min(a, b))
+    costs = ours.WEIGHTS[1] * (1 - hit) + ours.WEIGHTS[0] * peer_fa
+    assert np.isclose(values["min_dcf"], costs.min() / min(ours.WEIGHTS))
     bits = np.logaddexp(0, np.where(labels == 1, -scores, scores)) / np.log(2)
     assert np.isclose(values["cllr"], (bits[labels == 1].mean() + bits[labels == 0].mean()) / 2)
     return [f"ROC of 100,000 trials: all {len(threshold):,} points agree; minimum cost and Cllr "

@@ -32,6 +32,11 @@ class Application:
         Prior of each class, summing to 1; the shares in the data when left out.
     name : str
         Name of a preset, for signatures.
+
+    Raises
+    ------
+    UsageError
+        When the costs are no cost matrix, the priors do not sum to 1, or their numbers differ.
     """
 
     costs: tuple[tuple[float, ...], ...] | None = None
@@ -57,7 +62,37 @@ class Application:
     def detection(
         cost_miss: float = 1.0, cost_fa: float = 1.0, prior: float | None = None, name: str = ""
     ) -> "Application":
-        """A detection application (C_miss > 0, C_fa > 0, P_target in (0, 1))."""
+        """A detection application: classes (nontarget, target), decisions (reject, accept).
+
+        Paper 002, section 2.3.
+
+        Parameters
+        ----------
+        cost_miss : float
+            Cm, the cost of rejecting a target; above 0.
+        cost_fa : float
+            Cf, the cost of accepting a nontarget; above 0.
+        prior : float, optional
+            P, the prior of a target, between 0 and 1; the share in the data when left out.
+        name : str
+            Name of a preset, for signatures.
+
+        Returns
+        -------
+        Application
+
+        Raises
+        ------
+        UsageError
+            When a cost or the prior is out of range.
+
+        Examples
+        --------
+        >>> import truecost as tc
+        >>> search = tc.Application.detection(cost_miss=100, cost_fa=1, prior=0.00015)
+        >>> round(search.beta, 2), round(search.effective_prior, 4), round(search.threshold, 2)
+        (66.66, 0.0148, 4.2)
+        """
         for label, cost in (("cost of a miss", cost_miss), ("cost of a false alarm", cost_fa)):
             if not (math.isfinite(cost) and cost > 0):
                 raise UsageError(f"{label} is {cost:g}: it must be a finite number above 0")
@@ -71,17 +106,17 @@ class Application:
 
     @property
     def cost_miss(self) -> float:
-        """Cost of rejecting a target."""
+        """Cm, the cost of rejecting a target; UsageError when this is no plain detection."""
         return self._detection()[1][0]
 
     @property
     def cost_fa(self) -> float:
-        """Cost of accepting a nontarget."""
+        """Cf, the cost of accepting a nontarget; UsageError when this is no plain detection."""
         return self._detection()[0][1]
 
     @property
     def prior(self) -> float:
-        """Prior of a target."""
+        """P, the prior of a target; UsageError when it is left to the data."""
         if self.priors is None or len(self.priors) != 2:
             raise UsageError(
                 "this application has no target prior of its own: it takes the share "
@@ -91,7 +126,9 @@ class Application:
 
     @property
     def plain_detection(self) -> bool:
-        """Whether one threshold tells all decisions: two classes, no abstaining."""
+        """Whether one threshold tells all decisions: two classes, no abstaining, right decisions
+        free and wrong ones not.
+        """
         costs = ((0.0, 1.0), (1.0, 0.0)) if self.costs is None else self.costs
         return (
             len(costs) == 2
@@ -112,18 +149,20 @@ class Application:
 
     @property
     def effective_prior(self) -> float:
-        """Ptar = Cm P / (Cm P + Cf (1-P)) (paper 002, Eq. 23)."""
+        """Ptar = Cm P / (Cm P + Cf (1-P)), in [0, 1] (paper 002, Eq. 23)."""
         miss = self.cost_miss * self.prior
         return miss / (miss + self.cost_fa * (1 - self.prior))
 
     @property
     def beta(self) -> float:
-        """Cf (1-P) / (Cm P) (paper 002, Eq. 7)."""
+        """Cf (1-P) / (Cm P) = (1-Ptar) / Ptar (paper 002, Eq. 7 and 22)."""
         return self.cost_fa * (1 - self.prior) / (self.cost_miss * self.prior)
 
     @property
     def threshold(self) -> float:
-        """Bayes threshold on natural-log likelihood ratios, ln(beta) (paper 002, Eq. 30)."""
+        """Bayes threshold on natural-log likelihood ratios: ln(beta) = -logit(Ptar), in nats
+        (paper 002, Eq. 30-31).
+        """
         return math.log(self.beta)
 
     @property
@@ -132,7 +171,22 @@ class Application:
         return min(self.cost_miss * self.prior, self.cost_fa * (1 - self.prior))
 
     def matrix(self, classes: int) -> Floats:
-        """The cost matrix for this number of classes."""
+        """The cost matrix for this number of classes.
+
+        Parameters
+        ----------
+        classes : int
+
+        Returns
+        -------
+        ndarray of float64, shape (classes, decisions)
+            As many decisions as classes, or one more to abstain; 0/1 when no costs were given.
+
+        Raises
+        ------
+        UsageError
+            When the costs given are for another number of classes.
+        """
         if self.costs is None:
             return np.ones((classes, classes)) - np.eye(classes)
         if len(self.costs) != classes:
@@ -143,7 +197,24 @@ class Application:
         return np.array(self.costs, np.float64)
 
     def class_priors(self, counts: npt.NDArray[Any]) -> Floats:
-        """Priors for each replicate, from class counts of shape (replicates, classes)."""
+        """Priors of the classes in each replicate.
+
+        Parameters
+        ----------
+        counts : ndarray, shape (replicates, classes)
+            Weight of each class.
+
+        Returns
+        -------
+        ndarray of float64, shape (replicates, classes)
+            The priors given, or count / sum of the counts; NaN in a replicate without weight. It
+            may be read-only.
+
+        Raises
+        ------
+        UsageError
+            When the priors given are for another number of classes.
+        """
         weights = np.asarray(counts, np.float64)
         if self.priors is not None:
             if len(self.priors) != weights.shape[-1]:
@@ -156,13 +227,36 @@ class Application:
             return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
 
     def with_priors(self, priors: Sequence[float] | Floats) -> "Application":
-        """The same application, with priors filled in where it has none."""
+        """The same application, with priors filled in where it has none.
+
+        Parameters
+        ----------
+        priors : sequence of float, length classes
+
+        Returns
+        -------
+        Application
+            This one when it has priors of its own.
+
+        Raises
+        ------
+        UsageError
+            When the priors do not sum to 1, or are not one for each row of the cost matrix.
+        """
         if self.priors is not None:
             return self
         return Application(self.costs, tuple(float(p) for p in priors), self.name)
 
     def describe(self) -> dict[str, Any]:
-        """Parameters of a result row: `costs`, `prior` or `priors`, `preset`."""
+        """What a result row says of the application.
+
+        Returns
+        -------
+        dict
+            `preset`: its name, if it has one. `costs`: "0/1", {"miss": Cm, "fa": Cf}, or the rows
+            of the matrix. `prior`: that of the target, or "empirical" when left to the data;
+            `priors` in its place for more than two classes.
+        """
         said: dict[str, Any] = {"preset": self.name} if self.name else {}
         costs = self.costs
         if costs is None:
@@ -205,7 +299,14 @@ def _check_costs(costs: Sequence[Sequence[float]]) -> None:
 
 @dataclass(frozen=True)
 class Preset:
-    """A named application with its source."""
+    """A named application with its source.
+
+    Attributes
+    ----------
+    application : Application
+    source : str
+        Who set the costs and the prior.
+    """
 
     application: Application
     source: str
@@ -234,10 +335,26 @@ PRESETS: dict[str, Preset] = {
         "sre-2010", 1, 1, 0.001, "NIST SRE 2010 core condition (paper 002, ref. 2)"
     ),
 }
+"""Named applications, each with its source: `PRESETS[name].application` and `.source`."""
 
 
 def preset(name: str) -> Application:
-    """The application of a preset."""
+    """The application of a preset.
+
+    Parameters
+    ----------
+    name : str
+        A key of `PRESETS`.
+
+    Returns
+    -------
+    Application
+
+    Raises
+    ------
+    UsageError
+        When there is no such preset.
+    """
     if name not in PRESETS:
         raise UsageError(f"preset {name!r} is not known: choose one of {', '.join(PRESETS)}")
     return PRESETS[name].application
@@ -248,6 +365,17 @@ def move_posteriors(log_posteriors: Floats, old: npt.ArrayLike, new: npt.ArrayLi
 
     A class whose old prior is 0 cannot be moved: its posterior only takes part in the normalisation
     (a value that gives such a class a prior is undefined anyway).
+
+    Parameters
+    ----------
+    log_posteriors : ndarray of float64, shape (trials, classes)
+        Natural logarithms; -inf for a probability of 0, which stays 0.
+    old, new : array_like, shape (classes,)
+        The priors that the posteriors contain, and those that they shall contain.
+
+    Returns
+    -------
+    ndarray of float64, shape (trials, classes)
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         step = np.log(np.asarray(new, np.float64)) - np.log(np.asarray(old, np.float64))
@@ -257,7 +385,16 @@ def move_posteriors(log_posteriors: Floats, old: npt.ArrayLike, new: npt.ArrayLi
 
 
 def log_normalise(logs: Floats) -> Floats:
-    """Rows of logarithms shifted so that their exponentials sum to one (softmax, in logs)."""
+    """Rows of logarithms shifted so that their exponentials sum to one (softmax, in logs).
+
+    Parameters
+    ----------
+    logs : ndarray of float64, shape (trials, classes)
+
+    Returns
+    -------
+    ndarray of float64, shape (trials, classes)
+    """
     top = logs.max(axis=1, keepdims=True)
     shifted = logs - np.where(np.isfinite(top), top, 0.0)
     with np.errstate(divide="ignore"):
@@ -265,7 +402,21 @@ def log_normalise(logs: Floats) -> Floats:
 
 
 def bayes_decisions(log_posteriors: Floats, costs: Floats) -> npt.NDArray[np.int64]:
-    """argmin_d sum_k c[k, d] p_k; the lowest decision wins ties."""
+    """Decisions of least expected cost: argmin_d sum_k c[k, d] p_k; the lowest wins ties.
+
+    Paper 002, Eq. 25-26, for any number of classes and decisions.
+
+    Parameters
+    ----------
+    log_posteriors : ndarray of float64, shape (trials, classes)
+        Natural logarithms.
+    costs : ndarray of float64, shape (classes, decisions)
+
+    Returns
+    -------
+    ndarray of int64, shape (trials,)
+        Index of the decision.
+    """
     posteriors = np.exp(log_posteriors)
     expected = np.zeros((len(posteriors), costs.shape[1]))
     for k in range(costs.shape[0]):  # by class: a sum in fixed order, whatever the thread count

@@ -32,7 +32,25 @@ JACKKNIFE_GROUPS = 500
 
 @dataclass(frozen=True)
 class Context:
-    """What a task knows of its evidence and a row should say."""
+    """What a task knows of its evidence and a row should say.
+
+    Attributes
+    ----------
+    dims : dict of str to str
+        What the rows are about: system, subset.
+    n_trials : int
+        Trials scored.
+    counts : dict of str to float
+        Counts by name, such as `targets`.
+    signature : str
+        Choices made while reading and scoring, separated by bars.
+    flags : tuple of str
+        What a reader should beware of; `estimate` adds those of the resampling (see `Row`).
+    thresholds : dict of str to float
+        Decision threshold by name of the measure.
+    errors : float, optional
+        Number of wrong decisions; fewer than 10 flag the measures of decisions.
+    """
 
     dims: dict[str, str] = field(default_factory=dict)
     n_trials: int = 0
@@ -52,8 +70,20 @@ def replicate(
 ) -> list[Values]:
     """Values of each measure for every replicate.
 
-    Blocks of replicates run in `jobs` threads (all cores by default); the result does not depend
-    on their number.
+    Parameters
+    ----------
+    evidence : Evidence
+    measures : sequence of Measure
+    application : Application
+    weights : Weights
+    jobs : int, optional
+        Threads for the blocks of replicates; all cores by default. The result does not depend on
+        their number.
+
+    Returns
+    -------
+    list of Values
+        One for each measure, over all replicates in order.
     """
 
     def run(bounds: tuple[int, int]) -> list[Values]:
@@ -83,6 +113,12 @@ def estimate(
 ) -> list[Estimate]:
     """The value of each measure with its interval.
 
+    The value and its reference come from weights of one. `percentile` takes the quantiles
+    (1 - level) / 2 and (1 + level) / 2 of the replicates (paper 003, section 4.1); `bca` corrects
+    them for bias and skewness, with a jackknife that leaves out one unit at a time, or one of 500
+    groups of units when there are more (Efron 1987; DiCiccio and Efron 1996). Replicates in which a
+    measure is undefined are counted and left out.
+
     Parameters
     ----------
     evidence : Evidence
@@ -110,7 +146,24 @@ def estimate(
     Raises
     ------
     UsageError
-        When the level is no level, or BCa is not defined for the plan.
+        When the level is no level, the plan names a factor that is not there, or BCa is not defined
+        for it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import truecost as tc
+    >>> speakers, codes = tc.Factor.of("speaker", np.arange(40) // 2)
+    >>> classes = (("nontarget", "target"), np.arange(40) % 2)
+    >>> decisions = (("reject", "accept"), np.arange(40) % 5 == 0)
+    >>> axes = {"class": classes, "decision": decisions}
+    >>> tally = tc.Tally.count([(speakers, codes)], {"n": np.ones(40, int)}, axes)
+    >>> evidence = tc.Evidence({"decisions": tally})
+    >>> measures = [tc.find("nec"), tc.find("p_fa")]
+    >>> for row in tc.estimate(evidence, measures, tc.preset("equal"), tc.Plan(200, seed=0)):
+    ...     print(row, row.reference)
+    nec 1 [0.7488, 1.2] 1.0
+    p_fa 0.2 [0.05, 0.35] None
     """
     plan, context = plan or Plan(), context or Context()
     if not 0 < level < 1:
@@ -252,7 +305,7 @@ def _compact(value: Any) -> str:
 
 
 def finite(value: float) -> float | None:
-    """The value, or None where JSON has no number for it."""
+    """The value, or None where JSON has no number for it (NaN and the infinities)."""
     return float(value) if np.isfinite(value) else None
 
 
@@ -263,7 +316,25 @@ def ends(
     point: float,
     left_out: Floats | None = None,
 ) -> tuple[float | None, float | None, str | None]:
-    """Ends of the interval as they are stored, and why one of them or the value is missing."""
+    """Ends of the interval as they are stored, and why one of them or the value is missing.
+
+    Parameters
+    ----------
+    replicates : ndarray of float64, shape (replicates,)
+    level : float
+    method : {"percentile", "bca"}
+    point : float
+        The value.
+    left_out : ndarray of float64, optional
+        Leave-one-out values (bca).
+
+    Returns
+    -------
+    lower, upper : float or None
+        None when undefined or infinite.
+    reason : str or None
+        None when both ends are there.
+    """
     if np.isnan(point):
         reason = "undefined: a class or a denominator that the measure needs has no weight"
         return None, None, reason
@@ -284,6 +355,8 @@ def ends(
 def compare(system: Estimate, baseline: Estimate) -> Comparison:
     """Difference and ratio of two estimates of one measure, paired replicate by replicate.
 
+    A difference or ratio that is not finite (a baseline of 0) is undefined in that replicate.
+
     Parameters
     ----------
     system, baseline : Estimate
@@ -297,7 +370,20 @@ def compare(system: Estimate, baseline: Estimate) -> Comparison:
     Raises
     ------
     InputError
-        When the estimates cannot be paired.
+        When the estimates cannot be paired: measure, parameters, units, trials or plan differ.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import truecost as tc
+    >>> scoring = tc.Scoring(measures=("total_error",), plan=tc.Plan(200, seed=0))
+    >>> labels, speakers = np.arange(60) % 2, np.arange(60) // 2
+    >>> guess = tc.Trials.of(np.arange(60) % 3 == 0, labels, kind="decision", unit=speakers)
+    >>> better = tc.Trials.of(labels, labels, kind="decision", unit=speakers)
+    >>> [old], [new] = tc.score(guess, scoring), tc.score(better, scoring)
+    >>> comparison = tc.compare(new, old)
+    >>> print(comparison.difference, comparison.verdict)
+    total_error -0.5 [-0.6337, -0.3333] better
     """
     for name in (
         *("measure", "parameters", "factors", "n_units", "n_trials", "n_replicates"),
@@ -365,5 +451,15 @@ def _derived(
 
 
 def rows(estimates: Iterable[Estimate]) -> list[dict[str, Any]]:
-    """JSON-ready rows."""
+    """JSON-ready rows.
+
+    Parameters
+    ----------
+    estimates : iterable of Estimate
+
+    Returns
+    -------
+    list of dict
+        As `Row.to_dict` gives them.
+    """
     return [e.row().to_dict() for e in estimates]

@@ -16,7 +16,7 @@ tested) counts once. Plain counts come out as int64, weighted ones as float64.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,9 @@ import numpy.typing as npt
 from truecost.errors import InputError
 from truecost.slots import Sides, Slots, group, join, refuse_outside
 from truecost.weights import Array, Block, Factor
+
+if TYPE_CHECKING:
+    from truecost.sweep import Sweep
 
 BUCKETS = 1024  # threshold sweeps cut the trials into about this many buckets
 NEAR_CROSSING = 0.6  # share of them where Pmiss = Pfa
@@ -84,6 +87,21 @@ class Tally:
             sum float64.
         fixed : array_like, shape (*cells, statistics), optional
             What belongs to no unit.
+
+        Raises
+        ------
+        InputError
+            When a column has not one entry for each row, or a code names no unit or label.
+
+        Examples
+        --------
+        >>> import truecost as tc
+        >>> speakers, codes = tc.Factor.of("speaker", ["ann", "ann", "bob"])
+        >>> axes = {"class": (("nontarget", "target"), [0, 1, 1])}
+        >>> tally = tc.Tally.count([(speakers, codes)], {"n": [1, 1, 1]}, axes)
+        >>> without_one = tc.Weights.leave_out(speakers).block()
+        >>> tc.totals(tc.Evidence({"trials": tally}), without_one).sums("trials", "n").tolist()
+        [[0, 1], [1, 1]]
         """
         axes = axes or {}
         shape = tuple(len(labels) for labels, _ in axes.values())
@@ -143,7 +161,13 @@ class Tally:
         )
 
     def sums(self, block: Block) -> dict[str, Array]:
-        """For each statistic the weighted sums, shape (replicates, *cells)."""
+        """Sums under a `Block` of weights: over entries e of weight_e value_e, plus what is fixed.
+
+        Returns
+        -------
+        dict of str to ndarray, shape (replicates, *cells)
+            By statistic; int64 when all values are whole, float64 otherwise.
+        """
         from truecost.kernels.sums import entry_sums
 
         size = int(np.prod(self.shape, dtype=np.int64))
@@ -191,7 +215,24 @@ class Ranking:
         sides: Sides,
         weights: npt.ArrayLike | None = None,
     ) -> "Ranking":
-        """Sort trials by score."""
+        """Sort trials by score.
+
+        Parameters
+        ----------
+        scores : array_like, shape (trials,)
+            Higher means target. Infinite scores are allowed, NaN is not.
+        codes : array_like, shape (trials,)
+            1 for a target, 0 for a nontarget.
+        sides : sequence of (Factor, codes)
+            Unit code of each trial, for each side.
+        weights : array_like, shape (trials,), optional
+            Own weight of each trial; one when left out.
+
+        Raises
+        ------
+        InputError
+            When lengths differ, a score is NaN, or a code names no class or unit.
+        """
         slots = Slots.of(sides)
         extra = np.zeros(0) if weights is None else np.asarray(weights, np.float64)
         return Ranking._sorted(
@@ -273,7 +314,7 @@ class Ranking:
 
     @cached_property
     def histogram(self) -> Tally:
-        """Weight by bucket and class (nontarget, target), with the units of the trials."""
+        """Weight `n` by bucket and class (nontarget, target), with the units of the trials."""
         buckets = len(self.edges) - 1
         axes = {"bucket": tuple(str(b) for b in range(buckets)), "class": ("0", "1")}
         return Tally(*self._entries(), axes, ("n",), np.zeros((buckets, 2, 1)))
@@ -338,7 +379,9 @@ class Evidence:
 
     @cached_property
     def factors(self) -> dict[str, Factor]:
-        """Every factor by name; parts that share a name must share the units."""
+        """Every factor by name: those of the parts, then the outer ones; InputError when parts
+        that share a name do not share the units, or an outer factor and its axis the labels.
+        """
         found: dict[str, Factor] = {}
         for factor in [*(f for p in self.parts.values() for f in p.slots.factors), *self.outer]:
             known = found.setdefault(factor.name, factor)
@@ -366,18 +409,27 @@ class Evidence:
 
 @dataclass(frozen=True, eq=False)
 class Totals:
-    """Evidence under a block of weights: what a measure sees.
-
-    The first axis of everything is the replicates.
-    """
+    """Evidence under a block of weights: what a measure sees; the first axis is the replicates."""
 
     evidence: Evidence
     block: Block
-    _sums: dict[str, dict[str, Array]] = field(default_factory=dict)
-    _sweeps: dict[str, Any] = field(default_factory=dict)
+    _sums: dict[str, dict[str, Array]] = field(default_factory=dict, init=False, repr=False)
+    _sweeps: dict[str, "Sweep"] = field(default_factory=dict, init=False, repr=False)
 
     def sums(self, part: str, statistic: str) -> Array:
-        """Weighted sums of one statistic, shape (replicates, *cells)."""
+        """Weighted sums of one statistic of a tally.
+
+        Parameters
+        ----------
+        part : str
+            Name of a tally; InputError when it is that of a ranking.
+        statistic : str
+
+        Returns
+        -------
+        ndarray, shape (replicates, *cells)
+            int64 when all values of the tally are whole, float64 otherwise.
+        """
         if part not in self._sums:
             tally = self.evidence.parts[part]
             if not isinstance(tally, Tally):
@@ -385,8 +437,18 @@ class Totals:
             self._sums[part] = tally.sums(self.block)
         return self._sums[part][statistic]
 
-    def sweep(self, part: str) -> "Any":
-        """Weighted threshold sweeps of a ranking (`truecost.sweep.Sweep`)."""
+    def sweep(self, part: str) -> "Sweep":
+        """Weighted threshold sweeps of a ranking.
+
+        Parameters
+        ----------
+        part : str
+            Name of a ranking; InputError when it is that of a tally.
+
+        Returns
+        -------
+        Sweep
+        """
         if part not in self._sweeps:
             from truecost.sweep import Sweep
 
@@ -397,7 +459,18 @@ class Totals:
         return self._sweeps[part]
 
     def weights(self, factor: str) -> npt.NDArray[np.float64]:
-        """Weights of an outer factor, shape (replicates, units)."""
+        """Weights of a factor, for measures that weigh its units themselves (`Evidence.outer`).
+
+        Parameters
+        ----------
+        factor : str
+            InputError when there is none of that name.
+
+        Returns
+        -------
+        ndarray of float64, shape (replicates, units)
+            Units in the order of the factor's labels.
+        """
         if factor not in self.block.rows:
             raise InputError(
                 f"there is no factor {factor!r} to weigh; the factors are "
@@ -407,5 +480,16 @@ class Totals:
 
 
 def totals(evidence: Evidence, block: Block) -> Totals:
-    """Weigh evidence: sums per replicate, cell and statistic, and sweeps, made on demand."""
+    """Weigh evidence: sums per replicate, cell and statistic, and sweeps, made on demand.
+
+    Parameters
+    ----------
+    evidence : Evidence
+    block : Block
+        Weights of every factor of the evidence.
+
+    Returns
+    -------
+    Totals
+    """
     return Totals(evidence, block)

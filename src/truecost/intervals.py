@@ -15,17 +15,31 @@ def interval(
     point: float = float("nan"),
     left_out: Floats | None = None,
 ) -> tuple[float, float]:
-    """Ends of the interval from replicates; undefined replicates are left out.
+    """Ends of the interval from replicates; undefined (NaN) replicates are left out.
+
+    The ends are quantiles of the replicates, interpolated linearly. For `percentile` (paper 003,
+    section 4.1) they are those at t = (1 - level) / 2 and (1 + level) / 2; for `bca` those at
+    Phi(b + (b + z) / (1 - a (b + z))) with z = Phi^-1(t), the bias b = Phi^-1(share of replicates
+    below the point, ties counted half), and the acceleration a = sum d^3 / (6 (sum d^2)^1.5) over
+    d = mean of the leave-one-out values - each of them (Efron 1987; DiCiccio and Efron 1996).
 
     Parameters
     ----------
-    replicates : ndarray, shape (replicates,)
+    replicates : ndarray of float64, shape (replicates,)
     level : float
+        Between 0 and 1.
     method : {"percentile", "bca"}
+        `bca` without `left_out` is `percentile`.
     point : float
         The estimate (bca).
-    left_out : ndarray
+    left_out : ndarray of float64, shape (units or groups,), optional
         Leave-one-out values (bca).
+
+    Returns
+    -------
+    lower, upper : float
+        Infinite where the replicates are; both NaN when no replicate is defined, or when `bca` is
+        not: the point lies outside all replicates, or a leave-one-out value is infinite.
     """
     values = np.sort(replicates[~np.isnan(replicates)])
     if len(values) == 0:

@@ -17,37 +17,62 @@ Floats = npt.NDArray[np.float64]
 class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One row of `result.json`: what every command prints and every picture draws.
 
+    Fields that do not apply are left out of the file.
+
     Attributes
     ----------
     measure : str
-        Name of the measure; `parameters.variant` holds its own parameter.
+        Name of the measure; `parameters["variant"]` holds its own parameter.
     kind : {"value", "difference", "ratio"}
         A difference is system minus baseline, a ratio system over baseline.
-    baseline : str
+    baseline : str or None
         The system compared against (differences and ratios).
     parameters : dict
-        Costs, prior, preset and other choices that enter the value.
-    dims : dict
-        What the row is about: system, subset, ...
+        What enters the value: `preset`, `costs`, `prior` or `priors` as `Application.describe`
+        gives them, where the measure uses them, and `variant`.
+    dims : dict of str to str
+        What the row is about: `system`, and `subset` where it is one.
     value, lower, upper : float or None
-        None when undefined or infinite; `reason` says which.
+        The figure and the ends of its interval, in the unit of the measure; None when undefined or
+        infinite: `reason` says which.
+    level : float
+        Level of the interval, between 0 and 1.
+    method : {"percentile", "bca"}
+        How the ends of the interval were made (see `truecost.estimate`).
     reference : float or None
         The naive system's value on the same scale; None when there is none.
     direction : {"lower", "higher"}
         Which values are better.
-    factors, n_units : list of str, int
-        What was resampled and the number of its units (the smallest when several are crossed;
-        `units_by_factor` has each).
-    n_trials, counts : int, dict
-        Trials scored and counts by name.
+    factors : tuple of str
+        What was resampled; factors that the plan holds are not.
+    n_units : int
+        Number of units; of the factor that has the fewest when several are crossed.
+    units_by_factor : dict of str to int
+        Number of units of each factor; only when several are crossed.
+    n_trials : int
+        Trials scored; one with a soft label counts once.
+    counts : dict of str to float
+        `nontargets` and `targets`, or `class NAME` for each class; `misses` and `false_alarms`, or
+        `errors`, when decisions were counted; `impossible`, the truths that were given probability
+        0; and what a measure says beside its value: NAME at the point, NAME_mean over replicates.
     threshold : float or None
-        The decision threshold on the score's scale, where there is one.
+        The decision threshold, where there is one: natural-log likelihood ratio, or raw score.
     n_replicates, n_undefined : int
         Replicates drawn, and those in which the measure is undefined (left out of the interval).
-    flags : list of str
-        What a reader should beware of.
+    reason : str or None
+        Why the value or an end of the interval is None.
+    flags : tuple of str
+        What a reader should beware of:
+
+        - `trials_as_units`: no unit was named, so each trial is resampled on its own; trials that
+          hang together make the interval too narrow;
+        - `crossed`: several factors or sides; the interval is conservative;
+        - `few_units`: fewer than 20 units; the interval covers too little;
+        - `few_errors`: the measure reads decisions, and fewer than 10 of them are wrong;
+        - `undefined_replicates`: the measure is undefined in some replicates.
     signature : str
-        How the figure was computed.
+        How the figure was computed: measure, parameters, choices while reading and scoring,
+        resampling, method, level and version, separated by bars.
     """
 
     measure: str
@@ -75,7 +100,14 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     signature: str
 
     def to_dict(self) -> dict[str, Any]:
-        """The row as JSON-ready builtins: kind and every undefined figure are spelled out."""
+        """The row as JSON-ready builtins.
+
+        Returns
+        -------
+        dict
+            As in the file: fields that have their default are left out, but `kind` and every
+            undefined figure (null) are spelled out.
+        """
         row = msgspec.to_builtins(self)
         return {
             key: row.get(key, "value" if key == "kind" else None)
@@ -87,12 +119,15 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Estimate(Row, frozen=True, kw_only=True):
     """A row with the replicates that it came from.
 
+    Has every attribute of `Row`, and:
+
     Attributes
     ----------
     point : float
         The value in full (NaN when undefined, infinite when infinite).
     replicates : ndarray of float64, shape (n_replicates,)
-    left_out : ndarray of float64, optional
+        Value in each replicate, in their order; NaN where undefined.
+    left_out : ndarray of float64, shape (units or groups,), optional
         Leave-one-out values (BCa).
     resampling : str
         How the replicates were drawn: only equal ones can be paired.
@@ -104,20 +139,36 @@ class Estimate(Row, frozen=True, kw_only=True):
     resampling: str = ""
 
     def row(self) -> Row:
-        """The part that is stored and printed."""
+        """The part that is stored and printed: a `Row`."""
         return Row(**{name: getattr(self, name) for name in Row.__struct_fields__})
 
     @property
     def half_width(self) -> float:
-        """Half the width of the interval; NaN when undefined."""
+        """(upper - lower) / 2, in the unit of the measure; NaN when an end is missing."""
         if self.lower is None or self.upper is None:
             return float("nan")
         return (self.upper - self.lower) / 2
 
     def units_for(self, half_width: float | None = None) -> float:
-        """About how many units give this half-width (half of the present one by default).
+        """About how many units give a wanted half-width: n (h / w)^2, rounded up.
 
-        The width of an interval shrinks with the square root of the number of units.
+        n units give the half-width h now; the width of an interval shrinks with the square root of
+        the number of units. With crossed factors n is the smallest number of units.
+
+        Parameters
+        ----------
+        half_width : float, optional
+            w, in the unit of the measure; half of the present half-width when left out (4 n units).
+
+        Returns
+        -------
+        float
+            A whole number; NaN when the interval is not defined.
+
+        Raises
+        ------
+        UsageError
+            When the half-width is not above 0.
         """
         wanted = self.half_width / 2 if half_width is None else half_width
         if wanted <= 0:
@@ -135,7 +186,7 @@ class Estimate(Row, frozen=True, kw_only=True):
 
 
 def label_of(measure: str, parameters: dict[str, Any]) -> str:
-    """How a measure with its variant is named."""
+    """How a measure with its variant is named: `measure`, or `measure:variant`."""
     return f"{measure}:{parameters['variant']}" if "variant" in parameters else measure
 
 
@@ -150,6 +201,7 @@ class Comparison:
     Attributes
     ----------
     system, baseline : Estimate
+        The two that were compared.
     difference, ratio : Estimate
         System minus baseline and system over baseline, with paired intervals.
     """
@@ -161,7 +213,11 @@ class Comparison:
 
     @property
     def verdict(self) -> Literal["better", "worse", "undecided"]:
-        """Whether the interval of the difference excludes 0, and on which side."""
+        """Whether the interval of the difference excludes 0, and on which side.
+
+        "undecided" when it holds 0, an end of it is missing, or more than 5 % of the replicates of
+        the difference are undefined; otherwise the side and the direction of the measure tell.
+        """
         low, high = self.difference.lower, self.difference.upper
         # When many replicates are undefined the interval speaks of the others only.
         lost = self.difference.n_undefined > 0.05 * self.difference.n_replicates
@@ -171,7 +227,17 @@ class Comparison:
 
 
 def assumed(rows: Sequence[Row]) -> str:
-    """The prior and costs that the values rest on."""
+    """The prior and costs that the values rest on.
+
+    Parameters
+    ----------
+    rows : sequence of Row
+
+    Returns
+    -------
+    str
+        Words for a reader, separated by semicolons; empty when nothing was assumed.
+    """
     parameters: dict[str, object] = {}
     for row in rows:
         parameters |= {k: v for k, v in row.parameters.items() if k != "variant"}

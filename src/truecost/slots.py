@@ -21,7 +21,21 @@ Sides = Sequence[tuple[Factor, Codes]]
 
 
 def refuse_outside(codes: npt.ArrayLike, count: int, what: str) -> None:
-    """Refuse codes that name nothing: below 0, or at or above the number of names."""
+    """Refuse codes that name nothing.
+
+    Parameters
+    ----------
+    codes : array_like of int
+    count : int
+        Number of names.
+    what : str
+        What the codes are, for the message.
+
+    Raises
+    ------
+    InputError
+        When a code is below 0, or at or above the number of names.
+    """
     found = np.asarray(codes)
     if len(found) and not 0 <= int(found.min()) <= int(found.max()) < count:
         raise InputError(
@@ -35,6 +49,13 @@ class Slots:
 
     The last column of the joined weights is always one; a row's second side points there when it
     repeats the unit of the first.
+
+    Attributes
+    ----------
+    factors : tuple of Factor
+        In the order in which their units are joined.
+    codes : ndarray of int32, shape (rows, sides)
+        Column of the joined weights for each row and side.
     """
 
     factors: tuple[Factor, ...]
@@ -42,7 +63,21 @@ class Slots:
 
     @staticmethod
     def of(sides: Sides) -> "Slots":
-        """Join the sides; the same factor may stand on several."""
+        """Join the sides; the same factor may stand on several.
+
+        Parameters
+        ----------
+        sides : sequence of (Factor, ndarray of int32, shape (rows,))
+
+        Returns
+        -------
+        Slots
+
+        Raises
+        ------
+        InputError
+            When a code is no unit of its factor.
+        """
         factors: list[Factor] = []
         offsets: dict[str, int] = {}
         for factor, codes in sides:
@@ -59,21 +94,37 @@ class Slots:
         return Slots(tuple(factors), slots)
 
     def rows(self, block: Block) -> npt.NDArray[np.uint16]:
-        """The joined weights, (replicates x slots)."""
+        """The joined weights under a block: ndarray of uint16, shape (replicates, slots)."""
         if len(self.factors) == 1 and self.codes.shape[1] == 1:
             return block[self.factors[0].name]
         ones = np.ones((block.count, 1), np.uint16)
         return np.concatenate([*(block[f.name] for f in self.factors), ones], axis=1)
 
     def columns(self, block: Block) -> npt.NDArray[np.float32]:
-        """The joined weights transposed, (slots x replicates)."""
+        """The joined weights transposed: ndarray of float32, shape (slots, replicates)."""
         return block.columns(tuple(f.name for f in self.factors))
 
 
 def group(
     slots: Slots, cells: npt.NDArray[np.int64], values: npt.NDArray[np.float64]
 ) -> tuple[Slots, npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-    """One entry for each distinct (cell, units), in that order; rows add in their given order."""
+    """One entry for each distinct (cell, units), in that order; rows add in their given order.
+
+    Parameters
+    ----------
+    slots : Slots
+        Of the rows.
+    cells : ndarray of int64, shape (rows,)
+    values : ndarray of float64, shape (rows, statistics)
+
+    Returns
+    -------
+    slots : Slots
+        Of the entries.
+    cells : ndarray of int64, shape (entries,)
+    values : ndarray of float64, shape (entries, statistics)
+        Sums over the rows of each entry.
+    """
     width = 1 + (int(slots.codes.max()) if len(slots.codes) else 0)
     entry: npt.NDArray[np.int64] = cells
     for side in range(slots.codes.shape[1]):
@@ -91,7 +142,23 @@ def group(
 
 
 def join(left: Slots, right: Slots) -> Slots:
-    """Rows of both, with the units of each factor united by label."""
+    """Rows of both, with the units of each factor united by label.
+
+    Parameters
+    ----------
+    left, right : Slots
+        With the same factors in the same order, without strata.
+
+    Returns
+    -------
+    Slots
+        The rows of `left`, then those of `right`.
+
+    Raises
+    ------
+    InputError
+        When the factors do not match, have strata, or label units by text here and numbers there.
+    """
     if [f.name for f in left.factors] != [f.name for f in right.factors] or (
         left.codes.shape[1] != right.codes.shape[1]
     ):

@@ -27,7 +27,17 @@ SCHEMA_VERSION = 1
 
 
 class Input(msgspec.Struct, frozen=True, kw_only=True):
-    """One input file: the system it gives, its base name and its hash."""
+    """One input file.
+
+    Attributes
+    ----------
+    system : str
+        Name of the system that it gives; empty for the key.
+    file : str
+        Base name.
+    sha256 : str
+        Hash of its bytes.
+    """
 
     system: str
     file: str
@@ -35,14 +45,32 @@ class Input(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
-    """Something a reader should know: advice on a choice, or a fault in the data."""
+    """Something a reader should know.
+
+    Attributes
+    ----------
+    kind : {"advice", "data"}
+        Advice on a choice, or a fault in the data.
+    message : str
+    """
 
     kind: str
     message: str
 
 
 class ResultFile(msgspec.Struct, frozen=True, kw_only=True):
-    """`result.json`, and what `--json` prints."""
+    """`result.json`, and what `--json` prints.
+
+    Attributes
+    ----------
+    schema_version : int
+        Version of this layout.
+    truecost : str
+        Version that wrote it.
+    rows : tuple of Row
+    problems : tuple of Problem
+    inputs : tuple of Input
+    """
 
     schema_version: int
     truecost: str
@@ -58,13 +86,17 @@ class Outcome:
     Attributes
     ----------
     systems : tuple of Trials
+        In the order in which they were given.
     scoring : Scoring
+        What was asked for.
     estimates : tuple of Estimate
         Rows of all systems, subsets included.
     comparisons : tuple of Comparison
         Each later system against the first.
     problems : tuple of Problem
+        Faults in the data, then advice.
     inputs : tuple of Input
+        Files that were read; standard input is not among them.
     """
 
     systems: tuple[Trials, ...]
@@ -81,7 +113,7 @@ class Outcome:
         return [e.row() for e in (*self.estimates, *derived)]
 
     def to_dict(self) -> dict[str, Any]:
-        """The content of `result.json` as builtins."""
+        """The content of `result.json` as builtins: the keys of `ResultFile`."""
         return {
             "schema_version": SCHEMA_VERSION,
             "truecost": __version__,
@@ -91,7 +123,7 @@ class Outcome:
         }
 
     def to_json(self) -> str:
-        """`result.json` as text."""
+        """`result.json` as text, indented, with a line break at its end."""
         return msgspec.json.format(msgspec.json.encode(self.to_dict()), indent=2).decode() + "\n"
 
 
@@ -111,11 +143,26 @@ def run(
     paths : sequence of str
         Files or folders, each `PATH` or `NAME=PATH`.
     options : Options
+        How to read them.
     scoring : Scoring
+        What to compute.
     key : str, optional
         File with labels and units, joined by id.
     input_format : str, optional
+        Format of all files; from their endings when left out.
     compare : bool
+        Compare each later system with the first, trial by trial.
+
+    Returns
+    -------
+    Outcome
+
+    Raises
+    ------
+    UsageError
+        When names repeat, or what was asked for does not go with the data.
+    InputError
+        When a file cannot be read or scored, only one class occurs, or the trials do not agree.
     """
     named = name_systems(paths)
     keyed = read(key, input_format) if key is not None else None
@@ -144,7 +191,21 @@ def run(
 
 
 def name_systems(paths: Sequence[str]) -> list[tuple[str, str]]:
-    """(name, path) of each system: `NAME=PATH`, or the file's name without its endings."""
+    """Name and path of each system: `NAME=PATH`, or the file's name without its endings.
+
+    Parameters
+    ----------
+    paths : sequence of str
+
+    Returns
+    -------
+    list of (str, str)
+
+    Raises
+    ------
+    UsageError
+        When two systems are named alike, or standard input is given twice.
+    """
     named = [_named(given) for given in paths]
     names = [name for name, _ in named]
     if len(set(names)) < len(names):
@@ -215,6 +276,24 @@ def write(outcome: Outcome, directory: str) -> Path:
     """Write the result directory whole or not at all.
 
     An existing directory is replaced only when it is empty or holds an earlier result.
+
+    Parameters
+    ----------
+    outcome : Outcome
+    directory : str
+        Made with its parents when it is not there.
+
+    Returns
+    -------
+    Path
+        The directory.
+
+    Raises
+    ------
+    UsageError
+        When something else is there.
+    InputError
+        When it cannot be written.
     """
     from truecost.report import curves, page
 

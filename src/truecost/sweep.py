@@ -22,7 +22,30 @@ EER_KINDS = ("rocch", "nearest", "nearest-pfa", "nearest-pmiss", "interpolated")
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
-    """A ranking under a block of weights."""
+    """A ranking under a block of weights: Pmiss and Pfa at every threshold, in every replicate.
+
+    Pmiss(t) = weight of targets with score < t / weight of targets, Pfa(t) = weight of nontargets
+    with score >= t / weight of nontargets (paper 002, Eq. 1 and 3). Where a class is empty (has no
+    weight in a replicate), its rate is undefined.
+
+    Attributes
+    ----------
+    ranking : Ranking
+    block : Block
+
+    Examples
+    --------
+    >>> import truecost as tc
+    >>> trials, codes = tc.Factor.trials(4)
+    >>> ranking = tc.Ranking.of([-1.0, 0.5, 0.5, 2.0], [0, 0, 1, 1], [(trials, codes)])
+    >>> evidence = tc.Evidence({"ranking": ranking})
+    >>> sweep = tc.totals(evidence, tc.Weights.ones(evidence.factors).block()).sweep("ranking")
+    >>> sweep.auc().tolist()
+    [0.875]
+    >>> costs, thresholds = sweep.minimum_at(2.0, 1.0)  # least 2 Pmiss + Pfa
+    >>> costs.tolist(), thresholds.tolist()
+    ([0.5], [0.5])
+    """
 
     ranking: Ranking
     block: Block
@@ -48,22 +71,48 @@ class Sweep:
 
     @property
     def targets(self) -> Floats:
-        """Weight of the targets in each replicate."""
+        """Weight of the targets, shape (replicates,)."""
         return self._edges[0][:, -1]
 
     @property
     def nontargets(self) -> Floats:
-        """Weight of the nontargets in each replicate."""
+        """Weight of the nontargets, shape (replicates,)."""
         return self._edges[1][:, 0]
 
     def minimum(self, miss_cost: npt.ArrayLike, fa_cost: npt.ArrayLike) -> Floats:
-        """Least miss_cost * Pmiss + fa_cost * Pfa over all thresholds."""
+        """Least miss_cost * Pmiss(t) + fa_cost * Pfa(t) over all thresholds t.
+
+        Parameters
+        ----------
+        miss_cost, fa_cost : array_like, shape () or (replicates,)
+            Cm P and Cf (1-P), say.
+
+        Returns
+        -------
+        ndarray of float64, shape (replicates,)
+            NaN where a class is empty.
+        """
         return self.minimum_at(miss_cost, fa_cost)[0]
 
     def minimum_at(
         self, miss_cost: npt.ArrayLike, fa_cost: npt.ArrayLike, ties: bool = False
     ) -> tuple[Floats, Floats]:
-        """`minimum` and its threshold (the lowest of equal ones when `ties`)."""
+        """`minimum` and its threshold.
+
+        Parameters
+        ----------
+        miss_cost, fa_cost : array_like, shape () or (replicates,)
+        ties : bool
+            Give the lowest of the thresholds with the least cost (slower), not just one of them.
+
+        Returns
+        -------
+        costs : ndarray of float64, shape (replicates,)
+            NaN where a class is empty.
+        thresholds : ndarray of float64, shape (replicates,)
+            On the scale of the scores; infinite where rejecting everything is best, without meaning
+            where the cost is NaN.
+        """
         from truecost.kernels.sweeps import lowest_costs
 
         count = self.block.count
@@ -81,7 +130,22 @@ class Sweep:
         return np.append(self.ranking.scores, np.inf)[positions]
 
     def eer(self, kind: str = "rocch") -> Floats:
-        """Equal error rate by one of its definitions (see `measures.thresholds.eer`)."""
+        """Equal error rate by one of its definitions (see the measure `eer`).
+
+        Parameters
+        ----------
+        kind : {"rocch", "nearest", "nearest-pfa", "nearest-pmiss", "interpolated"}
+
+        Returns
+        -------
+        ndarray of float64, shape (replicates,)
+            NaN where a class is empty.
+
+        Raises
+        ------
+        UsageError
+            When there is no such definition.
+        """
         from truecost.kernels.sweeps import crossings, hull_crossings
 
         if kind == "rocch":
@@ -97,7 +161,13 @@ class Sweep:
         return _eer_of(around, kind)
 
     def auc(self) -> Floats:
-        """Probability that a target outscores a nontarget, ties counted half."""
+        """Probability that a target outscores a nontarget, ties counted half.
+
+        Returns
+        -------
+        ndarray of float64, shape (replicates,)
+            In [0, 1]; NaN where a class is empty.
+        """
         from truecost.kernels.scans import areas
 
         pairs = np.zeros(self.block.count)
@@ -114,13 +184,41 @@ class Sweep:
             return np.asarray(pairs / (self.targets * self.nontargets))
 
     def miss_at(self, fa_rates: npt.ArrayLike) -> tuple[Floats, Floats]:
-        """Least Pmiss with Pfa within each given rate, and its threshold; (replicates x rates)."""
+        """Least Pmiss with Pfa within each given rate, and its threshold.
+
+        Parameters
+        ----------
+        fa_rates : array_like, shape () or (rates,)
+            Each between 0 and 1.
+
+        Returns
+        -------
+        miss : ndarray of float64, shape (replicates, rates)
+            Pmiss; NaN where a class is empty.
+        thresholds : ndarray of float64, shape (replicates, rates)
+            On the scale of the scores; infinite where only rejecting everything is within the
+            rate, without meaning where Pmiss is NaN.
+        """
         from truecost.kernels.sweeps import misses_at
 
         return self._rates(misses_at, fa_rates)
 
     def fa_at(self, miss_rates: npt.ArrayLike) -> tuple[Floats, Floats]:
-        """Least Pfa with Pmiss within each given rate, and its threshold; (replicates x rates)."""
+        """Least Pfa with Pmiss within each given rate, and its threshold.
+
+        Parameters
+        ----------
+        miss_rates : array_like, shape () or (rates,)
+            Each between 0 and 1.
+
+        Returns
+        -------
+        fa : ndarray of float64, shape (replicates, rates)
+            Pfa; NaN where a class is empty.
+        thresholds : ndarray of float64, shape (replicates, rates)
+            On the scale of the scores; infinite where everything is rejected, without meaning
+            where Pfa is NaN.
+        """
         from truecost.kernels.sweeps import false_alarms_at
 
         return self._rates(false_alarms_at, miss_rates)
@@ -133,7 +231,21 @@ class Sweep:
         return out, self._thresholds(positions)
 
     def pav_entropy(self, priors: npt.ArrayLike) -> Floats:
-        """Cross entropy in bits at a prior after each replicate's best monotone calibration."""
+        """Cross entropy at a prior after each replicate's best monotone calibration.
+
+        Pool adjacent violators turns the scores into posteriors, tied scores together (Brümmer and
+        du Preez 2006).
+
+        Parameters
+        ----------
+        priors : array_like, shape () or (replicates,)
+            Prior of a target, between 0 and 1.
+
+        Returns
+        -------
+        ndarray of float64, shape (replicates,)
+            In bits; NaN where a class is empty.
+        """
         from truecost.kernels.scans import pooled_entropies
 
         out = np.empty(self.block.count)
@@ -151,7 +263,16 @@ class Sweep:
         return out
 
     def median(self) -> tuple[Floats, Floats]:
-        """Weighted median of the scores and the weighted sum of distances to it."""
+        """Weighted median of the scores and the weighted sum of distances to it.
+
+        Where any value between two scores is a median, their midpoint is taken.
+
+        Returns
+        -------
+        medians : ndarray of float64, shape (replicates,)
+        deviations : ndarray of float64, shape (replicates,)
+            Sum over trials of weight times distance; both NaN where no trial has weight.
+        """
         from truecost.kernels.scans import weighted_medians
 
         medians, deviations = np.empty(self.block.count), np.empty(self.block.count)
@@ -166,7 +287,15 @@ class Sweep:
         return medians, deviations
 
     def curve(self) -> tuple[Floats, Floats, Floats]:
-        """Thresholds, Pmiss and Pfa of the first replicate at every score; the last rejects all."""
+        """Pmiss and Pfa of the first replicate at every threshold.
+
+        Returns
+        -------
+        thresholds : ndarray of float64, shape (thresholds,)
+            Each distinct score in ascending order, then infinity, which rejects everything.
+        miss, fa : ndarray of float64, shape (thresholds,)
+            NaN when that class is empty.
+        """
         weights = self.trial_weights()[0]
         targets = np.where(self.ranking.codes == 1, weights, 0.0)
         starts = np.append(np.flatnonzero(self.ranking.cut), len(weights))
@@ -176,8 +305,12 @@ class Sweep:
             return (self._thresholds(starts), miss / miss[-1], (below[-1] - below) / below[-1])
 
     def trial_weights(self) -> Floats:
-        """Weight of every trial in ascending order of score, (replicates x trials): the way out
-        for measures that no method here serves; memory grows with the block.
+        """Weight of every trial: the way out for measures that no method here serves.
+
+        Returns
+        -------
+        ndarray of float64, shape (replicates, trials)
+            In ascending order of score; memory grows with the block.
         """
         from truecost.kernels.scans import trial_weights
 

@@ -26,7 +26,17 @@ _BLOCK_BYTES = 1 << 26  # weights held at once by one thread
 
 
 def encode(column: npt.ArrayLike) -> tuple[Array, npt.NDArray[np.int32]]:
-    """Sorted distinct values and the index of each row's value among them."""
+    """Sorted distinct values and the index of each row's value among them.
+
+    Parameters
+    ----------
+    column : array_like, shape (rows,)
+
+    Returns
+    -------
+    labels : ndarray, shape (units,)
+    codes : ndarray of int32, shape (rows,)
+    """
     values = np.asarray(column)
     if values.dtype.kind in "OU":
         import polars as pl
@@ -56,9 +66,10 @@ class Factor:
     name : str
         Name of the factor; enters the random key and the signature.
     labels : ndarray, shape (units,)
-        Sorted labels. Units of one stratum are drawn among themselves.
+        Sorted labels.
     strata : ndarray of int, shape (units,), optional
-        Stratum code of each unit; one stratum when left out.
+        Stratum code of each unit; one stratum when left out. Units of one stratum are drawn among
+        themselves.
     """
 
     name: str
@@ -74,7 +85,28 @@ class Factor:
     ) -> tuple["Factor", npt.NDArray[np.int32]]:
         """The factor of a column, and the unit code of each of its rows.
 
-        With `strata`, a unit is a distinct (stratum, label) pair, sorted by both.
+        Parameters
+        ----------
+        name : str
+            Name of the factor.
+        column : array_like, shape (rows,)
+            Unit of each row: text or numbers.
+        strata : array_like, shape (rows,), optional
+            Stratum of each row. A unit is then a distinct (stratum, label) pair, sorted by both
+            and named "stratum/label".
+
+        Returns
+        -------
+        factor : Factor
+        codes : ndarray of int32, shape (rows,)
+            Place of each row's unit in `factor.labels`.
+
+        Examples
+        --------
+        >>> import truecost as tc
+        >>> speakers, codes = tc.Factor.of("speaker", ["bob", "ann", "bob"])
+        >>> speakers.labels.tolist(), codes.tolist()
+        (['ann', 'bob'], [1, 0, 1])
         """
         labels, codes = encode(column)
         if strata is None:
@@ -92,12 +124,26 @@ class Factor:
 
     @staticmethod
     def trials(count: int, name: str = "trial") -> tuple["Factor", npt.NDArray[np.int32]]:
-        """Each trial its own unit."""
+        """Each trial its own unit.
+
+        Parameters
+        ----------
+        count : int
+            Number of trials.
+        name : str
+            Name of the factor.
+
+        Returns
+        -------
+        factor : Factor
+        codes : ndarray of int32, shape (count,)
+            0 to count - 1.
+        """
         codes = np.arange(count, dtype=np.int32)
         return Factor(name, codes), codes
 
     def same_units(self, other: "Factor") -> bool:
-        """Whether two factors draw the same weights."""
+        """Whether two factors draw the same weights: equal name, labels and strata."""
         if self.strata is None or other.strata is None:
             strata = self.strata is other.strata
         else:
@@ -126,7 +172,22 @@ class Plan:
         Length of moving blocks; the cube root of a stratum's number of units, rounded up, when
         left out.
     hold : tuple of str
-        Factors that are not resampled.
+        Factors that are not resampled: their units always weigh one.
+
+    Raises
+    ------
+    UsageError
+        When a number is out of range or a scheme is not known.
+
+    Examples
+    --------
+    Each row is one replicate: how often each of three speakers is in it.
+
+    >>> import truecost as tc
+    >>> speakers, _ = tc.Factor.of("speaker", ["ann", "bob", "cho"])
+    >>> weights = tc.Plan(replicates=3, seed=11).weights({"speaker": speakers})
+    >>> weights.block()["speaker"].tolist()
+    [[1, 0, 2], [2, 0, 1], [2, 0, 1]]
     """
 
     replicates: int = 2000
@@ -153,6 +214,16 @@ class Plan:
     def weights(self, factors: Mapping[str, Factor]) -> "Weights":
         """The bootstrap weights of this plan for these factors.
 
+        Parameters
+        ----------
+        factors : mapping of str to Factor
+            By name, as `Evidence.factors` gives them.
+
+        Returns
+        -------
+        Weights
+            Of `replicates` replicates; nothing is drawn before a block is asked for.
+
         Raises
         ------
         UsageError
@@ -166,11 +237,13 @@ class Plan:
         return Weights(dict(factors), self.replicates, self)
 
     def scheme_of(self, factor: str) -> Scheme:
-        """How a factor is resampled."""
+        """How a factor of this name is resampled, unless it is held."""
         return self.schemes.get(factor, self.scheme)
 
     def describe(self, factors: Mapping[str, Factor]) -> str:
-        """The resampling in a few words, for signatures."""
+        """The resampling of these factors in a few words, for signatures: scheme of each, block
+        length, replicates and seed.
+        """
         words = [
             f"{name}:{'held' if name in self.hold else self.scheme_of(name)}"
             + (":strata" if factor.strata is not None else "")
@@ -183,17 +256,40 @@ class Plan:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Some replicates: for each factor a (replicates x units) matrix of counts."""
+    """Some replicates: for each factor a (replicates x units) matrix of counts.
+
+    `block[name]` gives the matrix of a factor.
+
+    Attributes
+    ----------
+    rows : mapping of str to ndarray of uint16, shape (replicates, units)
+        How often each unit of a factor is in each replicate.
+    count : int
+        Number of replicates.
+    """
 
     rows: Mapping[str, npt.NDArray[np.uint16]]
     count: int
-    _columns: dict[tuple[str, ...], npt.NDArray[np.float32]] = field(default_factory=dict)
+    _columns: dict[tuple[str, ...], npt.NDArray[np.float32]] = field(
+        default_factory=dict, init=False, repr=False
+    )
 
     def __getitem__(self, factor: str) -> npt.NDArray[np.uint16]:
         return self.rows[factor]
 
     def columns(self, factors: tuple[str, ...]) -> npt.NDArray[np.float32]:
-        """The weights of the joined factors and a last slot of ones, (slots x replicates)."""
+        """The weights of the joined factors and a last slot of ones, transposed.
+
+        Parameters
+        ----------
+        factors : tuple of str
+            Names, in the order in which their units are joined.
+
+        Returns
+        -------
+        ndarray of float32, shape (slots, replicates)
+            One slot for each unit of each factor, and one more; kept, so do not change it.
+        """
         from truecost.kernels.sums import transpose_block
 
         if factors not in self._columns:
@@ -212,6 +308,28 @@ class Weights:
 
     Made by `Plan.weights` (bootstrap), `Weights.ones` (the point estimate) and
     `Weights.leave_out` (the jackknife).
+
+    Attributes
+    ----------
+    factors : mapping of str to Factor
+        By name.
+    count : int
+        Number of replicates.
+    plan : Plan, optional
+        How units are drawn (bootstrap); every unit weighs one when there is none.
+    groups : ndarray of int, shape (units,), optional
+        Group of each unit of the factor `left` (jackknife): replicate g leaves out group g.
+    left : str
+        Name of the factor that is left out; empty otherwise.
+
+    Examples
+    --------
+    >>> import truecost as tc
+    >>> speakers, _ = tc.Factor.of("speaker", ["ann", "bob", "cho"])
+    >>> tc.Weights.ones({"speaker": speakers}).block()["speaker"].tolist()
+    [[1, 1, 1]]
+    >>> tc.Weights.leave_out(speakers).block()["speaker"].tolist()
+    [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
     """
 
     factors: Mapping[str, Factor]
@@ -222,7 +340,7 @@ class Weights:
 
     @staticmethod
     def ones(factors: Mapping[str, Factor]) -> "Weights":
-        """One replicate in which every unit weighs one."""
+        """One replicate in which every unit of these factors weighs one: the point estimate."""
         return Weights(dict(factors), 1)
 
     @staticmethod
@@ -232,6 +350,20 @@ class Weights:
         """The jackknife of one factor: each replicate leaves out one unit, or one of `groups`.
 
         Groups are dealt round the sorted units so that each holds nearly the same number.
+
+        Parameters
+        ----------
+        factor : Factor
+            The one whose units are left out.
+        groups : int, optional
+            Number of groups, at most the number of units; each unit alone when left out.
+        factors : mapping of str to Factor, optional
+            All factors of the evidence; the others weigh one. Only `factor` when left out.
+
+        Returns
+        -------
+        Weights
+            As many replicates as there are groups (or units).
         """
         count = len(factor) if groups is None else min(groups, len(factor))
         groups_of = np.arange(len(factor)) % max(1, count)
@@ -239,14 +371,37 @@ class Weights:
         return Weights(known, count, groups=groups_of, left=factor.name)
 
     def blocks(self) -> Iterator[tuple[int, int]]:
-        """Ranges of replicates that keep the weights of a block within some 64 MB."""
+        """Ranges of replicates that keep the weights of a block within some 64 MB.
+
+        Yields
+        ------
+        start, stop : int
+            In order; 8 to 256 replicates each, but for the last.
+        """
         slots = 1 + sum(len(f) for f in self.factors.values())
         size = int(np.clip(_BLOCK_BYTES // (6 * slots), 8, 256))
         for start in range(0, self.count, size):
             yield start, min(self.count, start + size)
 
     def block(self, start: int = 0, stop: int | None = None) -> Block:
-        """The replicates from `start` to `stop` (all by default)."""
+        """The replicates from `start` up to, not including, `stop` (all by default).
+
+        Parameters
+        ----------
+        start : int
+        stop : int, optional
+
+        Returns
+        -------
+        Block
+
+        Raises
+        ------
+        UsageError
+            When Poisson weights are asked for a factor with strata.
+        InputError
+            When a factor has not one stratum code for each unit.
+        """
         stop = self.count if stop is None else stop
         return Block(
             {name: self._rows(factor, start, stop) for name, factor in self.factors.items()},
@@ -293,9 +448,9 @@ def cube_root_up(n: int) -> int:
 
 
 def _strata(factor: Factor) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Units ordered by stratum, and where each stratum starts."""
+    """Units ordered by stratum (empty when they stand so), and where each stratum starts."""
     if factor.strata is None:
-        return np.arange(len(factor)), np.array([0, len(factor)])
+        return np.arange(0), np.array([0, len(factor)])
     if len(factor.strata) != len(factor):
         raise InputError(
             f"factor {factor.name!r} has {len(factor)} units but "

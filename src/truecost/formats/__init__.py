@@ -27,13 +27,27 @@ SUFFIXES = {
 
 
 def read(path: str, input_format: str | None = None) -> Table:
-    """Read a file, a folder of arrays, or standard input (`-`).
+    """Read a file, a folder of arrays, or standard input.
 
     Parameters
     ----------
     path : str
-    input_format : str, optional
-        One of `FORMATS`; taken from the file's ending when left out.
+        A file, gzipped or not, a folder of .npy files, or `-` for standard input.
+    input_format : {"csv", "tsv", "parquet", "ndjson", "npz", "npy"}, optional
+        Taken from the file's ending when left out; standard input needs it.
+
+    Returns
+    -------
+    Table
+        Named columns; nothing is decided yet about what they mean.
+
+    Raises
+    ------
+    UsageError
+        When the format is not known or the ending does not say it.
+    InputError
+        When there is no such file, or it is empty, damaged or malformed; names the line where it
+        can.
     """
     from truecost.formats import arrays, tables
 
@@ -56,7 +70,21 @@ def shown(path: str) -> str:
 
 
 def read_bytes(path: str) -> bytes:
-    """The bytes of a file or of standard input, unpacked when gzipped."""
+    """The bytes of a file or of standard input, unpacked when gzipped.
+
+    Parameters
+    ----------
+    path : str
+
+    Returns
+    -------
+    bytes
+
+    Raises
+    ------
+    InputError
+        When it cannot be read, or the gzip data are damaged.
+    """
     import gzip
 
     try:
@@ -95,7 +123,17 @@ def _sniff(path: str) -> str:
 
 
 def sha256(path: str) -> str:
-    """Hash of a file's bytes, or of all .npy files of a folder by name."""
+    """Hash of a file's bytes, or of the names and bytes of all .npy files of a folder.
+
+    Parameters
+    ----------
+    path : str
+
+    Returns
+    -------
+    str
+        SHA-256 in hexadecimal.
+    """
     digest = hashlib.sha256()
     files = sorted(Path(path).glob("*.npy")) if Path(path).is_dir() else [Path(path)]
     for file in files:

@@ -16,7 +16,23 @@ from truecost.formats.table import Table
 
 
 def read_archive(stream: IO[bytes], source: str) -> Table:
-    """The arrays of an .npz file."""
+    """The arrays of an .npz file, each a column of its name.
+
+    Parameters
+    ----------
+    stream : binary file
+    source : str
+        Name for messages.
+
+    Returns
+    -------
+    Table
+
+    Raises
+    ------
+    InputError
+        When it is no archive, holds Python objects, or the arrays have different lengths.
+    """
     from zipfile import BadZipFile
 
     try:
@@ -37,7 +53,21 @@ def _unreadable(source: str, what: str, error: Exception) -> str:
 
 
 def read_folder(folder: Path) -> Table:
-    """The .npy files of a folder, each a column of its name."""
+    """The .npy files of a folder, each a column of its name.
+
+    Parameters
+    ----------
+    folder : Path
+
+    Returns
+    -------
+    Table
+
+    Raises
+    ------
+    InputError
+        When there are none, one cannot be read, or the arrays have different lengths.
+    """
     files = sorted(folder.glob("*.npy"))
     if not files:
         raise InputError(

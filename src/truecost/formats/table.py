@@ -44,11 +44,24 @@ class Table:
         return [*self.frame.columns, *self.matrices]
 
     def where(self, row: int) -> str:
-        """How a row is named in messages."""
+        """How a row (from 0) is named in messages: by its line in the file where it has one."""
         return f"line {row + self.first_line}" if self.first_line >= 0 else f"row {row}"
 
     def require(self, name: str, meaning: str) -> None:
-        """Refuse when a column is missing, naming those there are."""
+        """Refuse when a column is missing, naming those there are.
+
+        Parameters
+        ----------
+        name : str
+            The column.
+        meaning : str
+            What it is mapped to, such as "score".
+
+        Raises
+        ------
+        UsageError
+            When there is no such column.
+        """
         if name in self.columns:
             return
         close = get_close_matches(name, self.columns, n=1)
@@ -60,7 +73,27 @@ class Table:
         )
 
     def numbers(self, name: str, meaning: str) -> npt.NDArray[np.float64]:
-        """A column as float64; NaN where it is empty; anything else is refused with its line."""
+        """A column as numbers.
+
+        Parameters
+        ----------
+        name : str
+            The column.
+        meaning : str
+            What it is mapped to, such as "score".
+
+        Returns
+        -------
+        ndarray of float64, shape (rows,)
+            NaN where it is empty or says NA, NaN, null or none.
+
+        Raises
+        ------
+        UsageError
+            When there is no such column.
+        InputError
+            When it is a matrix or holds anything else; with the first five lines.
+        """
         self.require(name, meaning)
         if name in self.matrices:
             raise InputError(
@@ -92,7 +125,25 @@ class Table:
         return column.cast(pl.Float64).fill_null(float("nan")).to_numpy().astype(np.float64)
 
     def texts(self, name: str, meaning: str) -> pl.Series:
-        """A column as text, null where it is empty; whole floats are written without the point."""
+        """A column as text; whole numbers are written without a point, truth values as 1 and 0.
+
+        Parameters
+        ----------
+        name : str
+            The column.
+        meaning : str
+            What it is mapped to, such as "label".
+
+        Returns
+        -------
+        polars.Series of str, length rows
+            Null where it is empty.
+
+        Raises
+        ------
+        UsageError
+            When there is no such column.
+        """
         self.require(name, meaning)
         column = self.frame[name]
         if column.dtype.is_float() and bool((column.is_null() | (column == column.round())).all()):

@@ -13,7 +13,26 @@ from truecost.formats.table import Table
 
 
 def read_columns(data: bytes, kind: str, source: str) -> Table:
-    """A table from the bytes of a file of one of the four formats."""
+    """A table from the bytes of a file of one of the four formats.
+
+    Parameters
+    ----------
+    data : bytes
+    kind : {"csv", "tsv", "parquet", "ndjson"}
+    source : str
+        Name for messages.
+
+    Returns
+    -------
+    Table
+        CSV and TSV have text columns only.
+
+    Raises
+    ------
+    InputError
+        When it cannot be read, is not UTF-8, repeats column names, has lines of another width or no
+        rows.
+    """
     try:
         if kind == "parquet":
             return _filled(pl.read_parquet(io.BytesIO(data)), source, -1)

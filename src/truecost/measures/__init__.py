@@ -1,8 +1,8 @@
 """Measures: pure functions from totals to values and their naive references.
 
-A measure is one function `f(totals, application[, parameter]) -> (values, references)` over the
-first axis (replicates), listed in its module's `MEASURES`. That is all: every module of this
-package is searched, so intervals, subsets, comparisons, command line, JSON and report follow.
+A measure is one function `f(totals, application[, parameter]) -> (values, references[, extras])`
+over the first axis (replicates), listed in its module's `MEASURES`. That is all: every module of
+this package is searched, so intervals, subsets, comparisons, command line, JSON and report follow.
 """
 
 import importlib
@@ -28,7 +28,17 @@ REPLACED = {
 
 @cache
 def registry() -> dict[str, Measure]:
-    """Every measure by name, in the order of the modules and their lists."""
+    """Every measure by name, in the order of the modules and their lists.
+
+    Returns
+    -------
+    dict of str to Measure
+
+    Raises
+    ------
+    UsageError
+        When two measures have one name.
+    """
     found: dict[str, Measure] = {}
     for module in pkgutil.iter_modules(__path__):
         for measure in getattr(
@@ -41,7 +51,29 @@ def registry() -> dict[str, Measure]:
 
 
 def find(text: str) -> Measure:
-    """The measure that `NAME` or `NAME:PARAMETER` names."""
+    """The measure that `NAME` or `NAME:PARAMETER` names.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    Measure
+        With its default parameter when none is given.
+
+    Raises
+    ------
+    UsageError
+        When there is no such measure (with what to use in its place, or the nearest name), or its
+        parameter is not understood.
+
+    Examples
+    --------
+    >>> import truecost as tc
+    >>> tc.find("eer").label, tc.find("eer:nearest").label
+    ('eer:rocch', 'eer:nearest')
+    """
     name, _, parameter = text.partition(":")
     known = registry()
     if name in REPLACED:

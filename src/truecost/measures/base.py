@@ -25,6 +25,7 @@ class Values:
     Attributes
     ----------
     values, references : ndarray of float64, shape (replicates,)
+        The measure and what the naive system gets; NaN where undefined, or where there is none.
     extras : mapping of str to ndarray, shape (replicates,)
         What it says beside them: the share of queries that vanished, a chosen threshold.
     """
@@ -35,7 +36,17 @@ class Values:
 
     @staticmethod
     def joined(parts: "Sequence[Values]") -> "Values":
-        """The replicates of several blocks, in order."""
+        """The replicates of several blocks, in order.
+
+        Parameters
+        ----------
+        parts : sequence of Values
+            At least one, with equal extras.
+
+        Returns
+        -------
+        Values
+        """
         return Values(
             np.concatenate([p.values for p in parts]),
             np.concatenate([p.references for p in parts]),
@@ -50,6 +61,7 @@ class Measure:
     Parameters
     ----------
     name : str
+        As it is asked for.
     function : callable
         `f(totals, application)`, or `f(totals, application, parameter)` when `parameter` is set;
         returns values of shape (replicates,), the naive system's values (an array, a number, or
@@ -66,13 +78,15 @@ class Measure:
     parameter : str, optional
         Default parameter, if it takes one.
     parse : callable, optional
-        Checks and converts the text of a parameter.
+        Checks and converts the text of a parameter; raises ValueError when it is not understood.
+        The text itself is passed on when left out.
     advice : str
         One line that a user should know when asking for it.
     detection : bool
         Whether it needs two classes of which one is the target.
     uses : tuple of str
-        What of the application enters the value: "costs", "prior".
+        What of the application enters the value: "costs", "prior". Parameters and signature of a
+        row say these only.
     """
 
     name: str
@@ -88,7 +102,22 @@ class Measure:
     uses: tuple[str, ...] = ("costs", "prior")
 
     def at(self, text: str) -> "Measure":
-        """The same measure with another parameter."""
+        """The same measure with another parameter.
+
+        Parameters
+        ----------
+        text : str
+            The parameter, as in `NAME:PARAMETER`.
+
+        Returns
+        -------
+        Measure
+
+        Raises
+        ------
+        UsageError
+            When the measure takes no parameter, or does not understand this one.
+        """
         if self.parameter is None:
             raise UsageError(
                 f"measure {self.name!r} takes no parameter: write {self.name!r} alone "
@@ -99,7 +128,19 @@ class Measure:
         return chosen
 
     def argument(self) -> Any:
-        """The parsed parameter."""
+        """The parsed parameter: what the function takes as its third argument.
+
+        Returns
+        -------
+        object
+            What `parse` makes of `parameter`; `parameter` itself when there is no `parse`, and
+            None when the measure takes none.
+
+        Raises
+        ------
+        UsageError
+            When the parameter is not understood.
+        """
         if self.parameter is None or self.parse is None:
             return self.parameter
         try:
@@ -113,7 +154,17 @@ class Measure:
         return self.name if self.parameter is None else f"{self.name}:{self.parameter}"
 
     def __call__(self, totals: Totals, application: Application) -> Values:
-        """Values and references for every replicate, NaN where undefined."""
+        """Values and references for every replicate, NaN where undefined.
+
+        Parameters
+        ----------
+        totals : Totals
+        application : Application
+
+        Returns
+        -------
+        Values
+        """
         arguments = () if self.parameter is None else (self.argument(),)
         with np.errstate(divide="ignore", invalid="ignore"):
             values, references, *more = self.function(totals, application, *arguments)
@@ -125,12 +176,32 @@ class Measure:
 
 
 def share(part: npt.ArrayLike, whole: npt.ArrayLike) -> Floats:
-    """Part / whole, NaN where the whole is 0."""
+    """Part / whole, NaN where the whole is 0 (or less).
+
+    Parameters
+    ----------
+    part, whole : array_like
+        Of shapes that broadcast.
+
+    Returns
+    -------
+    ndarray of float64
+    """
     over = np.asarray(whole, np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.where(over > 0, np.asarray(part, np.float64) / over, np.nan))
 
 
 def weigh(priors: Floats, values: Floats) -> Floats:
-    """sum_k P_k v_k over the last axis; classes of prior 0 are left out even when undefined."""
+    """sum_k P_k v_k over the last axis; classes of prior 0 are left out even when undefined.
+
+    Parameters
+    ----------
+    priors, values : ndarray of float64, shape (replicates, classes)
+
+    Returns
+    -------
+    ndarray of float64, shape (replicates,)
+        NaN where a class that has a prior has no value.
+    """
     return np.asarray(np.where(priors > 0, priors * values, 0.0).sum(axis=-1))

@@ -2,7 +2,9 @@
 
 All read one tally, `decisions`, with the axes class x decision and the statistic `n`. For
 detection the classes are (nontarget, target) and the decisions (reject, accept).
-Rates are undefined (NaN) for a class without trials; so is every cost that gives it a prior.
+R[k, d] is the share of class k that is decided d, P_k the prior of class k, c[k, d] a cost; K is
+the number of classes. Rates are undefined (NaN) for a class without trials; so is every cost that
+gives it a prior.
 Sources: paper 002, Eq. 7-11; paper 003, sections 3.1 and 3.5.
 """
 
@@ -35,8 +37,9 @@ def _costs(totals: Totals, application: Application) -> tuple[Floats, Floats]:
 def expected_cost(totals: Totals, application: Application) -> Result:
     """Expected cost: sum_k P_k sum_d c[k, d] R[k, d].
 
-    R[k, d] is the share of class k that is decided d. Range [0, max c], lower is better; the
-    reference is the best constant decision, min_d sum_k P_k c[k, d]. Paper 003, section 3.1.
+    R[k, d] is the share of class k that is decided d. Range [0, max c] in the unit of the costs,
+    lower is better; the reference is the best constant decision, min_d sum_k P_k c[k, d]. Undefined
+    when a class that has a prior has no trials. Paper 003, section 3.1.
     """
     return _costs(totals, application)
 
@@ -44,15 +47,16 @@ def expected_cost(totals: Totals, application: Application) -> Result:
 def nec(totals: Totals, application: Application) -> Result:
     """Normalised expected cost: expected cost / cost of the best constant decision.
 
-    Range [0, inf), lower is better; 1.0 is the naive system that knows only the priors. The
-    reference is computed anew in each replicate. Paper 003, section 3.5.
+    sum_k P_k sum_d c[k, d] R[k, d] / min_d sum_k P_k c[k, d]. Range [0, inf), lower is better; 1.0
+    is the naive system that knows only the priors. The cost of the naive system is computed anew in
+    each replicate; undefined where it is 0. Paper 003, section 3.5.
     """
     cost, naive = _costs(totals, application)
     return share(cost, naive), 1.0
 
 
 def act_dcf(totals: Totals, application: Application) -> Result:
-    """Actual detection cost at the Bayes threshold, normalised.
+    """Actual detection cost, normalised: at the Bayes threshold, or of the decisions given.
 
     (Cm P Pmiss + Cf (1-P) Pfa) / min(Cm P, Cf (1-P)). Range [0, inf), lower is better; 1.0 is
     the naive system. 1 - TWV when rejecting is the cheaper naive choice. Paper 002, Eq. 8-11.
@@ -60,11 +64,21 @@ def act_dcf(totals: Totals, application: Application) -> Result:
     return nec(totals, application)
 
 
+def detection_cost(totals: Totals, application: Application) -> Result:
+    """Actual detection cost, not normalised: Cm P Pmiss + Cf (1-P) Pfa.
+
+    Range [0, Cm P + Cf (1-P)] in the unit of the costs, lower is better; the reference always
+    rejects or always accepts, min(Cm P, Cf (1-P)). Paper 002, Eq. 8 and 9.
+    """
+    return expected_cost(totals, application)
+
+
 def nte(totals: Totals, application: Application) -> Result:
     """Normalised total error: the normalised expected cost with 0/1 costs.
 
-    Range [0, inf), lower is better; 1.0 is the naive system. Abstaining counts as an error.
-    Paper 003, section 3.5 (accuracy 90 % with a majority class of 95 %: 2.0).
+    sum_k P_k (1 - R[k, k]) / (1 - max_k P_k). Range [0, inf), lower is better; 1.0 is the naive
+    system. Abstaining counts as an error. Paper 003, section 3.5 (accuracy 90 % with a majority
+    class of 95 %: 2.0).
     """
     error, naive = total_error(totals, application)
     return share(error, naive), 1.0
@@ -73,8 +87,8 @@ def nte(totals: Totals, application: Application) -> Result:
 def total_error(totals: Totals, application: Application) -> Result:
     """Total error rate: sum_k P_k (1 - R[k, k]).
 
-    Range [0, 1], lower is better; the reference always decides the class of highest prior.
-    Paper 003, section 3.1.
+    Range [0, 1], lower is better; the reference always decides the class of highest prior and gets
+    1 - max_k P_k. Abstaining counts as an error. Paper 003, section 3.1.
     """
     counts, rates = _rates(totals)
     priors = application.class_priors(counts)
@@ -85,8 +99,8 @@ def total_error(totals: Totals, application: Application) -> Result:
 def accuracy(totals: Totals, application: Application) -> Result:
     """Accuracy: sum_k P_k R[k, k].
 
-    Range [0, 1], higher is better; the reference always decides the class of highest prior.
-    Paper 003, section 3.5.
+    Range [0, 1], higher is better; the reference always decides the class of highest prior and gets
+    max_k P_k. Abstaining counts as an error. Paper 003, section 3.5.
     """
     error, naive = total_error(totals, application)
     return 1 - np.asarray(error), 1 - np.asarray(naive)
@@ -95,8 +109,8 @@ def accuracy(totals: Totals, application: Application) -> Result:
 def balanced_error(totals: Totals, application: Application) -> Result:
     """Balanced error rate: 1 - mean_k R[k, k] (1 - unweighted average recall).
 
-    Range [0, 1], lower is better; the reference is any constant decision, 1 - 1/K.
-    Paper 003, section 3.1.
+    Range [0, 1], lower is better; the reference is any constant decision, 1 - 1/K. Undefined when
+    any class has no trials. Paper 003, section 3.1.
     """
     del application
     _, rates = _rates(totals)
@@ -105,7 +119,11 @@ def balanced_error(totals: Totals, application: Application) -> Result:
 
 
 def p_miss(totals: Totals, application: Application) -> Result:
-    """Miss rate: rejected targets / targets. Range [0, 1], lower is better. Paper 002, Eq. 1."""
+    """Miss rate: rejected targets / targets.
+
+    Range [0, 1], lower is better; no reference (a naive system can have any rate). Undefined
+    without targets. Paper 002, Eq. 1.
+    """
     del application
     return _rates(totals)[1][:, 1, 0], NONE
 
@@ -113,14 +131,19 @@ def p_miss(totals: Totals, application: Application) -> Result:
 def p_fa(totals: Totals, application: Application) -> Result:
     """False-alarm rate: accepted nontargets / nontargets (also called false-positive rate).
 
-    Range [0, 1], lower is better. Paper 002, Eq. 3; paper 001, A.1.2.
+    Range [0, 1], lower is better; no reference (a naive system can have any rate). Undefined
+    without nontargets. Paper 002, Eq. 3; paper 001, A.1.2 (Eq. 12).
     """
     del application
     return _rates(totals)[1][:, 0, 1], NONE
 
 
 def recall(totals: Totals, application: Application) -> Result:
-    """Recall: accepted targets / targets. Range [0, 1], higher is better. Paper 001, A.1.1."""
+    """Recall: accepted targets / targets.
+
+    Range [0, 1], higher is better; no reference (a naive system can have any rate). Undefined
+    without targets. Paper 001, A.1.1 (Eq. 11).
+    """
     del application
     return _rates(totals)[1][:, 1, 1], NONE
 
@@ -129,7 +152,7 @@ def precision(totals: Totals, application: Application) -> Result:
     """Precision: share of targets among what is accepted, at the application's prior.
 
     P (1-Pmiss) / (P (1-Pmiss) + (1-P) Pfa). Range [0, 1], higher is better; the reference accepts
-    everything and gets P. Undefined when nothing is accepted. Paper 001, A.1.1.
+    everything and gets P. Undefined when nothing is accepted. Paper 001, A.1.1 (Eq. 10).
     """
     counts, rates = _rates(totals)
     accepted = application.class_priors(counts) * rates[:, :, 1]
@@ -139,16 +162,19 @@ def precision(totals: Totals, application: Application) -> Result:
 def fdr(totals: Totals, application: Application) -> Result:
     """False-discovery rate: share of nontargets among what is accepted, 1 - precision.
 
-    Range [0, 1], lower is better; the reference accepts everything and gets 1-P. Paper 001, A.1.2.
+    (1-P) Pfa / (P (1-Pmiss) + (1-P) Pfa). Range [0, 1], lower is better; the reference accepts
+    everything and gets 1-P. Undefined when nothing is accepted. Paper 001, A.1.2 (Eq. 13).
     """
     value, reference = precision(totals, application)
     return 1 - np.asarray(value), 1 - np.asarray(reference)
 
 
 def abstained(totals: Totals, application: Application) -> Result:
-    """Share of trials on which the system abstains, at the application's priors.
+    """Share of trials on which the system abstains: sum_k P_k R[k, abstain].
 
-    Range [0, 1]; 0 when the cost matrix has no column for it.
+    Range [0, 1], lower is better: what is left to someone else; 0 when the cost matrix has no
+    column for it. No reference. Read it beside the expected cost, which prices abstaining as one
+    more decision (paper 003, section 3.1).
     """
     counts, rates = _rates(totals)
     classes = counts.shape[-1]
@@ -175,7 +201,7 @@ MEASURES = (
     ),
     Measure(
         "detection_cost",
-        expected_cost,
+        detection_cost,
         DECISIONS,
         "Detection cost (not normalised)",
         "lower",

@@ -28,15 +28,24 @@ def _with_impossible(values: Floats, totals: Totals, part: str) -> Floats:
 
 
 def entropy(priors: Floats) -> Floats:
-    """Entropy of priors in nats, over the last axis."""
+    """Entropy of priors in nats: -sum_k P_k ln P_k over the last axis.
+
+    Parameters
+    ----------
+    priors : ndarray of float64, shape (replicates, classes)
+
+    Returns
+    -------
+    ndarray of float64, shape (replicates,)
+    """
     return weigh(priors, -np.log(np.where(priors > 0, priors, 1.0)))
 
 
 def ce(totals: Totals, application: Application) -> Result:
     """Cross entropy in nats: sum_k P_k mean over class k of -ln p(truth).
 
-    Range [0, inf), lower is better; the reference knows only the priors and gets their entropy.
-    Paper 003, section 3.3.
+    Range [0, inf], lower is better; the reference knows only the priors and gets their entropy.
+    Infinite where a truth was given probability 0. Paper 003, section 3.3.
     """
     counts, means = _mean_losses(totals, "losses", "log")
     priors = application.class_priors(counts)
@@ -46,7 +55,8 @@ def ce(totals: Totals, application: Application) -> Result:
 def nce(totals: Totals, application: Application) -> Result:
     """Normalised cross entropy: cross entropy / entropy of the priors.
 
-    Range [0, inf), lower is better; 1.0 knows only the priors. Paper 003, section 3.5.
+    Range [0, inf], lower is better; 1.0 knows only the priors, whose entropy is computed anew in
+    each replicate. Infinite where a truth was given probability 0. Paper 003, section 3.5.
     """
     value, reference = ce(totals, application)
     return np.asarray(value) / np.asarray(reference), 1.0
@@ -66,7 +76,8 @@ def brier(totals: Totals, application: Application) -> Result:
 def nbs(totals: Totals, application: Application) -> Result:
     """Normalised Brier score: Brier score / that of the priors alone.
 
-    Range [0, inf), lower is better; 1.0 knows only the priors. Paper 003, section 3.5.
+    Range [0, inf), lower is better; 1.0 knows only the priors. The score of the priors is computed
+    anew in each replicate. Paper 003, section 3.5.
     """
     value, reference = brier(totals, application)
     return np.asarray(value) / np.asarray(reference), 1.0
@@ -76,8 +87,9 @@ def cllr(totals: Totals, application: Application) -> Result:
     """Log-likelihood-ratio cost in bits.
 
     Mean of the means over targets of log2(1 + exp(-llr)) and over nontargets of log2(1 + exp(llr)).
-    Range [0, inf), lower is better; 1.0 is the system that always says llr = 0. Independent of
-    costs and priors. Brümmer and du Preez (2006); paper 002, Eq. 36-37 at Ptar = 1/2.
+    Range [0, inf], lower is better; 1.0 is the system that always says llr = 0. Infinite where a
+    truth was given probability 0, undefined when a class has no trials. Independent of costs and
+    priors. Brümmer and du Preez (2006); paper 002, Eq. 36-38 at Ptar = 1/2.
     """
     del application
     _, means = _mean_losses(totals, "llr", "cllr")
@@ -87,8 +99,12 @@ def cllr(totals: Totals, application: Application) -> Result:
 def cnxe(totals: Totals, application: Application) -> Result:
     """Normalised cross entropy of the likelihood ratios at the application's effective prior.
 
-    (Ptar mean over targets + (1-Ptar) mean over nontargets of the log cost) / prior entropy.
-    Range [0, inf), lower is better; 1.0 knows only the prior. Paper 002, Eq. 38-43.
+    (Ptar mean over targets + (1-Ptar) mean over nontargets of the log cost) / prior entropy; the
+    log cost is log2(1 + exp(-llr - logit(Ptar))) for a target, with both signs turned for a
+    nontarget. Range [0, inf], lower is better; 1.0 knows only the prior. Infinite where a truth was
+    given probability 0. When the prior is left to the data, logit(Ptar) is that of all data (it
+    turns scores into posteriors, part of the system), all else that of the replicate. Paper 002,
+    Eq. 36-43.
     """
     counts, means = _mean_losses(totals, "llr", "cnxe")
     priors = application.class_priors(counts)
@@ -106,8 +122,9 @@ def _effective(application: Application, priors: Floats) -> Floats:
 def min_cllr(totals: Totals, application: Application) -> Result:
     """Cllr after the best monotone calibration of the scores (pool adjacent violators).
 
-    Range [0, 1], lower is better; the best monotone calibration is found anew in each replicate,
-    tied scores together. Brümmer and du Preez (2006).
+    Range [0, 1] in bits, lower is better; 1.0 is the system that always says llr = 0. The best
+    monotone calibration is found anew in each replicate, tied scores together. Undefined when a
+    class has no trials. Brümmer and du Preez (2006).
     """
     del application
     return totals.sweep("ranking").pav_entropy(0.5), 1.0
@@ -116,7 +133,8 @@ def min_cllr(totals: Totals, application: Application) -> Result:
 def cllr_loss(totals: Totals, application: Application) -> Result:
     """Calibration loss: Cllr - minimum Cllr, in bits.
 
-    Range [0, inf), lower is better; 0 is a system that no monotone map of its scores improves.
+    Range [0, inf], lower is better; 0 is a system that no monotone map of its scores improves. No
+    reference. Brümmer and du Preez (2006).
     """
     return np.asarray(cllr(totals, application)[0]) - min_cllr(totals, application)[0], NONE
 

@@ -15,10 +15,10 @@ ERRORS = ("errors",)
 
 
 def mae(totals: Totals, application: Application) -> Result:
-    """Mean absolute error: mean |prediction - truth|.
+    """Mean absolute error: mean of abs(prediction - truth).
 
     Range [0, inf) in the unit of the truth, lower is better; the reference always predicts the
-    weighted median of the truths. Paper 003, section 3.4.
+    weighted median of the truths of the replicate. Paper 003, section 3.4.
     """
     del application
     n = totals.sums("errors", "n")
@@ -28,17 +28,18 @@ def mae(totals: Totals, application: Application) -> Result:
 def nmae(totals: Totals, application: Application) -> Result:
     """Mean absolute error / that of the best constant (the median).
 
-    Range [0, inf), lower is better; 1.0 is the best constant. Paper 003, section 3.5.
+    Range [0, inf), lower is better; 1.0 is the best constant. Undefined when all truths are equal.
+    Paper 003, sections 3.4 and 3.5.
     """
     value, reference = mae(totals, application)
     return share(value, reference), 1.0
 
 
 def mse(totals: Totals, application: Application) -> Result:
-    """Mean squared error: mean (prediction - truth)^2.
+    """Mean squared error: mean of (prediction - truth)^2.
 
-    Range [0, inf) in squared units, lower is better; the reference always predicts the mean of the
-    truths and gets their variance. Paper 003, section 3.4.
+    Range [0, inf) in the squared unit of the truth, lower is better; the reference always predicts
+    the mean of the truths of the replicate and gets their variance. Paper 003, section 3.4.
     """
     del application
     n = totals.sums("errors", "n")
@@ -48,9 +49,10 @@ def mse(totals: Totals, application: Application) -> Result:
 
 
 def nmse(totals: Totals, application: Application) -> Result:
-    """Mean squared error / variance of the truths.
+    """Mean squared error / variance of the truths, that of the best constant (the mean).
 
-    Range [0, inf), lower is better; 1.0 is the best constant. Paper 003, section 3.5.
+    Range [0, inf), lower is better; 1.0 is the best constant. Undefined when all truths are equal.
+    Paper 003, sections 3.4 and 3.5.
     """
     value, reference = mse(totals, application)
     return share(value, reference), 1.0
@@ -59,7 +61,8 @@ def nmse(totals: Totals, application: Application) -> Result:
 def r2(totals: Totals, application: Application) -> Result:
     """Coefficient of determination: 1 - normalised mean squared error.
 
-    Range (-inf, 1], higher is better; 0 is the best constant.
+    Range (-inf, 1], higher is better; 0 is the best constant. Undefined when all truths are equal.
+    Paper 003, section 3.5, for the normalisation.
     """
     return 1 - np.asarray(nmse(totals, application)[0]), 0.0
 

@@ -2,6 +2,7 @@
 
 All read the ranking of the trials, `ranking` (code 1 target, 0 nontarget). The threshold is chosen
 anew in each replicate. They describe the scores; they do not measure decisions (paper 003, 3.1).
+All are undefined (NaN) in a replicate in which a class has no trials. Accept when score >= t.
 """
 
 import numpy as np
@@ -24,7 +25,8 @@ def min_dcf(totals: Totals, application: Application) -> Result:
     """Minimum detection cost over all thresholds, normalised.
 
     min_t (Cm P Pmiss(t) + Cf (1-P) Pfa(t)) / min(Cm P, Cf (1-P)). Range [0, 1], lower is better;
-    1.0 is the naive system. Paper 002, section 2.3 (MTWV = 1 - this).
+    1.0 is the naive system. 1 - MTWV when rejecting is the cheaper naive choice. Paper 002, section
+    2.3 and Eq. 8-11.
     """
     cost, naive = min_detection_cost(totals, application)
     return share(cost, naive), 1.0
@@ -33,7 +35,8 @@ def min_dcf(totals: Totals, application: Application) -> Result:
 def min_detection_cost(totals: Totals, application: Application) -> Result:
     """Minimum of Cm P Pmiss(t) + Cf (1-P) Pfa(t) over all thresholds t, not normalised.
 
-    Range [0, naive cost], lower is better; reference min(Cm P, Cf (1-P)). Paper 002, Eq. 8-9.
+    Range [0, naive cost] in the unit of the costs, lower is better; the reference always rejects or
+    always accepts, min(Cm P, Cf (1-P)). Paper 002, Eq. 8-9.
     """
     sweep: Sweep = totals.sweep("ranking")
     miss, fa = _priors(sweep, application)
@@ -46,8 +49,8 @@ def eer(totals: Totals, application: Application, kind: str) -> Result:
     Definitions: `rocch` where the convex hull of the ROC meets the diagonal (default); `nearest`
     the mean of Pmiss and Pfa at the threshold where they are closest, `nearest-pfa` and
     `nearest-pmiss` one of them there; `interpolated` where the straight line between the two
-    thresholds around the crossing meets the diagonal. Range [0, 0.5] on the hull, lower is better;
-    0.5 is chance.
+    thresholds around the crossing meets the diagonal. Range [0, 0.5] on the hull, [0, 1] otherwise,
+    lower is better; 0.5 is chance. Paper 003, section 3.1, on what it does not tell.
     """
     del application
     return totals.sweep("ranking").eer(kind), 0.5
@@ -56,7 +59,7 @@ def eer(totals: Totals, application: Application, kind: str) -> Result:
 def auc(totals: Totals, application: Application) -> Result:
     """Area under the ROC curve: probability that a target outscores a nontarget, ties half.
 
-    Range [0, 1], higher is better; 0.5 is chance.
+    Range [0, 1], higher is better; 0.5 is chance. Paper 003, section 3.1, on what it does not tell.
     """
     del application
     return totals.sweep("ranking").auc(), 0.5
@@ -65,7 +68,8 @@ def auc(totals: Totals, application: Application) -> Result:
 def miss_at_fa(totals: Totals, application: Application, rate: float) -> Result:
     """Least miss rate among the thresholds whose false-alarm rate is at most the given one.
 
-    Range [0, 1], lower is better; chance gets 1 - rate.
+    min Pmiss(t) over t with Pfa(t) <= rate. Range [0, 1], lower is better; the reference, chance,
+    gets 1 - rate. Paper 003, section 3.1, on what it does not tell.
     """
     del application
     return totals.sweep("ranking").miss_at([rate])[0][:, 0], 1 - rate
@@ -74,7 +78,8 @@ def miss_at_fa(totals: Totals, application: Application, rate: float) -> Result:
 def fa_at_miss(totals: Totals, application: Application, rate: float) -> Result:
     """Least false-alarm rate among the thresholds whose miss rate is at most the given one.
 
-    Range [0, 1], lower is better; chance gets 1 - rate.
+    min Pfa(t) over t with Pmiss(t) <= rate. Range [0, 1], lower is better; the reference, chance,
+    gets 1 - rate. Paper 003, section 3.1, on what it does not tell.
     """
     del application
     return totals.sweep("ranking").fa_at([rate])[0][:, 0], 1 - rate

@@ -35,17 +35,32 @@ class Options:
 
     Parameters
     ----------
-    kind : str
-        Score type, a key of `SCORE_TYPES`.
+    kind : {"llr", "posterior", "log-posterior", "log-score", "score", "decision", "number"}
+        What the scores are: natural-log likelihood ratios; posteriors of the target or of each
+        class; their natural logarithms; one log-score a class (softmax gives posteriors); scores
+        of which only the ranks are known; the decided classes; predicted numbers.
     columns : mapping of str to str
-        Column for each of `MAP_KEYS`.
+        Column for each of these keys, as far as they are there. `id`: trial id, joins files and
+        pairs systems. `score`: the score; `a+b+c` for one column a class. `label`: true class or
+        number. `soft`: probability that the trial is a target, in place of a label. `unit`: what
+        trials share and are resampled by; `a+b` for a unit of one population on each side.
+        `unit2`: a second factor, crossed with the first. `stratum`: stratum of the unit, or stream.
+        `weight`: weight of the trial, at least 0. Columns named `score`, `label`, `id`, `unit` and
+        `weight` need no mapping.
     target : str, optional
-        Label of the class to detect.
+        Label of the class to detect; every other one is a nontarget.
     classes : tuple of str, optional
         Class names in the order of score columns and cost-matrix rows.
     missing : {"error", "drop", "worst"}
+        What to do with trials that have no score: refuse them, leave them out, or give them the
+        worst score of the system (least for a target, highest for a nontarget).
     llr_base : float, optional
-        Base of the logarithm of likelihood ratios; e when left out.
+        Base of the logarithm of likelihood ratios, above 1; e when left out.
+
+    Raises
+    ------
+    UsageError
+        When a choice or a key is not known, or `llr_base` does not fit.
     """
 
     kind: ScoreType
@@ -71,14 +86,44 @@ class Options:
             raise UsageError("--llr-base needs --type llr and a base above 1 (10 or 2, say)")
 
     def column(self, key: str, table: Table) -> str | None:
-        """The mapped column of a key, or the one that has its name."""
+        """The mapped column of a key, or the one that has its name.
+
+        Parameters
+        ----------
+        key : str
+            One of `MAP_KEYS`.
+        table : Table
+
+        Returns
+        -------
+        str or None
+            None when nothing is mapped and no column has the name.
+        """
         if key in self.columns:
             return self.columns[key]
         return next((n for n in DEFAULT_COLUMNS.get(key, ()) if n in table.columns), None)
 
 
 def join(scores: Table, key: Table, options: Options) -> Table:
-    """Scores with the columns of the key, row by row; ids must be the same set."""
+    """Scores with the columns of the key, row by row in the order of the key.
+
+    Parameters
+    ----------
+    scores, key : Table
+    options : Options
+
+    Returns
+    -------
+    Table
+        Trials of the key without a score have empty cells, unless `missing` is "error".
+
+    Raises
+    ------
+    InputError
+        When the ids are not the same set, or repeat.
+    UsageError
+        When there is no id column, or a column stands in both.
+    """
     column = options.column("id", scores)
     if column is None:
         raise UsageError(
@@ -117,7 +162,9 @@ def join(scores: Table, key: Table, options: Options) -> Table:
 
 
 def trial_ids(table: Table, options: Options) -> npt.NDArray[Any] | None:
-    """Trial ids as text; row numbers where rows of two tables correspond; None otherwise."""
+    """Trial ids as text, shape (N,); row numbers where rows of two tables correspond; None
+    otherwise. InputError when ids are empty or repeat.
+    """
     column = options.column("id", table)
     if column is None:
         return np.arange(len(table)) if table.ordered else None
@@ -143,7 +190,26 @@ def refuse_repeated(source: str, ids: pl.Series) -> None:
 
 
 def scores_of(table: Table, options: Options) -> tuple[Floats, tuple[str, ...] | None]:
-    """Scores (N,) or (N, K) and the class names that the columns give."""
+    """Scores and the class names that the columns give.
+
+    Parameters
+    ----------
+    table : Table
+    options : Options
+
+    Returns
+    -------
+    scores : ndarray of float64, shape (N,) or (N, K)
+        Likelihood ratios in nats; NaN where missing; zeros for decisions.
+    classes : tuple of str or None
+
+    Raises
+    ------
+    UsageError
+        When no column gives the scores.
+    InputError
+        When their number or their values do not fit the score type.
+    """
     column = options.column("score", table)
     if column is None:
         raise UsageError(
@@ -226,7 +292,31 @@ def refuse_rows(
 def labels_of(
     table: Table, options: Options, column: str, scores: Floats, columns: tuple[str, ...] | None
 ) -> tuple[npt.NDArray[np.int64], tuple[str, ...], bool]:
-    """Class index of each trial, class names, and whether this is detection."""
+    """Class index of each trial, class names, and whether this is detection.
+
+    Parameters
+    ----------
+    table : Table
+    options : Options
+    column : str
+        Holds the labels.
+    scores : ndarray of float64, shape (N,) or (N, K)
+    columns : tuple of str or None
+        Class names that the score columns give.
+
+    Returns
+    -------
+    labels : ndarray of int64, shape (N,)
+    classes : tuple of str
+    detection : bool
+
+    Raises
+    ------
+    InputError
+        When a label is empty, none of the classes, or neither target nor nontarget.
+    UsageError
+        When there are not as many classes as scores a trial.
+    """
     texts = table.texts(column, "label")
     if texts.null_count():
         raise InputError(
@@ -283,7 +373,9 @@ def _code(texts: pl.Series, codes: Mapping[str, int]) -> npt.NDArray[np.int64]:
 
 
 def decisions_of(table: Table, options: Options, classes: Sequence[str]) -> Floats:
-    """Index of the decided class; `abstain` is one more."""
+    """Index of the decided class, shape (N,); `abstain` is one more, NaN is missing. InputError
+    when a decision is none of the classes.
+    """
     texts = table.texts(options.column("score", table) or "", "score")
     codes = {name: k for k, name in enumerate(classes)} | {"abstain": len(classes)}
     if classes == ("nontarget", "target"):
@@ -311,7 +403,9 @@ def decisions_of(table: Table, options: Options, classes: Sequence[str]) -> Floa
 
 
 def log_odds(scores: Floats, classes: tuple[str, ...] | None, options: Options) -> Floats:
-    """Log posterior odds of the target against the rest, from one column or one a class."""
+    """Log posterior odds of the target against the rest, in nats: ln p / (1 - p), shape (N,); from
+    posteriors or their logarithms, one column or one a class.
+    """
     if scores.ndim == 1:
         with np.errstate(divide="ignore"):
             if options.kind == "posterior":
@@ -338,7 +432,7 @@ def unit_names(options: Options) -> list[str]:
 
 
 def unit_columns(table: Table, options: Options) -> dict[str, tuple[npt.NDArray[Any], ...]]:
-    """Unit labels of each side by factor name."""
+    """Unit labels of each side, shape (N,), by factor name; InputError when one is empty."""
     units: dict[str, tuple[npt.NDArray[Any], ...]] = {}
     for meaning in ("unit", "unit2"):
         mapped = options.column(meaning, table)
@@ -372,7 +466,7 @@ def optional_texts(table: Table, options: Options, key: str) -> npt.NDArray[Any]
 
 
 def weights_of(table: Table, options: Options, ids: npt.NDArray[Any] | None) -> Floats | None:
-    """Trial weights, finite and at least 0."""
+    """Trial weights, shape (N,), finite and at least 0 (InputError otherwise); None without."""
     mapped = options.column("weight", table)
     if mapped is None:
         return None
@@ -390,7 +484,7 @@ def weights_of(table: Table, options: Options, ids: npt.NDArray[Any] | None) -> 
 def soft_labels(
     table: Table, options: Options, column: str
 ) -> tuple[Floats, tuple[str, ...], bool]:
-    """Probabilities of being a target, in place of labels."""
+    """Probabilities of being a target, shape (N,), in place of labels; class names; detection."""
     if options.kind not in ("llr", "score", "posterior", "log-posterior", "decision"):
         raise UsageError(f"soft labels need two classes; type {options.kind} has others")
     labels = table.numbers(column, "soft")

@@ -40,20 +40,36 @@ class Scoring:
     Parameters
     ----------
     application : Application
+        Costs and priors; 0/1 costs and the shares in the data when left out.
     measures : tuple of str
         `NAME` or `NAME:PARAMETER`; those that suit the score type when left out.
     plan : Plan
+        How units are resampled.
     level : float
+        Level of the intervals, between 0 and 1.
     method : {"percentile", "bca"}
+        How the ends of an interval are made (see `truecost.estimate`).
     training_prior : tuple of float, optional
-        Priors that the posteriors contain; the shares in the data when left out.
+        Priors of the classes that the posteriors contain, summing to 1; the shares in the data
+        when left out. Likelihood ratios contain none.
     threshold : float, optional
-        The deployed threshold on the score, in place of the Bayes threshold.
+        The deployed threshold on the scores of a detection task (accept from it on), in place of
+        the Bayes threshold; natural-log posterior odds when the scores are posteriors.
     clip : float, optional
-        Least probability that a class is given.
+        Least probability that a class is given, between 0 and 0.5; nothing is clipped when left
+        out.
     subsets : tuple of str
-        Columns or conditions.
+        Columns, each level of which is a subset, or conditions such as `snr < 10`.
     jobs : int, optional
+        Threads; all cores by default. The result does not depend on their number.
+    allow_reversed : bool
+        Accept the scores of a detection task that rank nontargets above targets (area under the
+        ROC curve below 0.5), which are refused otherwise.
+
+    Raises
+    ------
+    UsageError
+        When `clip` is out of range, or the training priors do not sum to 1.
     """
 
     application: Application = field(default_factory=Application)
@@ -78,7 +94,22 @@ class Scoring:
 
 
 def sides_of(trials: Trials) -> Sides:
-    """The factors of the trials with the unit code of each trial on each side."""
+    """The factors of the trials with the unit code of each trial on each side.
+
+    Parameters
+    ----------
+    trials : Trials
+
+    Returns
+    -------
+    list of (Factor, ndarray of int32, shape (N,))
+        One for each side; each trial its own unit when none is named.
+
+    Raises
+    ------
+    UsageError
+        When a factor with strata stands on two sides.
+    """
     if not trials.units:
         if trials.origin is not None:
             return [Factor.of("trial", trials.origin)]
@@ -100,13 +131,25 @@ def _check_strata(factor: Factor, columns: Sequence[Any], strata: Any) -> None:
 
 
 def class_shares(trials: Trials) -> Floats:
-    """Share of each class in the data, trial weights included."""
+    """Share of each class in the data, trial weights included, shape (K,)."""
     counts = np.bincount(trials.labels, trials.weights, minlength=len(trials.classes))
     return np.asarray(counts / counts.sum())
 
 
 def log_posteriors(trials: Trials, scoring: Scoring) -> tuple[Floats, Floats]:
-    """Log posteriors (N x K) at the application's priors, and those priors."""
+    """Log posteriors at the application's priors.
+
+    Parameters
+    ----------
+    trials : Trials
+    scoring : Scoring
+
+    Returns
+    -------
+    logs : ndarray of float64, shape (N, K)
+        Natural logarithms, moved from the training priors, clipped when asked.
+    priors : ndarray of float64, shape (K,)
+    """
     shares = class_shares(trials)
     application = scoring.application
     priors = shares if application.priors is None else np.array(application.priors)
@@ -141,6 +184,17 @@ def llrs(trials: Trials, scoring: Scoring) -> Floats:
     """Natural-log likelihood ratios of target against nontarget.
 
     Posteriors become likelihood ratios by taking away the logit of their training prior.
+
+    Parameters
+    ----------
+    trials : Trials
+        Of a detection task.
+    scoring : Scoring
+
+    Returns
+    -------
+    ndarray of float64, shape (N,)
+        The scores themselves for types llr, score and decision.
     """
     if trials.kind in ("llr", "score", "decision"):
         return trials.scores
@@ -150,7 +204,7 @@ def llrs(trials: Trials, scoring: Scoring) -> Floats:
 
 
 def decided(trials: Trials, scoring: Scoring) -> npt.NDArray[np.int64]:
-    """Index of the decision taken for each trial: given, by threshold, or Bayes."""
+    """Index of the decision taken for each trial: given, by threshold, or Bayes; int64 (N,)."""
     if trials.kind == "decision":
         return trials.scores.astype(np.int64)
     if trials.detection:
@@ -171,7 +225,24 @@ def bayes_threshold(trials: Trials, scoring: Scoring) -> float | None:
 
 
 def evidence_of(trials: Trials, scoring: Scoring, measures: Sequence[Measure]) -> Evidence:
-    """Count the parts that the measures need."""
+    """Count the parts that the measures need.
+
+    Parameters
+    ----------
+    trials : Trials
+    scoring : Scoring
+    measures : sequence of Measure
+
+    Returns
+    -------
+    Evidence
+        With the parts `decisions`, `losses`, `llr`, `ranking`, `errors`, `truths` that they read.
+
+    Raises
+    ------
+    UsageError
+        When a decision abstains and the cost matrix has no column for it.
+    """
     sides = sides_of(trials)
     makers = {
         "decisions": _decision_tally,

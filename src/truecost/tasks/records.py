@@ -43,8 +43,10 @@ class Trials:
         Whether class 1 is to be detected.
     units : mapping of str to tuple of ndarray
         For each factor the unit labels of each side; each trial its own unit when empty.
-    ids : ndarray of str, optional
+    ids : ndarray, shape (N,), optional
+        Trial ids as text, or row numbers.
     strata, weights : ndarray, shape (N,), optional
+        Stratum of the unit of each trial, and its weight.
     frame : polars.DataFrame
         The other columns, for subsets.
     signature : str
@@ -92,15 +94,18 @@ class Trials:
         Parameters
         ----------
         scores : array_like, shape (N,) or (N, K)
+            Higher means target; one column a class for several classes.
         labels : array_like, shape (N,)
-        kind : str
-            A key of `SCORE_TYPES`.
+            1 or "target" and 0 or "nontarget" for detection; class names, or the place of the class
+            among the score columns; true numbers.
+        kind : {"llr", "posterior", "log-posterior", "log-score", "score", "decision", "number"}
+            What the scores are (see `Options`).
         name : str
             Name of the system.
         unit, ids, weight : array_like, shape (N,), optional
             What is resampled together, trial ids, trial weights.
         target : str, optional
-            Label of the class to detect.
+            Label of the class to detect, where it is not clear.
         **columns : array_like, shape (N,)
             Further columns, for subsets.
 
@@ -111,7 +116,16 @@ class Trials:
         Raises
         ------
         InputError
-            When something cannot be scored.
+            When lengths differ, or scores, labels, units, ids or weights cannot be used.
+        UsageError
+            When the score type is not known or does not go with the arrays.
+
+        Examples
+        --------
+        >>> import truecost as tc
+        >>> trials = tc.Trials.of([2.0, -1.0, 0.5], ["target", "nontarget", "target"], kind="llr")
+        >>> len(trials), trials.classes, trials.labels.tolist()
+        (3, ('nontarget', 'target'), [1, 0, 1])
         """
         given = {"label": labels, "unit": unit, "id": ids, "weight": weight, **columns}
         flat = {k: np.asarray(v) for k, v in given.items() if v is not None}
@@ -132,7 +146,17 @@ class Trials:
         return load(table, Options(kind, target=target), name)
 
     def take(self, rows: npt.NDArray[Any]) -> "Trials":
-        """The trials at these rows (indices or mask)."""
+        """The trials at these rows.
+
+        Parameters
+        ----------
+        rows : ndarray of int or bool
+            Indices, or a mask of shape (N,).
+
+        Returns
+        -------
+        Trials
+        """
 
         def part(array: npt.NDArray[Any] | None) -> npt.NDArray[Any] | None:
             return None if array is None else array[rows]
@@ -151,7 +175,25 @@ class Trials:
         )
 
     def subset(self, expression: str) -> "list[tuple[str, Trials]]":
-        """The trials of each level of a column, or of a condition such as `snr < 10`."""
+        """The trials of each level of a column, or of a condition such as `snr < 10`.
+
+        Parameters
+        ----------
+        expression : str
+            Name of a column, or an SQL condition on columns.
+
+        Returns
+        -------
+        list of (str, Trials)
+            Names such as "noise=babble", in order of the levels; the condition itself.
+
+        Raises
+        ------
+        UsageError
+            When it is neither.
+        InputError
+            When a condition holds for no trial.
+        """
         if expression in self.frame.columns:
             column = self.frame[expression].cast(pl.String)
             levels = sorted(column.drop_nulls().unique().to_list())
@@ -187,7 +229,33 @@ def _numeric_columns(frame: pl.DataFrame) -> list[str]:
 
 
 def load(table: Table, options: Options, name: str, key: Table | None = None) -> Trials:
-    """Trials of one system from its table and, where given, a key joined by id."""
+    """Trials of one system from its table and, where given, a key joined by id.
+
+    Parameters
+    ----------
+    table : Table
+        Scores, as `truecost.read` gives them; labels and units too when there is no key.
+    options : Options
+        What the columns mean.
+    name : str
+        Name of the system.
+    key : Table, optional
+        Labels, units and other columns.
+
+    Returns
+    -------
+    Trials
+        In the order of the key, or of the table without one. A soft label makes two rows of a
+        trial: target with weight p, nontarget with weight 1 - p.
+
+    Raises
+    ------
+    InputError
+        When ids do not match or repeat, or scores, labels, units or weights cannot be used; names
+        the file and the first five lines or ids.
+    UsageError
+        When columns are not found, or the options do not go together or with the table.
+    """
     if key is not None:
         table = read.join(table, key, options)
     label = options.column("label", table)

@@ -42,7 +42,22 @@ DEFAULT_MEASURES: dict[str, tuple[str, ...]] = {
 
 
 def measures_for(trials: Trials, scoring: Scoring) -> list[Measure]:
-    """The measures asked for, refused where the score type or the classes do not allow them."""
+    """The measures asked for, or those that suit the score type.
+
+    Parameters
+    ----------
+    trials : Trials
+    scoring : Scoring
+
+    Returns
+    -------
+    list of Measure
+
+    Raises
+    ------
+    UsageError
+        When a measure is not known, or the score type or the classes do not allow it.
+    """
     kind: str = trials.kind
     if trials.kind in ("posterior", "log-posterior", "log-score"):
         kind = "llr" if trials.detection else "posterior"
@@ -74,7 +89,42 @@ def _allowed(measure: Measure, trials: Trials, available: set[str]) -> Measure:
 
 
 def score(trials: Trials, scoring: Scoring) -> list[Estimate]:
-    """Rows of one system: the whole, then each subset."""
+    """Rows of one system: the whole, then each subset.
+
+    Parameters
+    ----------
+    trials : Trials
+    scoring : Scoring
+
+    Returns
+    -------
+    list of Estimate
+        One for each measure, then one for each subset and measure; `dims` tells them apart. A
+        subset keeps the training prior of the whole: it is part of the system.
+
+    Raises
+    ------
+    UsageError
+        When the score type does not allow a measure, costs or priors are for another number of
+        classes, a subset is neither column nor condition, or the interval is not defined.
+    InputError
+        When the scores look reversed (see `Scoring`), or a condition holds for no trial.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import truecost as tc
+    >>> rng = np.random.default_rng(0)
+    >>> labels, speakers = np.arange(400) % 2, np.arange(400) // 10
+    >>> llrs = 2 * rng.normal(2 * labels - 1)  # well calibrated
+    >>> trials = tc.Trials.of(llrs, labels, kind="llr", unit=speakers)
+    >>> application = tc.Application.detection(cost_miss=10, cost_fa=1, prior=0.01)
+    >>> plan = tc.Plan(500, seed=0)
+    >>> for row in tc.score(trials, tc.Scoring(application, ("act_dcf", "cllr"), plan)):
+    ...     print(f"{row.measure} {row.value:.2f} [{row.lower:.2f}, {row.upper:.2f}]")
+    act_dcf 0.61 [0.51, 0.75]
+    cllr 0.46 [0.38, 0.54]
+    """
     measures = measures_for(trials, scoring)
     if trials.classes:  # refuse costs or priors for another number of classes before counting
         scoring.application.matrix(len(trials.classes))
@@ -120,7 +170,21 @@ def _score_part(
 def context_of(
     trials: Trials, scoring: Scoring, evidence: Evidence, dims: Mapping[str, str]
 ) -> Context:
-    """Counts, thresholds, flags and signature of a row."""
+    """Counts, thresholds, flags and signature of a row.
+
+    Parameters
+    ----------
+    trials : Trials
+    scoring : Scoring
+    evidence : Evidence
+        Counted from these trials.
+    dims : mapping of str to str
+        System and subset.
+
+    Returns
+    -------
+    Context
+    """
     counts: dict[str, float] = {}
     errors = None
     if trials.classes:
@@ -234,7 +298,7 @@ def _refuse_reversed(trials: Trials, scoring: Scoring) -> None:
 
 
 def check_classes(trials: Trials) -> None:
-    """Refuse data in which only one class occurs."""
+    """Refuse data in which only one class occurs: InputError."""
     if trials.classes and len(np.unique(trials.labels)) < 2:
         only = trials.classes[int(trials.labels[0])]
         raise InputError(
@@ -244,7 +308,25 @@ def check_classes(trials: Trials) -> None:
 
 
 def pair(trials: Sequence[Trials]) -> list[Trials]:
-    """The systems with their trials in one order; refused unless ids, labels and units agree."""
+    """The systems with their trials in one order.
+
+    Parameters
+    ----------
+    trials : sequence of Trials
+        One for each system.
+
+    Returns
+    -------
+    list of Trials
+        Sorted by id.
+
+    Raises
+    ------
+    UsageError
+        When a system has no ids.
+    InputError
+        When ids, labels or units do not agree.
+    """
     first = trials[0]
     for other in trials:
         if other.ids is None:
@@ -294,7 +376,28 @@ def _same_trials(a: Trials, b: Trials) -> None:
 def compare_systems(
     systems: Sequence[Trials], scoring: Scoring
 ) -> tuple[list[list[Estimate]], list[list[Comparison]]]:
-    """Rows of each system, and of each later system against the first."""
+    """Rows of each system, and of each later system against the first.
+
+    Parameters
+    ----------
+    systems : sequence of Trials
+        At least two, scored on the same trials; the first is the baseline.
+    scoring : Scoring
+
+    Returns
+    -------
+    rows : list of list of Estimate
+        For each system what `score` gives.
+    comparisons : list of list of Comparison
+        For each later system one for each row, paired replicate by replicate.
+
+    Raises
+    ------
+    UsageError
+        When there are fewer than two systems, one has no ids, or as `score` says.
+    InputError
+        When ids, labels or units of the trials do not agree, or as `score` says.
+    """
     if len(systems) < 2:
         raise UsageError("a comparison needs at least two systems")
     paired = pair(systems)
