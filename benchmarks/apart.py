@@ -24,7 +24,8 @@ def resident(field: str) -> int:
 
 def peak(side: str, inputs: str) -> dict[str, float]:
     """Peak of resident memory during one warm call above what was resident before it, and the
-    part that its result still holds afterwards."""
+    part that its result still holds afterwards.
+    """
     work = _points(side)
     work(*(part[:1000] for part in _load(inputs)))
     arrays = [np.array(part) for part in _load(inputs)]

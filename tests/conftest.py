@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from truecost.evidence import Ranking
+from truecost.factors import Factor
+from truecost.ranking import Ranking
 from truecost.sweep import Sweep
-from truecost.weights import Factor, Plan
+from truecost.weights import Plan
 
 settings.register_profile("truecost", deadline=None, derandomize=True, max_examples=50)
 settings.load_profile("truecost")
@@ -55,7 +56,7 @@ RANKINGS = {  # number of distinct scores (about), trial weights, sides
 def swept(request, monkeypatch) -> tuple[Sweep, list[Scan]]:
     """A sweep of 12 replicates and the full scan of each; weights are whole or quarters."""
     (distinct, weighted, sides), buckets = RANKINGS[request.param[0]], request.param[1]
-    monkeypatch.setattr("truecost.evidence.BUCKETS", buckets)
+    monkeypatch.setattr("truecost.ranking.BUCKETS", buckets)
     rng = np.random.default_rng(len(request.param[0]))
     trials, units = 160, 15
     codes = (rng.random(trials) < 0.4).astype(np.uint8)

@@ -12,7 +12,7 @@ TIERS = (
     ("tasks",),
     ("formats", "estimates", "results", "intervals"),
     ("measures",),
-    ("evidence", "sweep", "slots", "weights", "application"),
+    ("evidence", "sweep", "tally", "ranking", "slots", "weights", "factors", "application"),
     ("kernels",),
     ("errors", "names", "version"),
 )

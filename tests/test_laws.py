@@ -366,3 +366,21 @@ def test_held_factors_allow_bca_and_stay_at_one():
     assert found.factors == ("unit",)
     difference = tc.compare(found, found).difference
     assert (difference.method, difference.lower, difference.upper) == ("bca", 0, 0)
+
+
+def test_a_replicate_without_any_weight_is_undefined():
+    trials = tc.Trials.of([1.0, 0.0], [1, 0], kind="decision", unit=["a", "b"])
+    plan = tc.Plan(1000, scheme="poisson")
+    for name in ("expected_cost", "total_error", "accuracy", "nec"):
+        (row,) = tc.score(trials, tc.Scoring(measures=(name,), plan=plan))
+        weights = plan.weights({"unit": tc.Factor("unit", np.array(["a", "b"]))}).block()["unit"]
+        assert row.n_undefined >= (weights.sum(axis=1) == 0).sum() > 50
+
+
+@pytest.mark.parametrize("prior", [0.0, 1.0])
+def test_a_prior_of_nothing_leaves_no_naive_cost(prior):
+    application = tc.Application(((0, 1), (1, 0)), (1 - prior, prior))
+    assert application.threshold == (np.inf if prior == 0 else -np.inf)
+    trials = tc.Trials.of([1.0, -1.0], [1, 0], kind="llr")
+    (row,) = tc.score(trials, tc.Scoring(application, measures=("nec",)))
+    assert row.value is None

@@ -33,7 +33,8 @@ def entry_of(name: str) -> str:
         return f".. autoclass:: truecost.{name}\n   :members:\n{bases}"
     if callable(value):
         return f".. autofunction:: truecost.{name}\n"
-    return f".. autodata:: truecost.{name}\n   :no-value:\n"
+    # Data have no docstring of their own: autodoc reads it where the name is defined.
+    return f".. autodata:: {truecost._MODULE[name]}.{name}\n   :no-value:\n"
 
 
 class PublicNames(SphinxDirective):

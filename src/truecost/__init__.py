@@ -21,23 +21,29 @@ if TYPE_CHECKING:
     from truecost.application import PRESETS, Application, preset
     from truecost.errors import InputError, MissingExtraError, TruecostError, UsageError
     from truecost.estimates import Context, compare, estimate
-    from truecost.evidence import Evidence, Ranking, Tally, Totals, totals
+    from truecost.evidence import Evidence, Totals, totals
+    from truecost.factors import Factor
     from truecost.formats import read
     from truecost.measures import Measure, find
+    from truecost.ranking import Ranking
     from truecost.results import Comparison, Estimate
     from truecost.sweep import Sweep
+    from truecost.tally import Tally
     from truecost.tasks.columns import Options
     from truecost.tasks.counting import Scoring
     from truecost.tasks.records import Trials, load
     from truecost.tasks.trials import compare_systems, score
-    from truecost.weights import Block, Factor, Plan, Weights
+    from truecost.weights import Block, Plan, Weights
 
 _HOME = {
     "truecost.application": ("PRESETS", "Application", "preset"),
     "truecost.errors": ("InputError", "MissingExtraError", "TruecostError", "UsageError"),
     "truecost.estimates": ("Context", "compare", "estimate"),
     "truecost.results": ("Comparison", "Estimate"),
-    "truecost.evidence": ("Evidence", "Ranking", "Tally", "Totals", "totals"),
+    "truecost.evidence": ("Evidence", "Totals", "totals"),
+    "truecost.factors": ("Factor",),
+    "truecost.ranking": ("Ranking",),
+    "truecost.tally": ("Tally",),
     "truecost.formats": ("read",),
     "truecost.measures": ("Measure", "find"),
     "truecost.sweep": ("Sweep",),
@@ -45,7 +51,7 @@ _HOME = {
     "truecost.tasks.records": ("Trials", "load"),
     "truecost.tasks.counting": ("Scoring",),
     "truecost.tasks.trials": ("compare_systems", "score"),
-    "truecost.weights": ("Block", "Factor", "Plan", "Weights"),
+    "truecost.weights": ("Block", "Plan", "Weights"),
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names}
 

@@ -156,14 +156,15 @@ class Application:
     @property
     def beta(self) -> float:
         """Cf (1-P) / (Cm P) = (1-Ptar) / Ptar (paper 002, Eq. 7 and 22)."""
-        return self.cost_fa * (1 - self.prior) / (self.cost_miss * self.prior)
+        miss = self.cost_miss * self.prior
+        return self.cost_fa * (1 - self.prior) / miss if miss > 0 else math.inf
 
     @property
     def threshold(self) -> float:
         """Bayes threshold on natural-log likelihood ratios: ln(beta) = -logit(Ptar), in nats
         (paper 002, Eq. 30-31).
         """
-        return math.log(self.beta)
+        return math.log(self.beta) if self.beta > 0 else -math.inf
 
     @property
     def naive_cost(self) -> float:

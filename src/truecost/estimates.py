@@ -17,12 +17,13 @@ import numpy.typing as npt
 from truecost.application import Application
 from truecost.errors import InputError, UsageError
 from truecost.evidence import Evidence, totals
+from truecost.factors import Factor
 from truecost.intervals import interval
 from truecost.measures.base import Measure, Values
 from truecost.names import Method
 from truecost.results import Comparison, Estimate
 from truecost.version import __version__
-from truecost.weights import Factor, Plan, Weights
+from truecost.weights import Plan, Weights
 
 Floats = npt.NDArray[np.float64]
 FEW_UNITS = 20  # below this a percentile interval covers too little (0.92 at 20, 0.83 at 6 units)

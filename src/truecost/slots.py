@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from truecost.errors import InputError
-from truecost.weights import Block, Factor, encode
+from truecost.factors import Factor, encode
+from truecost.weights import Block
 
 Codes = npt.NDArray[np.int32]
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from truecost.errors import UsageError
-from truecost.evidence import Ranking
+from truecost.ranking import Ranking
 from truecost.weights import Block
 
 Floats = npt.NDArray[np.float64]

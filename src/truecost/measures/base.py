@@ -204,4 +204,4 @@ def weigh(priors: Floats, values: Floats) -> Floats:
     ndarray of float64, shape (replicates,)
         NaN where a class that has a prior has no value.
     """
-    return np.asarray(np.where(priors > 0, priors * values, 0.0).sum(axis=-1))
+    return np.asarray(np.where(priors == 0, 0.0, priors * values).sum(axis=-1))

@@ -14,12 +14,15 @@ import numpy.typing as npt
 
 from truecost.application import Application, bayes_decisions, log_normalise, move_posteriors
 from truecost.errors import UsageError
-from truecost.evidence import Evidence, Part, Ranking, Tally
+from truecost.evidence import Evidence, Part
+from truecost.factors import Factor
 from truecost.measures import Measure
 from truecost.names import Method
+from truecost.ranking import Ranking
+from truecost.tally import Tally
 from truecost.tasks.columns import POSTERIORS
 from truecost.tasks.records import Trials
-from truecost.weights import Factor, Plan
+from truecost.weights import Plan
 
 Floats = npt.NDArray[np.float64]
 Sides = list[tuple[Factor, npt.NDArray[np.int32]]]

@@ -18,6 +18,7 @@ from truecost.formats import Table
 from truecost.names import ScoreType
 from truecost.tasks import columns as read
 from truecost.tasks.columns import Options
+from truecost.tasks.labels import decisions_of, labels_of, log_odds, soft_labels
 
 Floats = npt.NDArray[np.float64]
 
@@ -275,16 +276,16 @@ def load(table: Table, options: Options, name: str, key: Table | None = None) ->
     labels: npt.NDArray[Any]
     names: tuple[str, ...]
     if soft is not None:
-        labels, names, detection = read.soft_labels(table, options, soft)
+        labels, names, detection = soft_labels(table, options, soft)
     elif options.kind == "number":
         labels, names, detection = table.numbers(label or "", "label"), (), False
         read.refuse_rows(table, ~np.isfinite(labels), "true numbers are missing or not finite", ids)
     else:
-        labels, names, detection = read.labels_of(table, options, label or "", scores, classes)
+        labels, names, detection = labels_of(table, options, label or "", scores, classes)
         if options.kind == "decision":
-            scores = read.decisions_of(table, options, names)
+            scores = decisions_of(table, options, names)
         elif detection and options.kind in read.POSTERIORS:
-            scores = read.log_odds(scores, classes, options)
+            scores = log_odds(scores, classes, options)
     used = {c for k in options.columns for c in options.columns[k].split("+")}
     rest = [c for c in table.frame.columns if c not in used or c in read.unit_names(options)]
     trials = Trials(

@@ -1,0 +1,135 @@
+"""Factors: the ways in which trials hang together, and their units."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+
+def encode(column: npt.ArrayLike) -> tuple[Array, npt.NDArray[np.int32]]:
+    """Sorted distinct values and the index of each row's value among them.
+
+    Parameters
+    ----------
+    column : array_like, shape (rows,)
+
+    Returns
+    -------
+    labels : ndarray, shape (units,)
+    codes : ndarray of int32, shape (rows,)
+    """
+    values = np.asarray(column)
+    if values.dtype.kind in "OU":
+        import polars as pl
+
+        texts = pl.Series(values.astype(object) if values.dtype.kind == "U" else values).cast(
+            pl.String
+        )
+        found = texts.unique().sort()
+        codes = texts.cast(pl.Enum(found)).to_physical().to_numpy()
+        return found.to_numpy(), codes.astype(np.int32)
+    if values.dtype.kind in "iub" and len(values):
+        low, high = int(values.min()), int(values.max())
+        if high - low < 4 * len(values):  # a table of the range beats sorting tenfold
+            present = np.bincount(values.astype(np.int64) - low) > 0
+            places = (np.cumsum(present) - 1).astype(np.int32)
+            return np.flatnonzero(present) + low, places[values.astype(np.int64) - low]
+    labels, codes = np.unique(values, return_inverse=True)
+    return labels, codes.astype(np.int32)
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """The units of one factor, sorted, with the stratum of each.
+
+    Parameters
+    ----------
+    name : str
+        Name of the factor; enters the random key and the signature.
+    labels : ndarray, shape (units,)
+        Sorted labels.
+    strata : ndarray of int, shape (units,), optional
+        Stratum code of each unit; one stratum when left out. Units of one stratum are drawn among
+        themselves.
+    """
+
+    name: str
+    labels: Array
+    strata: npt.NDArray[np.int64] | None = None
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @staticmethod
+    def of(
+        name: str, column: npt.ArrayLike, strata: npt.ArrayLike | None = None
+    ) -> tuple["Factor", npt.NDArray[np.int32]]:
+        """The factor of a column, and the unit code of each of its rows.
+
+        Parameters
+        ----------
+        name : str
+            Name of the factor.
+        column : array_like, shape (rows,)
+            Unit of each row: text or numbers.
+        strata : array_like, shape (rows,), optional
+            Stratum of each row. A unit is then a distinct (stratum, label) pair, sorted by both
+            and named "stratum/label".
+
+        Returns
+        -------
+        factor : Factor
+        codes : ndarray of int32, shape (rows,)
+            Place of each row's unit in `factor.labels`.
+
+        Examples
+        --------
+        >>> import truecost as tc
+        >>> speakers, codes = tc.Factor.of("speaker", ["bob", "ann", "bob"])
+        >>> speakers.labels.tolist(), codes.tolist()
+        (['ann', 'bob'], [1, 0, 1])
+        """
+        labels, codes = encode(column)
+        if strata is None:
+            return Factor(name, labels), codes
+        names, stratum = encode(strata)
+        pairs, codes = encode(stratum.astype(np.int64) * len(labels) + codes)
+        of_unit = pairs // max(1, len(labels))
+        named = np.array(
+            [
+                f"{names[s]}/{label}"
+                for s, label in zip(of_unit, labels[pairs % max(1, len(labels))], strict=True)
+            ]
+        )
+        return Factor(name, named, of_unit), codes
+
+    @staticmethod
+    def trials(count: int, name: str = "trial") -> tuple["Factor", npt.NDArray[np.int32]]:
+        """Each trial its own unit.
+
+        Parameters
+        ----------
+        count : int
+            Number of trials.
+        name : str
+            Name of the factor.
+
+        Returns
+        -------
+        factor : Factor
+        codes : ndarray of int32, shape (count,)
+            0 to count - 1.
+        """
+        codes = np.arange(count, dtype=np.int32)
+        return Factor(name, codes), codes
+
+    def same_units(self, other: "Factor") -> bool:
+        """Whether two factors draw the same weights: equal name, labels and strata."""
+        if self.strata is None or other.strata is None:
+            strata = self.strata is other.strata
+        else:
+            strata = np.array_equal(self.strata, other.strata)
+        return self.name == other.name and strata and np.array_equal(self.labels, other.labels)

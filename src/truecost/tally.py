@@ -1,0 +1,175 @@
+"""A tally: sums by unit, cell and statistic.
+
+Stored as *entries*, one for each distinct (units, cell) that occurs, so that memory follows the
+data and not the product of the axes. Cells are labelled axes that are not resampled by the tally's
+factors (class, decision, query, stream, version, ...). Plain counts stay int64, weighted ones are
+float64. A row weighs the product of the weights of its units (`slots`).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from truecost.errors import InputError
+from truecost.factors import Array
+from truecost.slots import Sides, Slots, group, join, refuse_outside
+from truecost.weights import Block
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """Sums by unit, cell and statistic.
+
+    Attributes
+    ----------
+    slots : Slots
+        Units of each entry.
+    cells : ndarray of int64, shape (entries,)
+        Flat index into the product of `axes`.
+    values : ndarray, shape (entries, statistics), int64 or float64
+        Sums of the entry.
+    axes : mapping of str to tuple of str
+        Labels of each cell axis, in order.
+    statistics : tuple of str
+        Names of the summed quantities.
+    fixed : ndarray, shape (*cells, statistics)
+        What belongs to no unit (the annotations made before a stream starts, say).
+    """
+
+    slots: Slots
+    cells: npt.NDArray[np.int64]
+    values: Array
+    axes: Mapping[str, tuple[str, ...]]
+    statistics: tuple[str, ...]
+    fixed: Array
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Lengths of the cell axes."""
+        return tuple(len(labels) for labels in self.axes.values())
+
+    @staticmethod
+    def count(
+        sides: Sides,
+        statistics: Mapping[str, npt.ArrayLike],
+        axes: Mapping[str, tuple[Sequence[str], npt.ArrayLike]] | None = None,
+        weights: npt.ArrayLike | None = None,
+        fixed: npt.ArrayLike | None = None,
+    ) -> "Tally":
+        """Add up rows of records.
+
+        Parameters
+        ----------
+        sides : sequence of (Factor, codes)
+            Unit code of each row, for each side.
+        statistics : mapping of str to array_like, shape (rows,)
+            Numbers to add; integers stay integers.
+        axes : mapping of str to (labels, codes), optional
+            Cell axes: the labels and the code of each row.
+        weights : array_like, shape (rows,), optional
+            Weight of each row (inverse inclusion probability, share of a soft label); makes every
+            sum float64.
+        fixed : array_like, shape (*cells, statistics), optional
+            What belongs to no unit.
+
+        Raises
+        ------
+        InputError
+            When a column has not one entry for each row, or a code names no unit or label.
+
+        Examples
+        --------
+        >>> import truecost as tc
+        >>> speakers, codes = tc.Factor.of("speaker", ["ann", "ann", "bob"])
+        >>> axes = {"class": (("nontarget", "target"), [0, 1, 1])}
+        >>> tally = tc.Tally.count([(speakers, codes)], {"n": [1, 1, 1]}, axes)
+        >>> without_one = tc.Weights.leave_out(speakers).block()
+        >>> tc.totals(tc.Evidence({"trials": tally}), without_one).sums("trials", "n").tolist()
+        [[0, 1], [1, 1]]
+        """
+        axes = axes or {}
+        shape = tuple(len(labels) for labels, _ in axes.values())
+        slots = Slots.of(sides)
+        rows = len(slots.codes)
+        columns = [np.asarray(v) for v in statistics.values()]
+        names = [*(f"statistic {s!r}" for s in statistics), *(f"axis {a!r}" for a in axes)]
+        for name, column in zip(
+            names, [*columns, *(np.asarray(c) for _, c in axes.values())], strict=True
+        ):
+            if column.shape != (rows,):
+                raise InputError(
+                    f"{name} has shape {column.shape}: {rows} rows were expected, "
+                    f"one for each unit code"
+                )
+        whole = all(np.issubdtype(c.dtype, np.integer) or c.dtype == bool for c in columns)
+        values = np.stack([c.astype(np.float64) for c in columns], axis=1)
+        if weights is not None and np.shape(weights) != (rows,):
+            raise InputError(f"weights have shape {np.shape(weights)}: {rows} were expected")
+        if weights is not None:
+            values *= np.asarray(weights, np.float64)[:, None]
+            whole = False
+        flat = np.zeros(rows, np.int64)
+        for name, (labels, codes) in axes.items():
+            refuse_outside(codes, len(labels), f"codes of axis {name!r}")
+            flat = flat * len(labels) + np.asarray(codes, np.int64)
+        kind: Any = np.int64 if whole else np.float64
+        base = np.zeros((*shape, len(columns)), kind) if fixed is None else np.asarray(fixed)
+        slots, flat, values = group(slots, flat, values)
+        return Tally(
+            slots,
+            flat,
+            values.astype(kind),
+            {name: tuple(str(x) for x in labels) for name, (labels, _) in axes.items()},
+            tuple(statistics),
+            np.broadcast_to(base, (*shape, len(columns))),
+        )
+
+    def __add__(self, other: "Tally") -> "Tally":
+        """The tally of both sets of records together (units are joined by label)."""
+        if dict(self.axes) != dict(other.axes) or self.statistics != other.statistics:
+            raise InputError(
+                f"tallies do not match: axes {dict(self.axes)} and statistics "
+                f"{self.statistics} against {dict(other.axes)} and {other.statistics}"
+            )
+        slots = join(self.slots, other.slots)
+        cells = np.concatenate([self.cells, other.cells])
+        values = np.concatenate([self.values, other.values])
+        slots, cells, summed = group(slots, cells, values.astype(np.float64))
+        return Tally(
+            slots,
+            cells,
+            summed.astype(values.dtype),
+            self.axes,
+            self.statistics,
+            self.fixed + other.fixed,
+        )
+
+    def sums(self, block: Block) -> dict[str, Array]:
+        """Sums under a `Block` of weights: over entries e of weight_e value_e, plus what is fixed.
+
+        Returns
+        -------
+        dict of str to ndarray, shape (replicates, *cells)
+            By statistic; int64 when all values are whole, float64 otherwise.
+        """
+        from truecost.kernels.sums import entry_sums
+
+        size = int(np.prod(self.shape, dtype=np.int64))
+        out = np.zeros((size, len(self.statistics), block.count))
+        entry_sums(
+            self.slots.columns(block),
+            self.slots.codes,
+            self.cells,
+            self.values.astype(np.float64),
+            out,
+        )
+        out += self.fixed.reshape(size, len(self.statistics))[:, :, None]
+        sums = {}
+        for s, name in enumerate(self.statistics):
+            values = np.ascontiguousarray(out[:, s, :].T).reshape(block.count, *self.shape)
+            whole = self.values.dtype == np.int64 and self.fixed.dtype == np.int64
+            sums[name] = values.astype(np.int64) if whole else values
+        return sums

@@ -1,0 +1,160 @@
+"""True classes, decisions and posterior odds from the mapped columns of a table."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from truecost.errors import InputError, UsageError, first_five
+from truecost.formats import Table
+from truecost.tasks.columns import Options, refuse_rows
+
+Floats = npt.NDArray[np.float64]
+
+TARGET_WORDS = {"target": 1, "nontarget": 0, "non-target": 0, "1": 1, "0": 0, "true": 1, "false": 0}
+
+
+def labels_of(
+    table: Table, options: Options, column: str, scores: Floats, columns: tuple[str, ...] | None
+) -> tuple[npt.NDArray[np.int64], tuple[str, ...], bool]:
+    """Class index of each trial, class names, and whether this is detection.
+
+    Parameters
+    ----------
+    table : Table
+    options : Options
+    column : str
+        Holds the labels.
+    scores : ndarray of float64, shape (N,) or (N, K)
+    columns : tuple of str or None
+        Class names that the score columns give.
+
+    Returns
+    -------
+    labels : ndarray of int64, shape (N,)
+    classes : tuple of str
+    detection : bool
+
+    Raises
+    ------
+    InputError
+        When a label is empty, none of the classes, or neither target nor nontarget.
+    UsageError
+        When there are not as many classes as scores a trial.
+    """
+    texts = table.texts(column, "label")
+    if texts.null_count():
+        raise InputError(
+            f"{table.source}: {texts.null_count()} labels are empty, the first at "
+            f"{table.where(int(texts.is_null().arg_true()[0]))}"
+        )
+    present = sorted(texts.unique().to_list())
+    if options.target is not None:
+        if options.target not in present:
+            raise InputError(
+                f"{table.source}: no trial has the label {options.target!r}; the "
+                f"labels are {first_five(present)}"
+            )
+        return (
+            _code(texts, {t: int(t == options.target) for t in present}),
+            ("nontarget", "target"),
+            True,
+        )
+    binary = {t: TARGET_WORDS[t.lower()] for t in present if t.lower() in TARGET_WORDS}
+    if (
+        options.kind in ("llr", "score")
+        or (scores.ndim == 1 and options.kind != "decision")
+        or (options.kind == "decision" and options.classes is None and len(binary) == len(present))
+    ):
+        outside = [t for t in present if t not in binary]
+        if outside:
+            raise InputError(
+                f"{table.source}: labels {first_five(outside)} are neither target "
+                f"nor nontarget ({', '.join(TARGET_WORDS)}): say which label is the "
+                f"target with --target"
+            )
+        return _code(texts, binary), ("nontarget", "target"), True
+    names = (
+        options.classes
+        or columns
+        or (tuple(str(k) for k in range(scores.shape[1])) if scores.ndim == 2 else tuple(present))
+    )
+    if scores.ndim == 2 and len(names) != scores.shape[1]:
+        raise UsageError(
+            f"{table.source}: {len(names)} classes named, but {scores.shape[1]} scores a trial"
+        )
+    outside = [t for t in present if t not in names]
+    if outside:
+        rows = texts.is_in(outside).arg_true().to_list()
+        raise InputError(
+            f"{table.source}: {len(rows)} labels are none of the classes "
+            f"{first_five(names)}: " + first_five(f"{texts[r]!r} at {table.where(r)}" for r in rows)
+        )
+    return _code(texts, {n: k for k, n in enumerate(names)}), names, False
+
+
+def _code(texts: pl.Series, codes: Mapping[str, int]) -> npt.NDArray[np.int64]:
+    return texts.replace_strict(list(codes), list(codes.values()), return_dtype=pl.Int64).to_numpy()
+
+
+def decisions_of(table: Table, options: Options, classes: Sequence[str]) -> Floats:
+    """Index of the decided class, shape (N,); `abstain` is one more, NaN is missing. InputError
+    when a decision is none of the classes.
+    """
+    texts = table.texts(options.column("score", table) or "", "score")
+    codes = {name: k for k, name in enumerate(classes)} | {"abstain": len(classes)}
+    if classes == ("nontarget", "target"):
+        codes |= {"reject": 0, "accept": 1, "no": 0, "yes": 1, **TARGET_WORDS}
+        if options.target is not None:
+            codes = {t: int(t == options.target) for t in texts.drop_nulls().unique()}
+            codes["abstain"] = 2
+    lower = (
+        texts if all(t in codes for t in texts.drop_nulls().unique()) else texts.str.to_lowercase()
+    )
+    unknown = lower.is_not_null() & ~lower.is_in(list(codes))
+    if unknown.any():
+        rows = unknown.arg_true().to_list()
+        raise InputError(
+            f"{table.source}: {len(rows)} decisions are none of {first_five(codes)}: "
+            + first_five(f"{texts[r]!r} at {table.where(r)}" for r in rows)
+        )
+    return (
+        lower.replace_strict(
+            list(codes), [float(v) for v in codes.values()], default=None, return_dtype=pl.Float64
+        )
+        .fill_null(float("nan"))
+        .to_numpy()
+    )
+
+
+def log_odds(scores: Floats, classes: tuple[str, ...] | None, options: Options) -> Floats:
+    """Log posterior odds of the target against the rest, in nats: ln p / (1 - p), shape (N,); from
+    posteriors or their logarithms, one column or one a class.
+    """
+    if scores.ndim == 1:
+        with np.errstate(divide="ignore"):
+            if options.kind == "posterior":
+                return np.asarray(np.log(scores) - np.log1p(-scores))
+            return np.asarray(scores - np.log(-np.expm1(scores)))
+    names = options.classes or classes or tuple(str(k) for k in range(scores.shape[1]))
+    if options.target not in names:
+        raise UsageError(f"--target {options.target}: the classes are {first_five(names)}")
+    with np.errstate(divide="ignore"):
+        logs = np.log(scores) if options.kind == "posterior" else scores
+    k = names.index(str(options.target))
+    others = np.delete(logs, k, axis=1)
+    return np.asarray(logs[:, k] - np.logaddexp.reduce(others, axis=1))
+
+
+def soft_labels(
+    table: Table, options: Options, column: str
+) -> tuple[Floats, tuple[str, ...], bool]:
+    """Probabilities of being a target, shape (N,), in place of labels; class names; detection."""
+    if options.kind not in ("llr", "score", "posterior", "log-posterior", "decision"):
+        raise UsageError(f"soft labels need two classes; type {options.kind} has others")
+    labels = table.numbers(column, "soft")
+    refuse_rows(
+        table, ~((labels >= 0) & (labels <= 1)), "soft labels lie outside 0 to 1", None, labels
+    )
+    return labels, ("nontarget", "target"), True
