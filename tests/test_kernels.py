@@ -192,8 +192,60 @@ def test_edges_trial_weights_and_curve(swept):
     assert np.array_equal(sweep.nontargets, [s.N for s in scans])
     assert np.all(sweep.ranking.cut[sweep.ranking.edges[:-1]])
     assert np.array_equal(np.sort(sweep.trial_weights()), np.sort([s.weights for s in scans]))
-    wanted = scans[0].thresholds, scans[0].pmiss, scans[0].pfa
-    assert all(map(np.array_equal, sweep.curve(), wanted))
+
+
+def turning(miss, fa):
+    """Points of a full scan without repeats and without those on a straight run along an axis."""
+    points = [
+        p
+        for k, p in enumerate(zip(miss, fa, strict=True))
+        if k == 0 or p != (miss[k - 1], fa[k - 1])
+    ]
+    return [
+        p
+        for k, p in enumerate(points)
+        if k in (0, len(points) - 1)
+        or not any(points[k - 1][a] == p[a] == points[k + 1][a] for a in (0, 1))
+    ]
+
+
+def test_curve_turns_where_the_full_scan_does(swept):
+    sweep, scans = swept
+    thresholds, miss, fa = sweep.curve()
+    found = list(zip(miss.tolist(), fa.tolist(), strict=True))
+    assert found == turning(scans[0].pmiss.tolist(), scans[0].pfa.tolist())
+    at = np.searchsorted(scans[0].thresholds, thresholds)
+    assert np.array_equal(scans[0].pmiss[at], miss)
+    assert np.array_equal(scans[0].pfa[at], fa)
+
+
+def test_rates_at_any_threshold(swept):
+    sweep, scans = swept
+    wanted = np.append(np.linspace(scans[0].scores.min() - 1, scans[0].scores.max() + 1, 9), np.inf)
+    miss, fa = sweep.rates_at(wanted)
+    for r, scan in enumerate(scans):
+        rejected = scan.scores[None, :] < wanted[:, None]
+        assert np.array_equal(miss[r], (rejected * scan.targets) @ scan.weights / scan.T)
+        assert np.array_equal(fa[r], (~rejected * ~scan.targets) @ scan.weights / scan.N)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_trials_of_a_single_unit_are_sorted_by_class(dtype):
+    rng = np.random.default_rng(0)
+    scores, codes = rng.integers(-9, 9, 300).astype(dtype) / 7, rng.integers(0, 2, 300)
+    scores[:3] = [-0.0, 0.0, np.inf]
+    factor = Factor("all", np.zeros(1))
+    ranking = Ranking.of(scores, codes, [(factor, np.zeros(300, np.int32))])
+    assert ranking.scores.dtype == dtype
+    assert np.array_equal(ranking.scores, np.sort(scores))
+    pairs = sorted(zip(scores.tolist(), codes.tolist(), strict=True))
+    assert sorted(zip(ranking.scores.tolist(), ranking.codes.tolist(), strict=True)) == pairs
+    several = Ranking.of(scores, codes, [Factor.of("unit", rng.integers(0, 5, 300))])
+    block = Block({"all": np.ones((1, 1), np.uint16), "unit": np.ones((1, 5), np.uint16)}, 1)
+    a, b = Sweep(ranking, block), Sweep(several, block)
+    assert np.array_equal(a.eer(), b.eer())
+    assert np.array_equal(ranking.knots, several.knots)
+    assert all(map(np.array_equal, a.curve(), b.curve()))
 
 
 @pytest.mark.parametrize("costs", [(1, 1), (0.01, 0.99), (0.9, 0.1), (1, 0), (0, 1)])

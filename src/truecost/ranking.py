@@ -6,6 +6,7 @@ let a sweep look at few trials and still be exact.
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +27,7 @@ class Ranking:
 
     Attributes
     ----------
-    scores : ndarray of float64, shape (trials,)
+    scores : ndarray of float64 or float32, shape (trials,)
     slots : Slots
         Units of each trial.
     codes : ndarray of uint8, shape (trials,)
@@ -35,7 +36,7 @@ class Ranking:
         Own weight of each trial; empty when all weigh one.
     """
 
-    scores: npt.NDArray[np.float64]
+    scores: npt.NDArray[np.floating[Any]]
     slots: Slots
     codes: npt.NDArray[np.uint8]
     extra: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
@@ -67,11 +68,14 @@ class Ranking:
         """
         slots = Slots.of(sides)
         extra = np.zeros(0) if weights is None else np.asarray(weights, np.float64)
-        return Ranking._sorted(np.asarray(scores, np.float64), slots, _two_classes(codes), extra)
+        found = np.asarray(scores)
+        if found.dtype != np.float32:  # 32-bit scores stay so: half the memory
+            found = found.astype(np.float64, copy=False)
+        return Ranking._sorted(found, slots, _two_classes(codes), extra)
 
     @staticmethod
     def _sorted(
-        scores: npt.NDArray[np.float64],
+        scores: npt.NDArray[np.floating[Any]],
         slots: Slots,
         codes: npt.NDArray[np.uint8],
         extra: npt.NDArray[np.float64],
@@ -87,7 +91,7 @@ class Ranking:
             )
         if np.isnan(scores).any():
             raise InputError(f"{np.isnan(scores).sum()} scores are NaN: they cannot be ranked")
-        ordered, places, classes, own = sort_trials(scores + 0.0, slots.codes, codes, extra)
+        ordered, places, classes, own = sort_trials(scores, slots.codes, codes, extra)
         return Ranking(ordered, Slots(slots.factors, places), classes, own)
 
     def __add__(self, other: "Ranking") -> "Ranking":
@@ -107,7 +111,9 @@ class Ranking:
     @cached_property
     def cut(self) -> npt.NDArray[np.bool_]:
         """Whether a trial starts a group of tied scores: where a threshold may lie."""
-        return np.concatenate([[True], self.scores[1:] != self.scores[:-1]])[: len(self.scores)]
+        cut = np.ones(len(self.scores), np.bool_)
+        np.not_equal(self.scores[1:], self.scores[:-1], out=cut[1:])
+        return cut
 
     @cached_property
     def edges(self) -> npt.NDArray[np.int64]:
@@ -118,25 +124,22 @@ class Ranking:
         Where they lie decides speed only, never a result.
         """
         trials = len(self.scores)
-        starts = np.flatnonzero(self.cut)
         few = max(1, int(BUCKETS * (1 - NEAR_CROSSING)))
-        coarse = self._snapped(starts, np.arange(1, few) * trials // few)
+        coarse = self._snapped(np.arange(1, few) * trials // few)
         if trials < 4 * BUCKETS:  # small data: the whole of it is near
-            return self._snapped(starts, np.arange(1, BUCKETS) * trials // BUCKETS)
+            return self._snapped(np.arange(1, BUCKETS) * trials // BUCKETS)
         targets = np.cumsum(np.add.reduceat(self.codes, coarse[:-1], dtype=np.int64))
         others = coarse[1:] - targets
         crossing = np.argmax(targets * others[-1] >= (others[-1] - others) * targets[-1])
         middle, reach = int(coarse[1:][crossing]), trials // 20
         near = np.linspace(middle - reach, middle + reach, BUCKETS - few).astype(np.int64)
-        return np.union1d(coarse, self._snapped(starts, near.clip(0, trials)))
+        return np.union1d(coarse, self._snapped(near.clip(0, trials)))
 
-    def _snapped(
-        self, starts: npt.NDArray[np.int64], wanted: npt.NDArray[np.int64]
-    ) -> npt.NDArray[np.int64]:
-        """Wanted edges moved to the next tie group, with both ends."""
-        ends = np.append(starts, len(self.scores))
-        found = ends[np.searchsorted(ends, wanted)]
-        return np.unique(np.concatenate([[0], found, [len(self.scores)]]))
+    def _snapped(self, wanted: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Wanted edges moved down to the start of their tie group, with both ends."""
+        whole = wanted[wanted < len(self.scores)]
+        starts = np.searchsorted(self.scores, self.scores[whole])
+        return np.unique(np.concatenate([[0], starts, [len(self.scores)]])).astype(np.int64)
 
     @cached_property
     def histogram(self) -> Tally:
@@ -176,13 +179,11 @@ class Ranking:
         Between two tie groups only a step from a group with nontargets to one with targets can
         separate; everything else is pooled once and for all.
         """
-        starts = np.flatnonzero(self.cut)
-        if len(starts) == 0:
-            return np.zeros(1, np.int64)
-        targets = np.add.reduceat(self.codes == 1, starts, dtype=np.int64)
-        sizes = np.diff(np.append(starts, len(self.codes)))
-        step = (targets[:-1] < sizes[:-1]) & (targets[1:] > 0)
-        return np.concatenate([[0], starts[1:][step], [len(self.codes)]]).astype(np.int64)
+        from truecost.kernels.scans import pooling_knots
+
+        knots = np.empty(pooling_knots(self.codes, self.cut, np.empty(0, np.int64)), np.int64)
+        pooling_knots(self.codes, self.cut, knots)
+        return knots
 
 
 def _two_classes(codes: npt.ArrayLike) -> npt.NDArray[np.uint8]:

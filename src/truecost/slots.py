@@ -7,6 +7,7 @@ tested) counts once.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -86,6 +87,8 @@ class Slots:
             if factor.name not in offsets:
                 offsets[factor.name] = sum(len(f) for f in factors)
                 factors.append(factor)
+        if len(sides) == 1:
+            return Slots((sides[0][0],), sides[0][1].astype(np.int32, copy=False).reshape(-1, 1))
         columns = [codes.astype(np.int32) + np.int32(offsets[f.name]) for f, codes in sides]
         slots = np.stack(columns, axis=1) if columns else np.zeros((0, 1), np.int32)
         ones = np.int32(sum(len(f) for f in factors))
@@ -104,6 +107,46 @@ class Slots:
     def columns(self, block: Block) -> npt.NDArray[np.float32]:
         """The joined weights transposed: ndarray of float32, shape (slots, replicates)."""
         return block.columns(tuple(f.name for f in self.factors))
+
+
+CHUNK = 1 << 16  # rows converted at a time
+
+
+def count_entries(
+    slots: Slots,
+    cells: npt.NDArray[Any],
+    width: int,
+    columns: Sequence[npt.NDArray[Any]],
+    weights: npt.NDArray[np.float64] | None,
+) -> tuple[Slots, npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """Sums of the columns for each (cell, units) that occurs; `width` is the number of cells.
+
+    With one side and a table of all cells and units not much larger than the data, rows are added
+    straight into the table; otherwise they are grouped by sorting.
+    """
+    units = sum(len(f) for f in slots.factors)
+    size = width * units
+    if slots.codes.shape[1] > 1 or size > max(4 * len(cells), 1 << 16) or size >= 1 << 31:
+        values = np.stack([np.asarray(c, np.float64) for c in columns], axis=1)
+        if weights is not None:
+            values *= weights[:, None]
+        return group(slots, cells.astype(np.int64), values)
+    from truecost.kernels.sums import add_by_key
+
+    keys = cells.astype(np.int32)
+    keys *= units
+    keys += slots.codes[:, 0]
+    sums = np.zeros((len(columns) + 1, size))
+    for start in range(0, len(keys), CHUNK):
+        part = slice(start, start + CHUNK)
+        one = np.ones(len(keys[part]))
+        add_by_key(keys[part], one, sums[-1])
+        for column, total in zip(columns, sums, strict=False):
+            value = column[part].astype(np.float64)
+            add_by_key(keys[part], value if weights is None else value * weights[part], total)
+    found = np.flatnonzero(sums[-1])
+    places = (found % units).astype(np.int32).reshape(-1, 1)
+    return Slots(slots.factors, places), found // units, np.ascontiguousarray(sums[:-1, found].T)
 
 
 def group(

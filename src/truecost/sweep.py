@@ -127,7 +127,11 @@ class Sweep:
 
     def _thresholds(self, positions: npt.NDArray[np.int64]) -> Floats:
         """The score at each position; infinity rejects all."""
-        return np.append(self.ranking.scores, np.inf)[positions]
+        trials = len(self.ranking.scores)
+        if trials == 0:
+            return np.full(positions.shape, np.inf)
+        scores = self.ranking.scores[np.minimum(positions, trials - 1)]
+        return np.where(positions < trials, scores, np.inf).astype(np.float64)
 
     def eer(self, kind: str = "rocch") -> Floats:
         """Equal error rate by one of its definitions (see the measure `eer`).
@@ -277,7 +281,7 @@ class Sweep:
 
         medians, deviations = np.empty(self.block.count), np.empty(self.block.count)
         weighted_medians(
-            self.ranking.scores,
+            self.ranking.scores.astype(np.float64, copy=False),
             self._rows,
             self.ranking.slots.codes,
             self.ranking.extra,
@@ -287,22 +291,47 @@ class Sweep:
         return medians, deviations
 
     def curve(self) -> tuple[Floats, Floats, Floats]:
-        """Pmiss and Pfa of the first replicate at every threshold.
+        """Pmiss and Pfa of the first replicate at every threshold where its curve turns.
+
+        A threshold between two steps along the same axis lies on the straight line between its
+        neighbours and is left out; the line through the points is the whole ROC or DET curve.
 
         Returns
         -------
         thresholds : ndarray of float64, shape (thresholds,)
-            Each distinct score in ascending order, then infinity, which rejects everything.
+            In ascending order; the first accepts and the last rejects everything.
         miss, fa : ndarray of float64, shape (thresholds,)
             NaN when that class is empty.
         """
-        weights = self.trial_weights()[0]
-        targets = np.where(self.ranking.codes == 1, weights, 0.0)
-        starts = np.append(np.flatnonzero(self.ranking.cut), len(weights))
-        miss = np.concatenate([[0.0], np.cumsum(targets)])[starts]
-        below = np.concatenate([[0.0], np.cumsum(weights - targets)])[starts]
+        from truecost.kernels.scans import corners
+
+        none = np.empty(0)
+        count = corners(np.empty(0, np.int64), none, none, self._rows[0], *self._trials[1:])
+        positions, miss, rejected = np.empty(count, np.int64), np.empty(count), np.empty(count)
+        corners(positions, miss, rejected, self._rows[0], *self._trials[1:])
         with np.errstate(divide="ignore", invalid="ignore"):
-            return (self._thresholds(starts), miss / miss[-1], (below[-1] - below) / below[-1])
+            fa = (rejected[-1] - rejected) / rejected[-1]
+            return self._thresholds(positions), miss / miss[-1], fa
+
+    def rates_at(self, thresholds: npt.ArrayLike) -> tuple[Floats, Floats]:
+        """Pmiss and Pfa when what scores at least each threshold is accepted.
+
+        Parameters
+        ----------
+        thresholds : array_like, shape (thresholds,)
+
+        Returns
+        -------
+        miss, fa : ndarray of float64, shape (replicates, thresholds)
+            NaN when that class is empty.
+        """
+        from truecost.kernels.sweeps import rates_at
+
+        wanted = np.atleast_1d(np.asarray(thresholds, np.float64))
+        positions = np.searchsorted(self.ranking.scores, wanted).astype(np.int64)
+        out = np.empty((self.block.count, len(positions), 2))
+        rates_at(out, positions, *self._edges, self.ranking.edges, *self._trials[:-1])
+        return out[..., 0], out[..., 1]
 
     def trial_weights(self) -> Floats:
         """Weight of every trial: the way out for measures that no method here serves.

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from truecost.errors import InputError
 from truecost.factors import Array
-from truecost.slots import Sides, Slots, group, join, refuse_outside
+from truecost.slots import Sides, Slots, count_entries, group, join, refuse_outside
 from truecost.weights import Block
 
 
@@ -95,32 +95,29 @@ class Tally:
         slots = Slots.of(sides)
         rows = len(slots.codes)
         columns = [np.asarray(v) for v in statistics.values()]
+        codes = [np.asarray(c) for _, c in axes.values()]
         names = [*(f"statistic {s!r}" for s in statistics), *(f"axis {a!r}" for a in axes)]
-        for name, column in zip(
-            names, [*columns, *(np.asarray(c) for _, c in axes.values())], strict=True
-        ):
+        own = None if weights is None else np.asarray(weights, np.float64)
+        given = [*columns, *codes, *([] if own is None else [own])]
+        for name, column in zip([*names, "weights"], given, strict=False):
             if column.shape != (rows,):
                 raise InputError(
                     f"{name} has shape {column.shape}: {rows} rows were expected, "
                     f"one for each unit code"
                 )
-        whole = all(np.issubdtype(c.dtype, np.integer) or c.dtype == bool for c in columns)
-        values = np.stack([c.astype(np.float64) for c in columns], axis=1)
-        if weights is not None and np.shape(weights) != (rows,):
-            raise InputError(f"weights have shape {np.shape(weights)}: {rows} were expected")
-        if weights is not None:
-            values *= np.asarray(weights, np.float64)[:, None]
-            whole = False
-        flat = np.zeros(rows, np.int64)
-        for name, (labels, codes) in axes.items():
-            refuse_outside(codes, len(labels), f"codes of axis {name!r}")
-            flat = flat * len(labels) + np.asarray(codes, np.int64)
+        small = np.prod(shape, dtype=float) < 2**31
+        cells: Array = np.zeros(rows, np.int32 if small else np.int64)
+        for (name, (labels, _)), code in zip(axes.items(), codes, strict=True):
+            refuse_outside(code, len(labels), f"codes of axis {name!r}")
+            cells *= len(labels)
+            cells += code.astype(cells.dtype, copy=False)
+        whole = own is None and all(c.dtype.kind in "iub" for c in columns)
         kind: Any = np.int64 if whole else np.float64
         base = np.zeros((*shape, len(columns)), kind) if fixed is None else np.asarray(fixed)
-        slots, flat, values = group(slots, flat, values)
+        slots, cells, values = count_entries(slots, cells, int(np.prod(shape)), columns, own)
         return Tally(
             slots,
-            flat,
+            cells,
             values.astype(kind),
             {name: tuple(str(x) for x in labels) for name, (labels, _) in axes.items()},
             tuple(statistics),

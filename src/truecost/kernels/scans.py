@@ -18,6 +18,80 @@ def trial_weights(row: Row, slots: Slots, extra: Floats, out: Floats) -> None:
 
 
 @kernel
+def corners(
+    positions: Ints,
+    miss: Floats,
+    rejected: Floats,
+    row: Row,
+    slots: Slots,
+    codes: Codes,
+    extra: Floats,
+    cut: Cuts,
+) -> int:
+    """Thresholds at which the curve of (rejected nontargets, misses) starts, turns or ends.
+
+    Fills position, weight of missed targets and of rejected nontargets; returns their number.
+    Called with empty outputs it only counts. A threshold between two steps along the same axis lies
+    on the straight line between its neighbours and is left out.
+    """
+    trials, found = len(codes), 0
+    m, n = 0.0, 0.0
+    at, at_m, at_n = 0, 0.0, 0.0  # the last threshold that differs from the one before
+    along_m, along_n = False, False  # the step that led to it
+    for p in range(1, trials + 1):
+        weight = weight_of(p - 1, row, slots, extra)
+        if codes[p - 1] == 1:
+            m += weight
+        else:
+            n += weight
+        if p < trials and not cut[p]:
+            continue
+        step_m, step_n = m > at_m, n > at_n
+        if not step_m and not step_n:
+            continue
+        straight = step_m != step_n and step_m == along_m and step_n == along_n
+        if not straight or at == 0:
+            if len(positions) > 0:
+                positions[found], miss[found], rejected[found] = at, at_m, at_n
+            found += 1
+        at, at_m, at_n, along_m, along_n = p, m, n, step_m, step_n
+    if len(positions) > 0:
+        positions[found], miss[found], rejected[found] = at, at_m, at_n
+    return found + 1
+
+
+@kernel
+def pooling_knots(codes: Codes, cut: Cuts, knots: Ints) -> int:
+    """Positions where a tie group with nontargets is followed by one with targets, with both ends.
+
+    Called with an empty output it only counts.
+    """
+    trials, found = len(codes), 1
+    if len(knots) > 0:
+        knots[0] = 0
+    before_has_nontarget = False
+    start = 0
+    while start < trials:
+        has_target, has_nontarget = False, False
+        stop = start
+        while stop < trials and (stop == start or not cut[stop]):
+            has_target |= codes[stop] == 1
+            has_nontarget |= codes[stop] == 0
+            stop += 1
+        if start > 0 and before_has_nontarget and has_target:
+            if len(knots) > 0:
+                knots[found] = start
+            found += 1
+        before_has_nontarget = has_nontarget
+        start = stop
+    if trials > 0:
+        if len(knots) > 0:
+            knots[found] = trials
+        found += 1
+    return found
+
+
+@kernel
 def areas(
     columns: npt.NDArray[np.float32],
     slots: Slots,
@@ -96,7 +170,8 @@ def pooled_entropies(
     targets, weight of nontargets) for each replicate, so that targets/nontargets strictly rises.
     """
     replicates, size = len(out), max(1, len(knots) - 1)
-    targets, nontargets = np.empty((LANES, size)), np.empty((LANES, size))
+    width = min(LANES, replicates)
+    targets, nontargets = np.empty((width, size)), np.empty((width, size))
     weight, t_sum, n_sum = np.empty(LANES), np.empty(LANES), np.empty(LANES)
     for start in range(0, replicates, LANES):
         lanes = min(LANES, replicates - start)

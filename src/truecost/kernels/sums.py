@@ -93,3 +93,12 @@ def bucket_entries(
             counts[code, slot] = 0.0
             seen[code, slot] = False
     return entries
+
+
+@kernel
+def add_by_key(
+    keys: npt.NDArray[np.int32], values: npt.NDArray[np.float64], out: npt.NDArray[np.float64]
+) -> None:
+    """Add each value to the place of its key, in order."""
+    for i in range(len(keys)):
+        out[keys[i]] += values[i]

@@ -278,3 +278,31 @@ def false_alarms_at(
                     else:
                         f -= weight
             out[r, g], positions[r, g] = best_f / nontargets, best_position
+
+
+@kernel
+def rates_at(
+    out: Floats,
+    positions: Ints,
+    miss: Floats,
+    fa: Floats,
+    edges: Ints,
+    rows: Rows,
+    slots: Slots,
+    codes: Codes,
+    extra: Floats,
+) -> None:
+    """Pmiss and Pfa at given positions; out is (replicates x positions x 2)."""
+    for r in range(out.shape[0]):
+        for g in range(len(positions)):
+            j = np.searchsorted(edges, positions[g], side="right") - 1
+            m, f = miss[r, j], fa[r, j]
+            for i in range(edges[j], positions[g]):
+                weight = weight_of(i, rows[r], slots, extra)
+                if codes[i] == 1:
+                    m += weight
+                else:
+                    f -= weight
+            targets, nontargets = miss[r, -1], fa[r, 0]
+            out[r, g, 0] = m / targets if targets > 0.0 else np.nan
+            out[r, g, 1] = f / nontargets if nontargets > 0.0 else np.nan

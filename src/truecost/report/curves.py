@@ -15,6 +15,7 @@ import polars as pl
 from truecost.evidence import totals
 from truecost.intervals import interval
 from truecost.measures import find
+from truecost.sweep import Sweep
 from truecost.tasks.counting import (
     PARTS_OF,
     Scoring,
@@ -87,7 +88,7 @@ def _curve(trials: Trials, scoring: Scoring) -> Curve:
         ]
     )
     ends = np.array([interval(bands[:, g], scoring.level) for g in range(len(rates))])
-    actual, minimum, at = _operating_points(trials, scoring, threshold, miss, fa)
+    actual, minimum, at = _operating_points(trials, scoring, sweep)
     return Curve(
         trials.name,
         threshold[kept],
@@ -112,43 +113,37 @@ def _rates(nontargets: float) -> Floats:
 
 
 def _drawable(miss: Floats, fa: Floats) -> npt.NDArray[np.int64]:
-    """Corners of the curve, thinned evenly in probit coordinates."""
+    """Points of the curve, thinned evenly in probit coordinates."""
     from scipy.special import ndtri
 
-    corner = np.ones(len(miss), np.bool_)
-    corner[1:-1] = (np.diff(miss)[:-1] != np.diff(miss)[1:]) | (np.diff(fa)[:-1] != np.diff(fa)[1:])
-    places = np.flatnonzero(corner)
-    if len(places) <= DRAWN:
-        return places
-    clipped = [np.clip(v[places], 1e-7, 1 - 1e-7) for v in (miss, fa)]
+    if len(miss) <= DRAWN:
+        return np.arange(len(miss))
+    clipped = [np.clip(v, 1e-7, 1 - 1e-7) for v in (miss, fa)]
     way = np.concatenate([[0], np.cumsum(np.hypot(*(np.diff(ndtri(v)) for v in clipped)))])
-    wanted = np.searchsorted(way, np.linspace(0, way[-1], DRAWN)).clip(0, len(places) - 1)
-    return np.asarray(places[np.unique(wanted)])
+    wanted = np.searchsorted(way, np.linspace(0, way[-1], DRAWN)).clip(0, len(miss) - 1)
+    return np.unique(wanted)
 
 
 def _operating_points(
-    trials: Trials, scoring: Scoring, threshold: Floats, miss: Floats, fa: Floats
+    trials: Trials, scoring: Scoring, sweep: Sweep
 ) -> tuple[tuple[float, float] | None, tuple[float, float] | None, float | None]:
-    if not scoring.application.plain_detection:
-        return None, None, None
+    """(Pfa, Pmiss) at the decision threshold and at the one of least cost; the former's value."""
     application = scoring.application.with_priors(class_shares(trials))
-    costs = (
-        application.cost_miss * application.prior * miss
-        + application.cost_fa * (1 - application.prior) * fa
-    )
-    best = int(np.argmin(costs))
-    minimum = float(fa[best]), float(miss[best])
-    at = (
-        None
-        if trials.kind == "score" and scoring.threshold is None
-        else bayes_threshold(trials, scoring)
-    )
-    if at is None:
-        return None, minimum, None
+    if not application.plain_detection:
+        return None, None, None
+    costs = application.cost_miss * application.prior, application.cost_fa * (1 - application.prior)
+    least = sweep.minimum_at(*costs, ties=True)[1]
+    at = bayes_threshold(trials, scoring)
+    if at is None or (trials.kind == "score" and scoring.threshold is None):
+        return None, _point(sweep, least), None
     if scoring.threshold is not None:  # on the scale of the given scores
         at = float(at + (llrs(trials, scoring) - trials.scores)[0])
-    place = int(np.searchsorted(threshold, at))
-    return (float(fa[place]), float(miss[place])), minimum, at
+    return _point(sweep, at), _point(sweep, least), at
+
+
+def _point(sweep: Sweep, threshold: npt.ArrayLike) -> tuple[float, float]:
+    miss, fa = sweep.rates_at(threshold)
+    return float(fa[0, 0]), float(miss[0, 0])
 
 
 def frame_of(curves: Sequence[Curve]) -> pl.DataFrame:
