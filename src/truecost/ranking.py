@@ -128,7 +128,8 @@ class Ranking:
         coarse = self._snapped(np.arange(1, few) * trials // few)
         if trials < 4 * BUCKETS:  # small data: the whole of it is near
             return self._snapped(np.arange(1, BUCKETS) * trials // BUCKETS)
-        targets = np.cumsum(np.add.reduceat(self.codes, coarse[:-1], dtype=np.int64))
+        targets = np.cumsum(np.add.reduceat(self.codes, coarse[:-1], dtype=np.uint32))
+        targets = targets.astype(np.int64)
         others = coarse[1:] - targets
         crossing = np.argmax(targets * others[-1] >= (others[-1] - others) * targets[-1])
         middle, reach = int(coarse[1:][crossing]), trials // 20
@@ -181,9 +182,8 @@ class Ranking:
         """
         from truecost.kernels.scans import pooling_knots
 
-        knots = np.empty(pooling_knots(self.codes, self.cut, np.empty(0, np.int64)), np.int64)
-        pooling_knots(self.codes, self.cut, knots)
-        return knots
+        knots = np.empty(len(self.codes) + 1, np.int64)
+        return knots[: pooling_knots(self.codes, self.cut, knots)].copy()
 
 
 def _two_classes(codes: npt.ArrayLike) -> npt.NDArray[np.uint8]:

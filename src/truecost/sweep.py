@@ -305,13 +305,14 @@ class Sweep:
         """
         from truecost.kernels.scans import corners
 
-        none = np.empty(0)
-        count = corners(np.empty(0, np.int64), none, none, self._rows[0], *self._trials[1:])
-        positions, miss, rejected = np.empty(count, np.int64), np.empty(count), np.empty(count)
-        corners(positions, miss, rejected, self._rows[0], *self._trials[1:])
+        # Room for every trial: memory that is never written to is never taken.
+        room = len(self.ranking.scores) + 1
+        positions, miss, rejected = np.empty(room, np.int64), np.empty(room), np.empty(room)
+        count = corners(positions, miss, rejected, self._rows[0], *self._trials[1:])
+        miss, rejected = miss[:count].copy(), rejected[:count].copy()
         with np.errstate(divide="ignore", invalid="ignore"):
             fa = (rejected[-1] - rejected) / rejected[-1]
-            return self._thresholds(positions), miss / miss[-1], fa
+            return self._thresholds(positions[:count]), miss / miss[-1], fa
 
     def rates_at(self, thresholds: npt.ArrayLike) -> tuple[Floats, Floats]:
         """Pmiss and Pfa when what scores at least each threshold is accepted.

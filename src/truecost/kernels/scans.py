@@ -30,8 +30,8 @@ def corners(
 ) -> int:
     """Thresholds at which the curve of (rejected nontargets, misses) starts, turns or ends.
 
-    Fills position, weight of missed targets and of rejected nontargets; returns their number.
-    Called with empty outputs it only counts. A threshold between two steps along the same axis lies
+    Fills position, weight of missed targets and of rejected nontargets, with room for each trial
+    and one more; returns their number. A threshold between two steps along the same axis lies
     on the straight line between its neighbours and is left out.
     """
     trials, found = len(codes), 0
@@ -40,10 +40,9 @@ def corners(
     along_m, along_n = False, False  # the step that led to it
     for p in range(1, trials + 1):
         weight = weight_of(p - 1, row, slots, extra)
-        if codes[p - 1] == 1:
-            m += weight
-        else:
-            n += weight
+        target = np.float64(codes[p - 1])
+        m += weight * target
+        n += weight * (1.0 - target)
         if p < trials and not cut[p]:
             continue
         step_m, step_n = m > at_m, n > at_n
@@ -51,12 +50,10 @@ def corners(
             continue
         straight = step_m != step_n and step_m == along_m and step_n == along_n
         if not straight or at == 0:
-            if len(positions) > 0:
-                positions[found], miss[found], rejected[found] = at, at_m, at_n
+            positions[found], miss[found], rejected[found] = at, at_m, at_n
             found += 1
         at, at_m, at_n, along_m, along_n = p, m, n, step_m, step_n
-    if len(positions) > 0:
-        positions[found], miss[found], rejected[found] = at, at_m, at_n
+    positions[found], miss[found], rejected[found] = at, at_m, at_n
     return found + 1
 
 
@@ -64,11 +61,10 @@ def corners(
 def pooling_knots(codes: Codes, cut: Cuts, knots: Ints) -> int:
     """Positions where a tie group with nontargets is followed by one with targets, with both ends.
 
-    Called with an empty output it only counts.
+    The output has room for each trial and one more; returns their number.
     """
     trials, found = len(codes), 1
-    if len(knots) > 0:
-        knots[0] = 0
+    knots[0] = 0
     before_has_nontarget = False
     start = 0
     while start < trials:
@@ -79,14 +75,12 @@ def pooling_knots(codes: Codes, cut: Cuts, knots: Ints) -> int:
             has_nontarget |= codes[stop] == 0
             stop += 1
         if start > 0 and before_has_nontarget and has_target:
-            if len(knots) > 0:
-                knots[found] = start
+            knots[found] = start
             found += 1
         before_has_nontarget = has_nontarget
         start = stop
     if trials > 0:
-        if len(knots) > 0:
-            knots[found] = trials
+        knots[found] = trials
         found += 1
     return found
 
