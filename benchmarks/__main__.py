@@ -15,21 +15,27 @@ def report(interval_trials: int, point_trials: int, repeats: int) -> str:
     """Everything that a run finds, in Markdown."""
     interval_rows, checks = intervals.rows(interval_trials, repeats)
     point_rows, memory, more = points.rows(point_trials, repeats)
-    first = [[name, *(f"{s:.2g} s" for s in first_calls(work, interval_trials))]
-             for work, name in FIRST.items()]
+    first = [
+        [name, *(f"{s:.2g} s" for s in first_calls(work, interval_trials))]
+        for work, name in FIRST.items()
+    ]
     heads = ["work", "truecost", "peer", "ratio", "target", "met"]
-    return "\n\n".join([
-        "\n".join(f"- {line}" for line in machine()),
-        f"95 % intervals, 1,000 replicates, 1,000 speakers, {interval_trials:,} trials; peer: "
-        f"confidence-intervals. Median of {repeats} repeats (least to greatest).",
-        table(heads, [row.cells for row in interval_rows]),
-        f"Points of {point_trials:,} trials; peer: scikit-learn's `roc_curve` alone.",
-        table(heads, [row.cells for row in point_rows]),
-        "Peak of memory above the inputs, and what the result keeps.",
-        table(["scores", "truecost", "peer", "ratio", "target", "met"], memory),
-        f"First call in a new process, import included, {interval_trials:,} trials.",
-        table(["work", "kernels to compile", "kernels on disk"], first),
-        "Checked in this run:", "\n".join(f"- {line}" for line in checks + more)])
+    return "\n\n".join(
+        [
+            "\n".join(f"- {line}" for line in machine()),
+            f"95 % intervals, 1,000 replicates, 1,000 speakers, {interval_trials:,} trials; peer: "
+            f"confidence-intervals. Median of {repeats} repeats (least to greatest).",
+            table(heads, [row.cells for row in interval_rows]),
+            f"Points of {point_trials:,} trials; peer: scikit-learn's `roc_curve` alone.",
+            table(heads, [row.cells for row in point_rows]),
+            "Peak of memory above the inputs, and what the result keeps.",
+            table(["scores", "truecost", "peer", "ratio", "target", "met"], memory),
+            f"First call in a new process, import included, {interval_trials:,} trials.",
+            table(["work", "kernels to compile", "kernels on disk"], first),
+            "Checked in this run:",
+            "\n".join(f"- {line}" for line in checks + more),
+        ]
+    )
 
 
 def main() -> None:

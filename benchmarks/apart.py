@@ -56,11 +56,14 @@ def first(work: str, trials: int) -> dict[str, float]:
     calls: dict[str, Callable[[], Any]] = {
         "nec": lambda: ours.nec(scores, labels, speaker, 1000),
         "eer": lambda: ours.eer(scores, labels, speaker, 1000, "rocch"),
-        "points": lambda: ours.points(scores, labels)}
+        "points": lambda: ours.points(scores, labels),
+    }
     calls[work]()
     return {"seconds": time.perf_counter() - start}
 
 
 if __name__ == "__main__":
     task, *arguments = sys.argv[1:]
-    print(json.dumps(peak(*arguments) if task == "peak" else first(arguments[0], int(arguments[1]))))
+    print(
+        json.dumps(peak(*arguments) if task == "peak" else first(arguments[0], int(arguments[1])))
+    )

@@ -13,8 +13,9 @@ SPREAD = 3.0
 SPEAKER_SHIFT = 0.5
 
 
-def make(trials: int, speakers: int, kind: str = "float64", seed: int = 1
-         ) -> tuple[Array, Array, Array]:
+def make(
+    trials: int, speakers: int, kind: str = "float64", seed: int = 1
+) -> tuple[Array, Array, Array]:
     """Scores (`kind` floats), labels (1 target, 0 nontarget; uint8) and speaker numbers."""
     rng = np.random.default_rng(seed)
     speaker = rng.integers(0, speakers, trials)

@@ -82,8 +82,14 @@ def side_by_side(sides: Sequence[Callable[[], Any]], repeats: int) -> list[Times
 def apart(*arguments: str, cache: str | None = None) -> dict[str, float]:
     """What `python -m benchmarks.apart ARGUMENTS` prints, from a process of its own."""
     changed = {} if cache is None else {"NUMBA_CACHE_DIR": cache}
-    done = subprocess.run([sys.executable, "-m", "benchmarks.apart", *arguments], cwd=ROOT,
-                          env=os.environ | changed, check=True, stdout=subprocess.PIPE, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.apart", *arguments],
+        cwd=ROOT,
+        env=os.environ | changed,
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     found: dict[str, float] = json.loads(done.stdout)
     return found
 
@@ -101,11 +107,13 @@ def machine() -> list[str]:
     model = re.search(r"model name\s*:\s*(.+)", said)
     flags = [f for f in ("avx2", "avx512f") if re.search(rf"\b{f}\b", said)]
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    return [f"processor: {model[1] if model else platform.machine()} ({', '.join(flags)}), "
-            f"{os.cpu_count()} cores, {memory:.0f} GiB",
-            f"system: {platform.freedesktop_os_release()['PRETTY_NAME']}, {platform.machine()}",
-            f"Python {platform.python_version()}, "
-            + ", ".join(f"{name} {version(name)}" for name in LIBRARIES)]
+    return [
+        f"processor: {model[1] if model else platform.machine()} ({', '.join(flags)}), "
+        f"{os.cpu_count()} cores, {memory:.0f} GiB",
+        f"system: {platform.freedesktop_os_release()['PRETTY_NAME']}, {platform.machine()}",
+        f"Python {platform.python_version()}, "
+        + ", ".join(f"{name} {version(name)}" for name in LIBRARIES),
+    ]
 
 
 def _read(path: str) -> str:

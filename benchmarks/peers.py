@@ -38,14 +38,20 @@ def eer_value(scores: Array, labels: Array) -> float:
 
 def nec(scores: Array, labels: Array, speaker: Array, replicates: int) -> Interval:
     """Normalised expected cost with its interval."""
-    return evaluate_with_conf_int(scores >= APPLICATION.threshold, nec_metric, labels == 1,
-                                  conditions=speaker, num_bootstraps=replicates)
+    return evaluate_with_conf_int(
+        scores >= APPLICATION.threshold,
+        nec_metric,
+        labels == 1,
+        conditions=speaker,
+        num_bootstraps=replicates,
+    )
 
 
 def eer(scores: Array, labels: Array, speaker: Array, replicates: int) -> Interval:
     """Equal error rate with its interval."""
-    return evaluate_with_conf_int(scores, eer_metric, labels, conditions=speaker,
-                                  num_bootstraps=replicates)
+    return evaluate_with_conf_int(
+        scores, eer_metric, labels, conditions=speaker, num_bootstraps=replicates
+    )
 
 
 def points(scores: Array, labels: Array) -> tuple[Array, Array, Array]:

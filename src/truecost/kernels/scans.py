@@ -45,7 +45,7 @@ def corners(
         n += weight * (1.0 - target)
         if p < trials and not cut[p]:
             continue
-        step_m, step_n = m > at_m, n > at_n
+        step_m, step_n = bool(m > at_m), bool(n > at_n)
         if not step_m and not step_n:
             continue
         straight = step_m != step_n and step_m == along_m and step_n == along_n
