@@ -17,14 +17,17 @@ from truecost.measures import share
 def atwv(totals, application):
     """Actual term-weighted value: 1 - mean over queries of Pmiss + beta Pfa (paper 002, Eq. 6-7).
 
-    Queries without occurrences in a replicate are left out; query weights multiply the mean.
+    Queries without occurrences in a replicate are left out and their share is told; query weights
+    multiply the mean.
     """
     n_act, miss, fa = (totals.sums("queries", s) for s in ("n_act", "miss", "fa"))
     trials = np.round(totals.sums("audio", "seconds"))[:, None]
     loss = share(miss, n_act) + application.beta * share(fa, trials - n_act)
-    weights = totals.weights("query") * (n_act > 0)
+    drawn = totals.weights("query")
+    weights = drawn * (n_act > 0)
     lost = np.where(weights > 0, weights * loss, 0.0)
-    return 1 - share(lost.sum(axis=1), weights.sum(axis=1)), 0.0
+    kept = weights.sum(axis=1)
+    return 1 - share(lost.sum(axis=1), kept), 0.0, {"vanished": 1 - kept / drawn.sum(axis=1)}
 
 
 def imlm(totals, application):
@@ -143,6 +146,11 @@ def test_atwv_with_documents_and_queries(crossed):
                 losses += [loss] * w["query"][q]
         assert found == pytest.approx(1 - np.mean(losses), abs=1e-12)
     assert vanished > 0  # query 5 is in one document only
+    (row,) = tc.estimate(evidence, [measure(atwv, *parts)], application, plan)
+    assert row.counts["vanished"] == 0
+    if not crossed:
+        share_of_six = vanished / plan.replicates / len(query.labels)
+        assert row.counts["vanished_mean"] == pytest.approx(share_of_six)
 
 
 def test_imlm_of_streams_by_moving_blocks():

@@ -7,6 +7,8 @@ at the start of a tie group (`cut[p]`) and p = N (reject all) are thresholds.
 Bucket and refine: `edges` cut the trials into buckets, never inside a tie; `miss` and `fa` hold the
 exact sums at the edges. Inside bucket j any cost a*miss + b*fa is at least a*miss[j] + b*fa[j+1],
 so only buckets whose bound beats the best edge are scanned. The result equals the full scan.
+The step past a trial is written out in each scan: a shared function that returns both sums made
+the equal error rate four times slower.
 """
 
 import numpy as np
