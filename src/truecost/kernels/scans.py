@@ -213,9 +213,9 @@ def weighted_medians(
     """Weighted median of ascending `values` and the weighted sum of distances to it."""
     weights = np.empty(len(values))
     for r in range(len(medians)):
+        trial_weights(rows[r], slots, extra, weights)
         total = 0.0
         for i in range(len(values)):
-            weights[i] = weight_of(i, rows[r], slots, extra)
             total += weights[i]
         if total <= 0.0:
             medians[r], deviations[r] = np.nan, np.nan

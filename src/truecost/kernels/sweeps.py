@@ -69,7 +69,12 @@ def lowest(
                 cost = a * m + b * f
                 if cost < best or (cost == best and i < best_position):
                     best, best_miss, best_fa, best_position = cost, m, f, i
-            weight = weight_of(i, row, slots, extra)
+            # Spelled out: as a helper's argument `row` costs a reference count for each trial.
+            weight = np.float64(row[slots[i, 0]])
+            for side in range(1, slots.shape[1]):
+                weight *= row[slots[i, side]]
+            if len(extra) > 0:
+                weight *= extra[i]
             target = np.float64(codes[i])  # arithmetic, not a branch: labels are unpredictable
             m += weight * target
             f -= weight * (1.0 - target)
