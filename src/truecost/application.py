@@ -49,7 +49,7 @@ class Application:
             object.__setattr__(self, "costs", costs)
         if self.priors is not None:
             object.__setattr__(self, "priors", tuple(float(p) for p in self.priors))
-            _check_priors(self.priors)
+            check_priors(self.priors)
         if self.costs is not None:
             _check_costs(self.costs)
             if self.priors is not None and len(self.priors) != len(self.costs):
@@ -137,6 +137,10 @@ class Application:
             and costs[0][1] > 0
             and costs[1][0] > 0
         )
+
+    def require_detection(self) -> None:
+        """Refuse costs that one miss and one false alarm do not tell: UsageError."""
+        self._detection()
 
     def _detection(self) -> tuple[tuple[float, ...], ...]:
         costs = ((0.0, 1.0), (1.0, 0.0)) if self.costs is None else self.costs
@@ -275,7 +279,8 @@ class Application:
         return said
 
 
-def _check_priors(priors: Sequence[float]) -> None:
+def check_priors(priors: Sequence[float]) -> None:
+    """Refuse priors outside 0 to 1, or that do not sum to 1: UsageError."""
     if not all(math.isfinite(p) and 0 <= p <= 1 for p in priors):
         raise UsageError(f"priors are {tuple(priors)}: each must lie between 0 and 1")
     if abs(sum(priors) - 1) > 1e-6:

@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -92,12 +93,13 @@ def replicate(
         return [measure(seen, application) for measure in measures]
 
     workers = jobs or os.cpu_count() or 1
+    ranges = [*weights.blocks(evidence.cells)]
     if workers == 1 or weights.count == 1:
-        parts = [run(bounds) for bounds in weights.blocks()]
+        parts = [run(bounds) for bounds in ranges]
     else:
         evidence.prepare()
         with ThreadPoolExecutor(workers) as pool:
-            parts = list(pool.map(run, weights.blocks()))
+            parts = list(pool.map(run, ranges))
     return [Values.joined([part[m] for part in parts]) for m in range(len(measures))]
 
 
@@ -198,6 +200,11 @@ def _jackknife(evidence: Evidence, plan: Plan) -> Weights:
             "exchangeable; use the percentile method"
         )
     factor = evidence.factors[names[0]]
+    if factor.strata is not None:
+        raise UsageError(
+            "bca intervals are not defined for strata here: the jackknife would have to stay "
+            "within them; use the percentile method"
+        )
     groups = JACKKNIFE_GROUPS if len(factor) > JACKKNIFE_GROUPS else None
     return Weights.leave_out(factor, groups, evidence.factors)
 
@@ -213,6 +220,12 @@ class _Setting:
     application: Application
     factors: Mapping[str, Factor]
 
+    @cached_property
+    def resampling(self) -> str:
+        """The plan and the units that it draws: replicates can be paired when both are equal."""
+        names = [f"{name}:{factor.digest}" for name, factor in self.factors.items()]
+        return "|".join([self.plan.describe(self.factors), *names])
+
     def row(self, measure: Measure, point: Values, drawn: Values, left: Values | None) -> Estimate:
         """One measure's point, replicates and leave-one-out values as an estimate."""
         value, reference = float(point.values[0]), float(point.references[0])
@@ -220,6 +233,9 @@ class _Setting:
         units = {n: len(f) for n, f in self.factors.items() if n not in self.plan.hold}
         parameters = _parameters(measure, self.application)
         lower, upper, reason = ends(drawn.values, self.level, self.method, value, left_out)
+        if units and max(units.values()) < 2 and reason is None:
+            lower = upper = None
+            reason = "no interval: there is one unit, so nothing can be resampled"
         undefined = int(np.isnan(drawn.values).sum())
         return Estimate(
             measure=measure.name,
@@ -246,7 +262,7 @@ class _Setting:
             signature=self._signature(measure, parameters),
             replicates=drawn.values,
             left_out=left_out,
-            resampling=self.plan.describe(self.factors),
+            resampling=self.resampling,
         )
 
     def _flags(self, measure: Measure, units: Mapping[str, int], undefined: int) -> tuple[str, ...]:
@@ -388,9 +404,9 @@ def compare(system: Estimate, baseline: Estimate) -> Comparison:
     """
     for name in (
         *("measure", "parameters", "factors", "n_units", "n_trials", "n_replicates"),
-        *("level", "method", "resampling"),
+        *("level", "method", "subset", "resampling"),
     ):
-        a, b = getattr(system, name), getattr(baseline, name)
+        a, b = (getattr(e, name, None) or e.dims.get(name) for e in (system, baseline))
         if a != b:
             raise InputError(
                 f"the estimates cannot be paired: {name} is {a} against {b}; score "

@@ -72,6 +72,12 @@ class Evidence:
                     )
         return found
 
+    @property
+    def cells(self) -> int:
+        """Numbers that a replicate of all tallies takes."""
+        tallies = [p for p in self.parts.values() if isinstance(p, Tally)]
+        return sum(t.fixed.size for t in tallies)
+
     def prepare(self) -> None:
         """Compute what sweeps share before threads do it all at once."""
         for part in self.parts.values():

@@ -1,6 +1,8 @@
 """Factors: the ways in which trials hang together, and their units."""
 
+import hashlib
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -62,6 +64,19 @@ class Factor:
 
     def __len__(self) -> int:
         return len(self.labels)
+
+    @cached_property
+    def digest(self) -> str:
+        """A short hash of the units and their strata."""
+        labels = self.labels
+        if labels.dtype.kind in "OU":
+            data = "\0".join(labels.tolist()).encode()
+        else:
+            data = np.ascontiguousarray(labels).tobytes()
+        found = hashlib.sha256(data)
+        if self.strata is not None:
+            found.update(np.asarray(self.strata, np.int64).tobytes())
+        return found.hexdigest()[:16]
 
     @staticmethod
     def of(

@@ -65,6 +65,8 @@ def _bca_tails(values: Floats, tails: Floats, point: float, left_out: Floats) ->
 
     below = (values < point).mean() + 0.5 * (values == point).mean()
     defined = left_out[~np.isnan(left_out)]
+    if len(defined) < 2:
+        return tails
     if not np.isfinite(defined).all():
         return np.array([np.nan, np.nan])
     deviations = defined.mean() - defined

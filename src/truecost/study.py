@@ -19,8 +19,9 @@ from truecost.formats import STANDARD_INPUT, read, sha256
 from truecost.results import Comparison, Estimate, Row
 from truecost.tasks.columns import Options
 from truecost.tasks.counting import Scoring
+from truecost.tasks.pairing import check_classes, pair
 from truecost.tasks.records import Trials, load
-from truecost.tasks.trials import check_classes, compare_systems, measures_for, score
+from truecost.tasks.trials import compare_systems, measures_for, score
 from truecost.version import __version__
 
 SCHEMA_VERSION = 1
@@ -169,6 +170,8 @@ def run(
     systems = [load(read(path, input_format), options, name, keyed) for name, path in named]
     for trials in systems:
         check_classes(trials)
+    if compare and len(systems) > 1:
+        systems = pair(systems)
     if compare:
         by_system, compared = compare_systems(systems, scoring)
     else:
@@ -230,8 +233,8 @@ def _named(given: str) -> tuple[str, str]:
 ADVICE = {
     "trials_as_units": "no unit was named, so each trial is resampled on its own: when trials "
     "share a speaker or session the intervals are too narrow; --map unit=COLUMN",
-    "few_units": "fewer than 20 units: a 95 % percentile interval covers too little (about 0.92 at "
-    "20 units, 0.83 at 6)",
+    "few_units": "fewer than 20 units: the interval covers less than it says (a 95 % one about "
+    "0.92 at 20 units and 0.83 at 6)",
     "few_errors": "fewer than 10 errors: the interval rests on very few events",
     "crossed": "crossed factors: the interval is conservative, up to three times the variance "
     "where the noise is that of single trials",
@@ -298,6 +301,8 @@ def write(outcome: Outcome, directory: str) -> Path:
     from truecost.report import curves, page
 
     target = Path(directory)
+    if Path.cwd().resolve().is_relative_to(target.resolve()):
+        raise UsageError(f"{target}: is the current folder or holds it; name a folder of its own")
     if target.exists() and (
         not target.is_dir() or (any(target.iterdir()) and not (target / "result.json").exists())
     ):
@@ -322,11 +327,16 @@ def write(outcome: Outcome, directory: str) -> Path:
 
 
 def _replace(folder: Path, target: Path) -> None:
-    """Put the finished folder in place of the old one."""
-    if target.exists():
-        old = Path(tempfile.mkdtemp(prefix=f".{target.name}-old-", dir=target.parent))
-        target.rename(old / "result")
+    """Put the finished folder in place of the old one, which comes back if that fails."""
+    if not target.exists():
         folder.rename(target)
-        shutil.rmtree(old)
-    else:
+        return
+    old = Path(tempfile.mkdtemp(prefix=f".{target.name}-old-", dir=target.parent))
+    target.rename(old / "result")
+    try:
         folder.rename(target)
+    except OSError:
+        (old / "result").rename(target)
+        raise
+    finally:
+        shutil.rmtree(old, ignore_errors=True)

@@ -243,7 +243,7 @@ class Weights:
         known = dict(factors or {factor.name: factor})
         return Weights(known, count, groups=groups_of, left=factor.name)
 
-    def blocks(self) -> Iterator[tuple[int, int]]:
+    def blocks(self, cells: int = 0) -> Iterator[tuple[int, int]]:
         """Ranges of replicates that keep the weights of a block within some 64 MB.
 
         Yields
@@ -252,7 +252,7 @@ class Weights:
             In order; 8 to 256 replicates each, but for the last.
         """
         slots = 1 + sum(len(f) for f in self.factors.values())
-        size = int(np.clip(_BLOCK_BYTES // (6 * slots), 8, 256))
+        size = int(np.clip(_BLOCK_BYTES // (6 * slots + 16 * cells), 8, 256))
         for start in range(0, self.count, size):
             yield start, min(self.count, start + size)
 
@@ -308,6 +308,11 @@ def _draw(rows: npt.NDArray[np.uint16], first: int, factor: Factor, plan: Plan) 
         draws.multinomial_rows(rows, first, members, start, k0, k1)
         return
     sizes = np.diff(start)
+    if plan.block_length is not None and plan.block_length >= sizes.max(initial=0):
+        raise UsageError(
+            f"block length is {plan.block_length}, but the longest stratum of {factor.name!r} has "
+            f"{sizes.max(initial=0)} units: every replicate would be the data themselves"
+        )
     lengths = np.full(len(sizes), plan.block_length or 0, np.int64)
     if plan.block_length is None:
         lengths = np.array([cube_root_up(int(n)) for n in sizes], np.int64)

@@ -145,9 +145,16 @@ class Table:
             When there is no such column.
         """
         self.require(name, meaning)
+        if name in self.matrices or self.frame[name].dtype.is_nested():
+            raise InputError(
+                f"{self.source}: the {meaning} (column {name!r}) needs one value a row"
+            )
         column = self.frame[name]
-        if column.dtype.is_float() and bool((column.is_null() | (column == column.round())).all()):
-            column = column.cast(pl.Int64)
+        if column.dtype.is_float():
+            column = column.fill_nan(None)
+            whole = (column == column.round()) & (column.abs() < 2.0**53)
+            if bool((column.is_null() | whole).all()):
+                column = column.cast(pl.Int64)
         if column.dtype == pl.Boolean:
             column = column.cast(pl.Int8)
         text = column.cast(pl.String).str.strip_chars()

@@ -61,6 +61,7 @@ def act_dcf(totals: Totals, application: Application) -> Result:
     (Cm P Pmiss + Cf (1-P) Pfa) / min(Cm P, Cf (1-P)). Range [0, inf), lower is better; 1.0 is
     the naive system. 1 - TWV when rejecting is the cheaper naive choice. Paper 002, Eq. 8-11.
     """
+    application.require_detection()
     return nec(totals, application)
 
 
@@ -70,6 +71,7 @@ def detection_cost(totals: Totals, application: Application) -> Result:
     Range [0, Cm P + Cf (1-P)] in the unit of the costs, lower is better; the reference always
     rejects or always accepts, min(Cm P, Cf (1-P)). Paper 002, Eq. 8 and 9.
     """
+    application.require_detection()
     return expected_cost(totals, application)
 
 

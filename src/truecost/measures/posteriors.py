@@ -21,9 +21,12 @@ def _mean_losses(totals: Totals, part: str, statistic: str) -> tuple[Floats, Flo
     return counts, share(totals.sums(part, statistic), counts)
 
 
-def _with_impossible(values: Floats, totals: Totals, part: str) -> Floats:
-    """Infinity where a replicate holds a truth that was given probability 0."""
-    hopeless = totals.sums(part, "impossible").sum(axis=-1) > 0
+def _with_impossible(
+    values: Floats, totals: Totals, part: str, priors: Floats | float = 1.0
+) -> Floats:
+    """Infinity where a replicate holds a truth, of a class with a prior, that was given 0."""
+    counted = np.where(np.asarray(priors) > 0, totals.sums(part, "impossible"), 0)
+    hopeless = counted.sum(axis=-1) > 0
     return np.asarray(np.where(hopeless, np.inf, values))
 
 
@@ -49,7 +52,7 @@ def ce(totals: Totals, application: Application) -> Result:
     """
     counts, means = _mean_losses(totals, "losses", "log")
     priors = application.class_priors(counts)
-    return _with_impossible(weigh(priors, means), totals, "losses"), entropy(priors)
+    return _with_impossible(weigh(priors, means), totals, "losses", priors), entropy(priors)
 
 
 def nce(totals: Totals, application: Application) -> Result:
@@ -59,7 +62,7 @@ def nce(totals: Totals, application: Application) -> Result:
     each replicate. Infinite where a truth was given probability 0. Paper 003, section 3.5.
     """
     value, reference = ce(totals, application)
-    return np.asarray(value) / np.asarray(reference), 1.0
+    return share(value, reference), 1.0
 
 
 def brier(totals: Totals, application: Application) -> Result:
@@ -80,7 +83,7 @@ def nbs(totals: Totals, application: Application) -> Result:
     anew in each replicate. Paper 003, section 3.5.
     """
     value, reference = brier(totals, application)
-    return np.asarray(value) / np.asarray(reference), 1.0
+    return share(value, reference), 1.0
 
 
 def cllr(totals: Totals, application: Application) -> Result:
@@ -109,8 +112,8 @@ def cnxe(totals: Totals, application: Application) -> Result:
     counts, means = _mean_losses(totals, "llr", "cnxe")
     priors = application.class_priors(counts)
     prior = _effective(application, priors)
-    value = weigh(prior, means) * np.log(2) / entropy(prior)
-    return _with_impossible(value, totals, "llr"), 1.0
+    value = share(weigh(prior, means) * np.log(2), entropy(prior))
+    return _with_impossible(value, totals, "llr", prior), 1.0
 
 
 def _effective(application: Application, priors: Floats) -> Floats:

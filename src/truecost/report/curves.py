@@ -20,9 +20,8 @@ from truecost.tasks.counting import (
     PARTS_OF,
     Scoring,
     bayes_threshold,
-    class_shares,
     evidence_of,
-    llrs,
+    risks,
 )
 from truecost.tasks.records import Trials
 from truecost.weights import Weights
@@ -128,16 +127,12 @@ def _operating_points(
     trials: Trials, scoring: Scoring, sweep: Sweep
 ) -> tuple[tuple[float, float] | None, tuple[float, float] | None, float | None]:
     """(Pfa, Pmiss) at the decision threshold and at the one of least cost; the former's value."""
-    application = scoring.application.with_priors(class_shares(trials))
-    if not application.plain_detection:
+    if not scoring.application.plain_detection:
         return None, None, None
-    costs = application.cost_miss * application.prior, application.cost_fa * (1 - application.prior)
-    least = sweep.minimum_at(*costs, ties=True)[1]
+    least = sweep.minimum_at(*risks(trials, scoring), ties=True)[1]
     at = bayes_threshold(trials, scoring)
-    if at is None or (trials.kind == "score" and scoring.threshold is None):
+    if at is None:
         return None, _point(sweep, least), None
-    if scoring.threshold is not None:  # on the scale of the given scores
-        at = float(at + (llrs(trials, scoring) - trials.scores)[0])
     return _point(sweep, at), _point(sweep, least), at
 
 

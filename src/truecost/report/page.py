@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from truecost.measures import find
 from truecost.report.curves import Curve
-from truecost.results import Row, assumed, label_of
+from truecost.results import Comparison, Row, assumed, label_of
 
 if TYPE_CHECKING:
     from truecost.study import Outcome
@@ -41,7 +41,7 @@ def render(outcome: "Outcome", curves: Sequence[Curve]) -> str:
     values = [r for r in rows if r.kind == "value"]
     sections = [s for s in (_bars(values), _det(curves), _forest(values)) if s is not None]
     page = _template().render(
-        verdict=_verdict(values, rows),
+        verdict=_verdict(outcome, values),
         sections=sections,
         all_header=HEADER,
         all_rows=[_cells(r) for r in values],
@@ -70,17 +70,16 @@ def _main(values: Sequence[Row]) -> str:
     return next((n for n in BARS if n in names), names[0] if names else values[0].measure)
 
 
-def _verdict(values: Sequence[Row], rows: Sequence[Row]) -> list[str]:
+def _verdict(outcome: "Outcome", values: Sequence[Row]) -> list[str]:
     """A sentence for each system, then for each comparison."""
     main = _main(values)
     title = find(main).title.lower()
     said = [_sentence(r, title) for r in values if r.measure == main and "subset" not in r.dims]
-    said += [
-        _difference(r, title)
-        for r in rows
-        if r.kind == "difference" and r.measure == main and "subset" not in r.dims
+    return said + [
+        _difference(c, title)
+        for c in outcome.comparisons
+        if c.system.measure == main and "subset" not in c.system.dims
     ]
-    return said
 
 
 def _sentence(row: Row, title: str) -> str:
@@ -105,14 +104,13 @@ def _sentence(row: Row, title: str) -> str:
     )
 
 
-def _difference(row: Row, title: str) -> str:
+def _difference(comparison: Comparison, title: str) -> str:
+    row = comparison.difference
     pair = f"{row.dims['system']} against {row.baseline}"
     if row.value is None or row.lower is None or row.upper is None:
         return f"{pair}: the difference is undefined."
     said = f"{pair}: {title} {row.value:+.3g} ({_text(row.lower)} to {_text(row.upper)}), "
-    if row.lower <= 0 <= row.upper:
-        return said + "undecided: the interval holds 0."
-    return said + ("better." if (row.upper < 0) == (row.direction == "lower") else "worse.")
+    return f"{said}{comparison.verdict}."
 
 
 def _text(value: float | None) -> str:

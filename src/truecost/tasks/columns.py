@@ -22,7 +22,6 @@ DEFAULT_COLUMNS: dict[str, tuple[str, ...]] = {
     "label": ("label", "labels", "targets"),
     "id": ("id",),
     "unit": ("unit",),
-    "weight": ("weight",),
 }
 
 
@@ -303,36 +302,39 @@ def unit_columns(table: Table, options: Options) -> dict[str, tuple[npt.NDArray[
         mapped = options.column(meaning, table)
         if mapped is None:
             continue
-        sides = []
-        for column in mapped.split("+"):
-            texts = table.texts(column, meaning)
-            if texts.null_count():
-                raise InputError(
-                    f"{table.source}: {texts.null_count()} values of {meaning} (column "
-                    f"{column!r}) are empty, the first at "
-                    f"{table.where(int(texts.is_null().arg_true()[0]))}"
-                )
-            sides.append(_natural(texts))
-        units[mapped] = tuple(sides)
+        texts = [filled(table, column, meaning) for column in mapped.split("+")]
+        # Numbers only when all sides are: one factor has one kind of label.
+        whole = all(_is_whole(side) for side in texts)
+        units[mapped] = tuple((s.cast(pl.Int64) if whole else s).to_numpy() for s in texts)
     return units
 
 
-def _natural(texts: pl.Series) -> npt.NDArray[Any]:
-    """Whole numbers as numbers, so that batch 10 comes after batch 9."""
+def _is_whole(texts: pl.Series) -> bool:
+    """Whether every label is a whole number, so that batch 10 comes after batch 9."""
     numbers = texts.cast(pl.Int64, strict=False)
-    whole = numbers.null_count() == 0 and bool((numbers.cast(pl.String) == texts).all())
-    return (numbers if whole else texts).to_numpy()
+    return numbers.null_count() == 0 and bool((numbers.cast(pl.String) == texts).all())
 
 
 def optional_texts(table: Table, options: Options, key: str) -> npt.NDArray[Any] | None:
     """The mapped column of a key as text, if one is mapped."""
     mapped = options.columns.get(key)
-    return None if mapped is None else table.texts(mapped, key).to_numpy()
+    return None if mapped is None else filled(table, mapped, key).to_numpy()
+
+
+def filled(table: Table, column: str, meaning: str) -> pl.Series:
+    """A column as text, refused when a cell is empty."""
+    texts = table.texts(column, meaning)
+    if texts.null_count():
+        raise InputError(
+            f"{table.source}: {texts.null_count()} values of {meaning} (column {column!r}) are "
+            f"empty, the first at {table.where(int(texts.is_null().arg_true()[0]))}"
+        )
+    return texts
 
 
 def weights_of(table: Table, options: Options, ids: npt.NDArray[Any] | None) -> Floats | None:
     """Trial weights, shape (N,), finite and at least 0 (InputError otherwise); None without."""
-    mapped = options.column("weight", table)
+    mapped = options.columns.get("weight")
     if mapped is None:
         return None
     weights = table.numbers(mapped, "weight")

@@ -1,8 +1,8 @@
-"""Counting: from checked trials to evidence.
+"""Counting: what a system decides and how it is judged, as tallies and rankings.
 
-Conventions: log posteriors are natural; class 1 is the target of a detection task. The conversion
-of posteriors to likelihood ratios and Bayes decisions are part of the system: they use the priors
-of the whole data and stay fixed in replicates (DESIGN, "The one idea", 4).
+Conventions: log posteriors are natural; class 1 is the target of a detection task. What the
+system takes from the data (conversion of posteriors, Bayes decisions) uses the priors of the whole
+data and stays fixed in replicates and subsets.
 """
 
 from collections.abc import Sequence
@@ -12,10 +12,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from truecost.application import Application, bayes_decisions, log_normalise, move_posteriors
-from truecost.errors import UsageError
+from truecost.application import (
+    Application,
+    bayes_decisions,
+    check_priors,
+    log_normalise,
+    move_posteriors,
+)
+from truecost.errors import InputError, UsageError, first_five
 from truecost.evidence import Evidence, Part
-from truecost.factors import Factor
+from truecost.factors import Factor, encode
 from truecost.measures import Measure
 from truecost.names import Method
 from truecost.ranking import Ranking
@@ -68,6 +74,9 @@ class Scoring:
     allow_reversed : bool
         Accept the scores of a detection task that rank nontargets above targets (area under the
         ROC curve below 0.5), which are refused otherwise.
+    whole_shares : tuple of float, optional
+        Class shares of the whole when a subset is scored: what the system takes from the data
+        (the training prior, the prior of its decisions) does not change from subset to subset.
 
     Raises
     ------
@@ -86,22 +95,28 @@ class Scoring:
     subsets: tuple[str, ...] = ()
     jobs: int | None = None
     allow_reversed: bool = False
+    whole_shares: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
+        if self.jobs is not None and self.jobs < 1:
+            raise UsageError(f"jobs is {self.jobs}: at least one thread is needed")
+        if self.threshold is not None and not np.isfinite(self.threshold):
+            raise UsageError(f"threshold is {self.threshold:g}: it must be a finite number")
         if self.clip is not None and not 0 < self.clip < 0.5:
             raise UsageError(
                 f"clip is {self.clip:g}: a least probability between 0 and 0.5 is needed"
             )
-        if self.training_prior is not None and abs(sum(self.training_prior) - 1) > 1e-6:
-            raise UsageError(f"training priors {self.training_prior} do not sum to 1")
+        if self.training_prior is not None:
+            check_priors(self.training_prior)
 
 
-def sides_of(trials: Trials) -> Sides:
+def sides_of(trials: Trials, scoring: Scoring) -> Sides:
     """The factors of the trials with the unit code of each trial on each side.
 
     Parameters
     ----------
     trials : Trials
+    scoring : Scoring
 
     Returns
     -------
@@ -112,25 +127,46 @@ def sides_of(trials: Trials) -> Sides:
     ------
     UsageError
         When a factor with strata stands on two sides.
+    InputError
+        When a unit stands in two strata.
     """
     if not trials.units:
-        if trials.origin is not None:
-            return [Factor.of("trial", trials.origin)]
-        return [Factor.trials(len(trials))]
+        return [_trials_as_units(trials, scoring)]
     sides: Sides = []
+    strata = trials.strata  # of the first factor
     for name, columns in trials.units.items():
-        strata = None
-        if trials.strata is not None and name == next(iter(trials.units)):
-            strata = np.concatenate([trials.strata] * len(columns))
+        if strata is not None and len(columns) > 1:
+            raise UsageError(f"strata and two sides ({name}) cannot be combined")
         factor, codes = Factor.of(name, np.concatenate(columns), strata)
-        _check_strata(factor, columns, strata)
+        if strata is not None and scoring.plan.scheme_of(name) != "blocks":
+            _refuse_divided(name, columns[0], codes)
         sides += [(factor, part) for part in np.split(codes, len(columns))]
+        strata = None
     return sides
 
 
-def _check_strata(factor: Factor, columns: Sequence[Any], strata: Any) -> None:
-    if strata is not None and len(columns) > 1:
-        raise UsageError(f"strata and two sides ({factor.name}) cannot be combined")
+def _trials_as_units(trials: Trials, scoring: Scoring) -> tuple[Factor, npt.NDArray[np.int32]]:
+    """Each trial its own unit: by id, so that the order of a file means nothing, except for moving
+    blocks, which are made of successive rows.
+    """
+    labels: npt.NDArray[Any] = np.arange(len(trials.labels))
+    if trials.ids is not None and scoring.plan.scheme != "blocks":
+        labels = trials.ids
+    elif trials.origin is not None:
+        labels = trials.origin
+    return Factor.of("trial", labels, trials.strata)
+
+
+def _refuse_divided(name: str, column: npt.NDArray[Any], codes: npt.NDArray[np.int32]) -> None:
+    """Refuse a unit that stands in two strata: it would be drawn twice."""
+    labels, units = encode(column)
+    pairs = np.unique(np.stack([units, codes], axis=1), axis=0)[:, 0]
+    if len(pairs) > len(labels):
+        divided = labels[np.flatnonzero(np.bincount(pairs) > 1)]
+        raise InputError(
+            f"{len(divided)} units of {name!r} stand in more than one stratum: "
+            f"{first_five(divided)}; a stratum holds whole units"
+        )
 
 
 def class_shares(trials: Trials) -> Floats:
@@ -139,7 +175,14 @@ def class_shares(trials: Trials) -> Floats:
     return np.asarray(counts / counts.sum())
 
 
-def log_posteriors(trials: Trials, scoring: Scoring) -> tuple[Floats, Floats]:
+def system_shares(trials: Trials, scoring: Scoring) -> Floats:
+    """Class shares of the whole data, of which these trials may be a subset, shape (K,)."""
+    if scoring.whole_shares is not None:
+        return np.array(scoring.whole_shares)
+    return class_shares(trials)
+
+
+def log_posteriors(trials: Trials, scoring: Scoring) -> Floats:
     """Log posteriors at the application's priors.
 
     Parameters
@@ -149,32 +192,38 @@ def log_posteriors(trials: Trials, scoring: Scoring) -> tuple[Floats, Floats]:
 
     Returns
     -------
-    logs : ndarray of float64, shape (N, K)
-        Natural logarithms, moved from the training priors, clipped when asked.
-    priors : ndarray of float64, shape (K,)
+    ndarray of float64, shape (N, K)
+        Natural logarithms, clipped when asked, then moved from the training priors.
     """
-    shares = class_shares(trials)
+    shares = system_shares(trials, scoring)
     application = scoring.application
     priors = shares if application.priors is None else np.array(application.priors)
     if trials.detection:
-        odds = llrs(trials, scoring) + np.log(priors[1]) - np.log(priors[0])
-        logs = np.stack([-np.logaddexp(0, odds), -np.logaddexp(0, -odds)], axis=1)
-    else:
         with np.errstate(divide="ignore"):
-            logs = np.log(trials.scores) if trials.kind == "posterior" else trials.scores
-        if trials.kind == "log-score":
-            logs = log_normalise(logs)
-        training = _training(scoring, shares)
-        if not np.allclose(training, priors, rtol=0, atol=1e-12):
-            logs = move_posteriors(logs, training, priors)
+            odds = llrs(trials, scoring) + np.log(priors[1]) - np.log(priors[0])
+        return np.stack([-np.logaddexp(0, odds), -np.logaddexp(0, -odds)], axis=1)
+    with np.errstate(divide="ignore"):
+        logs = np.log(trials.scores) if trials.kind == "posterior" else trials.scores
+    if trials.kind == "log-score":
+        logs = log_normalise(logs)
     if scoring.clip is not None:
         logs = np.maximum(logs, np.log(scoring.clip))
-    return logs, priors
+    training = _training(trials, scoring)
+    if not np.allclose(training, priors, rtol=0, atol=1e-12):
+        logs = move_posteriors(logs, training, priors)
+    return logs
 
 
-def _training(scoring: Scoring, shares: Floats) -> Floats:
+def _training(trials: Trials, scoring: Scoring) -> Floats:
+    """The priors that the posteriors contain."""
+    shares = system_shares(trials, scoring)
     if scoring.training_prior is None:
         return shares
+    if trials.detection and not all(0 < p < 1 for p in scoring.training_prior):
+        raise UsageError(
+            f"training prior is {scoring.training_prior[-1]:g}: it must lie between 0 and 1, "
+            f"neither included"
+        )
     if len(scoring.training_prior) != len(shares):
         raise UsageError(
             f"{len(scoring.training_prior)} training priors for {len(shares)} classes: "
@@ -202,8 +251,14 @@ def llrs(trials: Trials, scoring: Scoring) -> Floats:
     if trials.kind in ("llr", "score", "decision"):
         return trials.scores
     odds = trials.scores  # log posterior odds: `records.load` made them so
-    training = _training(scoring, class_shares(trials))
-    return np.asarray(odds - (np.log(training[1]) - np.log(training[0])))
+    if scoring.clip is not None:
+        bound = np.log1p(-scoring.clip) - np.log(scoring.clip)
+        odds = np.clip(odds, -bound, bound)
+    return np.asarray(odds - _logit(_training(trials, scoring)[1]))
+
+
+def _logit(p: float) -> float:
+    return float(np.log(p) - np.log1p(-p))
 
 
 def decided(trials: Trials, scoring: Scoring) -> npt.NDArray[np.int64]:
@@ -213,18 +268,41 @@ def decided(trials: Trials, scoring: Scoring) -> npt.NDArray[np.int64]:
     if trials.detection:
         threshold = bayes_threshold(trials, scoring)
         if threshold is not None:
-            scores = trials.scores if scoring.threshold is not None else llrs(trials, scoring)
-            return np.asarray(scores >= threshold).astype(np.int64)
-    logs, _ = log_posteriors(trials, scoring)
+            return np.asarray(llrs(trials, scoring) >= threshold).astype(np.int64)
+    logs = log_posteriors(trials, scoring)
     return bayes_decisions(logs, scoring.application.matrix(len(trials.classes)))
 
 
 def bayes_threshold(trials: Trials, scoring: Scoring) -> float | None:
-    """The decision threshold of a detection task; None where one does not tell all decisions."""
+    """The decision threshold of a detection task; None where one does not tell all decisions.
+
+    On the scale of `llrs`: a deployed threshold on posteriors is moved there with them.
+    """
     if scoring.threshold is not None:
-        return scoring.threshold
+        return _deployed(trials, scoring, scoring.threshold)
+    if trials.kind in ("score", "decision") or not trials.detection:
+        return None
+    application = scoring.application.with_priors(system_shares(trials, scoring))
+    return application.threshold if application.plain_detection else None
+
+
+def _deployed(trials: Trials, scoring: Scoring, threshold: float) -> float:
+    """A threshold on the given scores, on the scale of `llrs`."""
+    if trials.kind in ("llr", "score"):
+        return threshold
+    if not trials.detection or trials.kind not in ("posterior", "log-posterior"):
+        raise UsageError(f"--threshold needs one score a trial; type {trials.kind} has none")
+    p = threshold if trials.kind == "posterior" else float(np.exp(threshold))
+    if not 0 < p < 1:
+        raise UsageError(f"threshold is {threshold:g}: it must be a probability between 0 and 1")
+    return _logit(p) - _logit(_training(trials, scoring)[1])
+
+
+def risks(trials: Trials, scoring: Scoring) -> tuple[float, float]:
+    """Cm P and Cf (1-P): what all misses and all false alarms would cost."""
     application = scoring.application.with_priors(class_shares(trials))
-    return application.threshold if trials.detection and application.plain_detection else None
+    miss = application.cost_miss * application.prior
+    return miss, application.cost_fa * (1 - application.prior)
 
 
 def evidence_of(trials: Trials, scoring: Scoring, measures: Sequence[Measure]) -> Evidence:
@@ -246,7 +324,7 @@ def evidence_of(trials: Trials, scoring: Scoring, measures: Sequence[Measure]) -
     UsageError
         When a decision abstains and the cost matrix has no column for it.
     """
-    sides = sides_of(trials)
+    sides = sides_of(trials, scoring)
     makers = {
         "decisions": _decision_tally,
         "losses": _loss_tally,
@@ -282,7 +360,7 @@ def _decision_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
 
 
 def _loss_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
-    logs, _ = log_posteriors(trials, scoring)
+    logs = log_posteriors(trials, scoring)
     truth = logs[np.arange(len(trials.labels)), trials.labels]
     impossible = np.isneginf(truth)
     posteriors = np.exp(logs)
@@ -301,7 +379,7 @@ def _loss_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
 
 
 def _llr_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
-    application = scoring.application.with_priors(class_shares(trials))
+    application = scoring.application.with_priors(system_shares(trials, scoring))
     signed = np.where(trials.labels == 1, -1.0, 1.0) * llrs(trials, scoring)
     shift = -application.threshold if application.plain_detection else 0.0
     moved = signed + np.where(trials.labels == 1, -shift, shift)

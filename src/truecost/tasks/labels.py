@@ -136,7 +136,8 @@ def log_odds(scores: Floats, classes: tuple[str, ...] | None, options: Options) 
         with np.errstate(divide="ignore"):
             if options.kind == "posterior":
                 return np.asarray(np.log(scores) - np.log1p(-scores))
-            return np.asarray(scores - np.log(-np.expm1(scores)))
+            logs = np.minimum(scores, 0.0)  # rounding may leave them a little above
+            return np.asarray(logs - np.log(-np.expm1(logs)))
     names = options.classes or classes or tuple(str(k) for k in range(scores.shape[1]))
     if options.target not in names:
         raise UsageError(f"--target {options.target}: the classes are {first_five(names)}")

@@ -144,7 +144,8 @@ class Trials:
             {"score": matrix} if matrix.ndim == 2 else {},
             ordered=True,
         )
-        return load(table, Options(kind, target=target), name)
+        mapped = {"weight": "weight"} if weight is not None else {}
+        return load(table, Options(kind, mapped, target=target), name)
 
     def take(self, rows: npt.NDArray[Any]) -> "Trials":
         """The trials at these rows.
@@ -195,18 +196,15 @@ class Trials:
         InputError
             When a condition holds for no trial.
         """
-        if expression in self.frame.columns:
-            column = self.frame[expression].cast(pl.String)
-            levels = sorted(column.drop_nulls().unique().to_list())
+        frame = _typed(self.frame)
+        if expression in frame.columns:
+            column = frame[expression].cast(pl.String)
             return [
                 (f"{expression}={level}", self.take((column == level).fill_null(False).to_numpy()))
-                for level in levels
+                for level in sorted(column.drop_nulls().unique().to_list())
             ]
         try:
-            typed = self.frame.with_columns(
-                pl.col(c).cast(pl.Float64, strict=False) for c in _numeric_columns(self.frame)
-            )
-            mask = typed.select(pl.sql_expr(expression).cast(pl.Boolean)).to_series()
+            mask = frame.select(pl.sql_expr(expression).cast(pl.Boolean)).to_series()
         except pl.exceptions.PolarsError as error:
             raise UsageError(
                 f"subset {expression!r} is neither a column nor a condition on columns "
@@ -219,14 +217,24 @@ class Trials:
         return [(expression, self.take(chosen))]
 
 
-def _numeric_columns(frame: pl.DataFrame) -> list[str]:
-    """Text columns whose every filled cell is a number."""
-    return [
-        c
-        for c in frame.columns
-        if frame[c].dtype == pl.String
-        and bool((frame[c].cast(pl.Float64, strict=False).is_not_null() | frame[c].is_null()).all())
-    ]
+def _typed(frame: pl.DataFrame) -> pl.DataFrame:
+    """Columns as a condition sees them: empty cells and NaN are missing, numbers are numbers.
+
+    A text column whose every filled cell is a number becomes one; whole numbers stay whole, so that
+    the levels of a column are named as they are written.
+    """
+    columns = []
+    for column in frame:
+        if column.dtype == pl.String:
+            filled = column.set(column.str.strip_chars() == "", None)
+            for kind in (pl.Int64, pl.Float64):
+                number = filled.str.strip_chars().cast(kind, strict=False)
+                if number.null_count() == filled.null_count():
+                    filled = number
+                    break
+            column = filled  # noqa: PLW2901
+        columns.append(column.fill_nan(None) if column.dtype.is_float() else column)
+    return pl.DataFrame(columns)
 
 
 def load(table: Table, options: Options, name: str, key: Table | None = None) -> Trials:
@@ -257,6 +265,8 @@ def load(table: Table, options: Options, name: str, key: Table | None = None) ->
     UsageError
         When columns are not found, or the options do not go together or with the table.
     """
+    if len(table) == 0:
+        raise InputError(f"{table.source}: there are no trials")
     if key is not None:
         table = read.join(table, key, options)
     label = options.column("label", table)
@@ -286,8 +296,6 @@ def load(table: Table, options: Options, name: str, key: Table | None = None) ->
             scores = decisions_of(table, options, names)
         elif detection and options.kind in read.POSTERIORS:
             scores = log_odds(scores, classes, options)
-    used = {c for k in options.columns for c in options.columns[k].split("+")}
-    rest = [c for c in table.frame.columns if c not in used or c in read.unit_names(options)]
     trials = Trials(
         name,
         options.kind,
@@ -299,7 +307,7 @@ def load(table: Table, options: Options, name: str, key: Table | None = None) ->
         ids,
         read.optional_texts(table, options, "stratum"),
         read.weights_of(table, options, ids),
-        table.frame.select(rest),
+        table.frame,
         _signature(options),
     )
     trials = _missing(trials, table, options)

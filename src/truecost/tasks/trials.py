@@ -1,9 +1,4 @@
-"""Trials: from checked records to evidence, and from evidence to rows.
-
-Conventions: log posteriors are natural; class 1 is the target of a detection task. The conversion
-of posteriors to likelihood ratios and Bayes decisions are part of the system: they use the priors
-of the whole data and stay fixed in replicates (DESIGN, "The one idea", 4).
-"""
+"""Scoring trials: from checked records and a choice of measures to rows and comparisons."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -15,6 +10,7 @@ import numpy.typing as npt
 from truecost.errors import InputError, UsageError, first_five
 from truecost.estimates import Context, compare, estimate
 from truecost.evidence import Evidence, totals
+from truecost.factors import Factor
 from truecost.measures import Measure, find
 from truecost.names import SCORE_TYPES
 from truecost.results import Comparison, Estimate
@@ -25,8 +21,9 @@ from truecost.tasks.counting import (
     class_shares,
     evidence_of,
     ranking_of,
-    sides_of,
+    risks,
 )
+from truecost.tasks.pairing import pair
 from truecost.tasks.records import Trials
 from truecost.weights import Weights
 
@@ -100,7 +97,7 @@ def score(trials: Trials, scoring: Scoring) -> list[Estimate]:
     -------
     list of Estimate
         One for each measure, then one for each subset and measure; `dims` tells them apart. A
-        subset keeps the training prior of the whole: it is part of the system.
+        subset is decided as the whole is: the system does not change from subset to subset.
 
     Raises
     ------
@@ -132,19 +129,14 @@ def score(trials: Trials, scoring: Scoring) -> list[Estimate]:
     if trials.detection and "ranking" in PARTS_OF[trials.kind] and not scoring.allow_reversed:
         _refuse_reversed(trials, scoring)
     rows = _score_part(trials, scoring, measures, {"system": trials.name})
+    fixed = scoring
+    if trials.classes:
+        fixed = replace(scoring, whole_shares=tuple(class_shares(trials).tolist()))
     for expression in scoring.subsets:
         for name, part in trials.subset(expression):
-            rows += _score_part(
-                part, _fixed(scoring, trials), measures, {"system": trials.name, "subset": name}
-            )
+            dims = {"system": trials.name, "subset": name}
+            rows += _score_part(part, fixed, measures, dims)
     return rows
-
-
-def _fixed(scoring: Scoring, whole: Trials) -> Scoring:
-    """In a subset posteriors keep the training prior of the whole: it is part of the system."""
-    if whole.kind == "number" or scoring.training_prior is not None:
-        return scoring
-    return replace(scoring, training_prior=tuple(class_shares(whole)))
 
 
 def _score_part(
@@ -210,7 +202,7 @@ def context_of(
         if hopeless:
             counts["impossible"] = _number(hopeless)
     flags = ([] if trials.units else ["trials_as_units"]) + (
-        ["crossed"] if len(sides_of(trials)) > 1 else []
+        ["crossed"] if sum(len(sides) for sides in trials.units.values()) > 1 else []
     )
     return Context(
         dict(dims),
@@ -240,35 +232,29 @@ def _signature(trials: Trials, scoring: Scoring) -> str:
     return "|".join(said)
 
 
+DECIDED = (
+    "act_dcf",
+    "detection_cost",
+    "nec",
+    "expected_cost",
+    "p_miss",
+    "p_fa",
+    "recall",
+    "precision",
+    "fpr",
+    "fdr",
+)
+
+
 def _thresholds(trials: Trials, scoring: Scoring, evidence: Evidence) -> dict[str, float]:
-    """Thresholds on the scale of the likelihood ratio (or score) that a reader may want to set."""
+    """Thresholds that a reader may want to set, on the scale of `counting.llrs`."""
     found: dict[str, float] = {}
-    if (
-        trials.detection
-        and trials.kind != "decision"
-        and (trials.kind != "score" or scoring.threshold is not None)
-    ):
+    if trials.detection and trials.kind != "decision":
         threshold = bayes_threshold(trials, scoring)
         if threshold is not None:
-            names = (
-                "act_dcf",
-                "detection_cost",
-                "nec",
-                "expected_cost",
-                "p_miss",
-                "p_fa",
-                "recall",
-                "precision",
-                "fpr",
-                "fdr",
-            )
-            found |= dict.fromkeys(names, threshold)
+            found |= dict.fromkeys(DECIDED, threshold)
     if "ranking" in evidence.parts and scoring.application.plain_detection:
-        application = scoring.application.with_priors(class_shares(trials))
-        sweep = _point_sweep(evidence)
-        miss = application.cost_miss * application.prior
-        fa = application.cost_fa * (1 - application.prior)
-        best = float(sweep.minimum_at(miss, fa, ties=True)[1][0])
+        best = float(_point_sweep(evidence).minimum_at(*risks(trials, scoring), ties=True)[1][0])
         if np.isfinite(best):
             found |= {"min_dcf": best, "min_detection_cost": best}
     return found
@@ -286,91 +272,14 @@ def _point_sweep(evidence: Evidence) -> Any:
 
 def _refuse_reversed(trials: Trials, scoring: Scoring) -> None:
     """Scores that rank nontargets above targets are more often a mistake than a system."""
-    area = _point_sweep(Evidence({"ranking": ranking_of(trials, scoring, sides_of(trials))})).auc()[
-        0
-    ]
+    whole = [(Factor("all", np.zeros(1)), np.zeros(len(trials.labels), np.int32))]
+    area = _point_sweep(Evidence({"ranking": ranking_of(trials, scoring, whole)})).auc()[0]
     if area < 0.5:
         raise InputError(
             f"{trials.name}: the scores look reversed: a target outscores a nontarget "
             f"in {area:.1%} of the pairs (AUC below 0.5); higher must mean target. Turn "
             f"the sign or the labels, or say --allow-reversed if it is so"
         )
-
-
-def check_classes(trials: Trials) -> None:
-    """Refuse data in which only one class occurs: InputError."""
-    if trials.classes and len(np.unique(trials.labels)) < 2:
-        only = trials.classes[int(trials.labels[0])]
-        raise InputError(
-            f"{trials.name}: all {len(trials)} trials are {only}; errors of one kind "
-            f"cannot be measured: add trials of another class"
-        )
-
-
-def pair(trials: Sequence[Trials]) -> list[Trials]:
-    """The systems with their trials in one order.
-
-    Parameters
-    ----------
-    trials : sequence of Trials
-        One for each system.
-
-    Returns
-    -------
-    list of Trials
-        Sorted by id.
-
-    Raises
-    ------
-    UsageError
-        When a system has no ids.
-    InputError
-        When ids, labels or units do not agree.
-    """
-    first = trials[0]
-    for other in trials:
-        if other.ids is None:
-            raise UsageError(
-                f"{other.name}: systems are compared trial by trial, which needs an id: "
-                f"--map id=COLUMN"
-            )
-    order = np.argsort(first.ids, kind="stable")  # type: ignore[arg-type]
-    paired = [first.take(order)]
-    for other in trials[1:]:
-        _same_ids(first, other)
-        sorted_other = other.take(np.argsort(other.ids, kind="stable"))  # type: ignore[arg-type]
-        _same_trials(paired[0], sorted_other)
-        paired.append(sorted_other)
-    return paired
-
-
-def _same_ids(a: Trials, b: Trials) -> None:
-    missing = sorted(set(a.ids.tolist()) - set(b.ids.tolist()))  # type: ignore[union-attr]
-    extra = sorted(set(b.ids.tolist()) - set(a.ids.tolist()))  # type: ignore[union-attr]
-    if missing or extra:
-        raise InputError(
-            f"{a.name} and {b.name} are not scored on the same trials: "
-            f"{len(missing)} trials only in {a.name} ({first_five(missing) or 'none'}), "
-            f"{len(extra)} only in {b.name} ({first_five(extra) or 'none'})"
-        )
-
-
-def _same_trials(a: Trials, b: Trials) -> None:
-    for what, left, right in (
-        ("label", a.labels, b.labels),
-        *(
-            (f"unit {n}", s, t)
-            for n in a.units
-            if n in b.units
-            for s, t in zip(a.units[n], b.units[n], strict=True)
-        ),
-    ):
-        different = np.flatnonzero(np.asarray(left) != np.asarray(right))
-        if len(different):
-            raise InputError(
-                f"{a.name} and {b.name} give {len(different)} trials another {what}: "
-                f"{first_five(np.asarray(a.ids)[different[:6]])}"
-            )
 
 
 def compare_systems(
@@ -400,8 +309,18 @@ def compare_systems(
     """
     if len(systems) < 2:
         raise UsageError("a comparison needs at least two systems")
-    paired = pair(systems)
-    rows = [score(trials, scoring) for trials in paired]
-    return rows, [
-        [compare(a, b) for a, b in zip(other, rows[0], strict=True)] for other in rows[1:]
-    ]
+    rows = [score(trials, scoring) for trials in pair(systems)]
+    return rows, [_against(other, rows[0]) for other in rows[1:]]
+
+
+def _against(rows: Sequence[Estimate], baseline: Sequence[Estimate]) -> list[Comparison]:
+    """Each row with the baseline's row of the same subset and measure."""
+    known = {(r.dims.get("subset"), r.label): r for r in baseline}
+    keys = [(r.dims.get("subset"), r.label) for r in rows]
+    other = [str(subset) for subset, _ in set(keys) ^ set(known)]
+    if other:
+        raise InputError(
+            f"{rows[0].dims['system']} and {baseline[0].dims['system']} do not have the same "
+            f"subsets: {first_five(sorted(set(other)))}"
+        )
+    return [compare(row, known[key]) for key, row in zip(keys, rows, strict=True)]

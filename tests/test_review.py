@@ -1,0 +1,257 @@
+"""Faults that a review found, each with the smallest data that showed it."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import truecost as tc
+from truecost import study
+from truecost.formats import Table
+from truecost.measures import registry
+
+POINT = tc.Plan(1)
+
+
+def detections(n=400, units=40, seed=0, **columns):
+    rng = np.random.default_rng(seed)
+    labels = (rng.random(n) < 0.4).astype(int)
+    unit = rng.integers(0, units, n)
+    return tc.Trials.of(rng.normal(2 * labels - 1), labels, kind="llr", unit=unit, **columns)
+
+
+def test_missing_numbers_satisfy_no_condition():
+    snr = np.arange(400.0)
+    snr[::3] = np.nan
+    trials = detections(snr=snr, text=[["", "5"][i % 2] for i in range(400)])
+    with pytest.raises(tc.InputError, match="holds no trial"):
+        trials.subset("snr > 1000")
+    ((_, part),) = trials.subset("snr < 10")
+    assert len(part) == 6
+    assert [name for name, _ in trials.subset("text")] == ["text=5"]
+    ((_, part),) = trials.subset("text = 5")
+    assert len(part) == 200
+    ((_, part),) = trials.subset("label = 1")
+    assert part.labels.min() == 1
+
+
+def test_errors_of_a_partition_add_up_to_the_whole():
+    trials = detections(half=np.arange(400) < 150)
+    rows = tc.score(trials, tc.Scoring(measures=("act_dcf", "p_fa"), plan=POINT, subsets=("half",)))
+    for name in ("misses", "false_alarms"):
+        whole, _, *parts = (row.counts[name] for row in rows)
+        assert whole == parts[0] + parts[2]
+    assert len({row.threshold for row in rows}) == 1
+    nontargets = tc.score(
+        trials, tc.Scoring(measures=("p_fa",), plan=POINT, subsets=("label = 0",))
+    )
+    assert nontargets[0].value == nontargets[1].value  # decided as the whole is
+
+
+@pytest.mark.parametrize("name", sorted(registry()))
+def test_a_replicate_without_a_class_is_undefined_for_every_measure(name):
+    """With one target unit of many, a third of the replicates have no target."""
+    labels = np.r_[np.ones(2), np.zeros(60)].astype(int)
+    unit = np.r_[[0, 0], np.repeat(np.arange(1, 31), 2)]
+    scores = np.random.default_rng(0).normal(labels)
+    kind = "number" if name in ("mae", "nmae", "mse", "nmse", "r2") else "llr"
+    trials = tc.Trials.of(scores, labels, kind=kind, unit=unit)
+    scoring = tc.Scoring(measures=(name,), plan=tc.Plan(300), allow_reversed=True)
+    (row,) = tc.score(trials, scoring)
+    weights = scoring.plan.weights({"unit": tc.Factor.of("unit", unit)[0]}).block()["unit"]
+    one_class = weights[:, 0] == 0
+    if name not in ("precision", "fdr"):  # undefined too where nothing is accepted
+        assert np.isfinite(row.replicates[~one_class]).all()
+    if name not in DEFINED_WITHOUT_TARGETS:
+        assert np.isnan(row.replicates[one_class]).all()
+    assert row.n_undefined == np.isnan(row.replicates).sum()
+    assert not np.isinf(row.replicates).any()
+
+
+DEFINED_WITHOUT_TARGETS = {
+    *("p_fa", "fpr", "abstained", "mae", "mse", "brier", "ce", "total_error", "accuracy"),
+    *("expected_cost", "detection_cost", "min_detection_cost", "precision", "fdr"),
+}
+
+
+def test_clipping_reaches_every_measure_and_the_signature():
+    trials = tc.Trials.of([0.0, 1.0, 0.4, 0.7], [1, 1, 0, 0], kind="posterior")
+    for name in ("cllr", "cnxe", "cllr_loss", "nce"):
+        scoring = tc.Scoring(measures=(name,), plan=POINT, allow_reversed=True)
+        (row,) = tc.score(trials, scoring)
+        assert row.value is None
+        clipped = tc.Scoring(measures=(name,), plan=POINT, clip=0.01, allow_reversed=True)
+        (row,) = tc.score(trials, clipped)
+        assert row.value is not None
+        assert "clip:0.01" in row.signature
+
+
+def test_an_impossible_truth_of_a_class_without_prior_costs_nothing():
+    posteriors = [[0.6, 0.4, 0.0], [0.2, 0.8, 0.0], [0.5, 0.5, 0.0]]
+    trials = tc.Trials.of(posteriors, [0, 1, 2], kind="posterior")
+    for priors, infinite in (((0.5, 0.5, 0.0), False), ((0.4, 0.4, 0.2), True)):
+        scoring = tc.Scoring(tc.Application(priors=priors), ("nce",), POINT)
+        assert np.isinf(tc.score(trials, scoring)[0].point) == infinite
+
+
+def loaded(columns, mapping, kind="llr"):
+    return tc.load(Table("memory", pl.DataFrame(columns)), tc.Options(kind, mapping), "system")
+
+
+COLUMNS = {
+    "s": [1.0, 2, -1, 0.5, -2, 3],
+    "y": [1, 1, 0, 1, 0, 1],
+    "g": ["a", "a", "a", "b", "b", "b"],
+    "u": [1, 2, 1, 3, 4, 3],
+    "id": list("qwerty"),
+}
+MAPPED = {"score": "s", "label": "y"}
+
+
+def test_strata_of_trials_without_a_unit_are_kept():
+    trials = loaded(COLUMNS, {**MAPPED, "stratum": "g"})
+    (row,) = tc.score(trials, tc.Scoring(measures=("p_miss",)))
+    assert "trial:multinomial:strata" in row.signature
+    assert row.n_units == 6
+
+
+def test_a_unit_in_two_strata_is_refused():
+    wrong = {**COLUMNS, "u": [1, 2, 1, 1, 4, 3]}
+    trials = loaded(wrong, {**MAPPED, "unit": "u", "stratum": "g"})
+    with pytest.raises(tc.InputError, match="1 units of 'u' stand in more than one stratum: 1"):
+        tc.score(trials, tc.Scoring(measures=("p_miss",)))
+    scoring = tc.Scoring(measures=("p_miss",), plan=tc.Plan(scheme="blocks"))
+    assert tc.score(trials, scoring)[0].n_units == 5  # batch 1 of two streams
+
+
+@pytest.mark.parametrize("what", ["w", "p", "g"])
+def test_systems_are_paired_only_on_equal_trials(what):
+    more = {**COLUMNS, "w": [1.0, 1.0, 1.0, 2.0, 1.0, 1.0], "p": [0.9, 0.8, 0.1, 0.7, 0.2, 0.9]}
+    key = {"w": "weight", "p": "soft", "g": "stratum"}[what]
+    mapping = {**MAPPED, "id": "id", key: what}
+    if what == "p":
+        del mapping["label"]
+    first = loaded(more, mapping)
+    other = {**more, what: more[what][::-1]}
+    with pytest.raises(tc.InputError, match="another"):
+        tc.compare_systems([first, loaded(other, mapping)], tc.Scoring(plan=POINT))
+    tc.compare_systems([first, first], tc.Scoring(plan=POINT, measures=("p_miss",)))
+
+
+def test_estimates_of_other_units_or_subsets_are_not_paired():
+    one = tc.score(detections(half=np.arange(400) % 2), tc.Scoring(subsets=("half",)))
+    shifted = detections()
+    moved = tc.Trials.of(shifted.scores, shifted.labels, kind="llr",
+                         unit=shifted.units["unit"][0] + 1)  # fmt: skip
+    with pytest.raises(tc.InputError, match="resampling"):
+        tc.compare(one[0], tc.score(moved, tc.Scoring())[0])
+    with pytest.raises(tc.InputError, match="subset"):
+        tc.compare(one[7], one[14])
+
+
+def test_the_order_of_rows_means_nothing_when_trials_are_units_with_ids():
+    base = detections()
+    order = np.random.default_rng(1).permutation(400)
+    ids = np.array([f"t{i}" for i in range(400)])
+    rows = [
+        tc.score(
+            tc.Trials.of(base.scores[o], base.labels[o], kind="llr", ids=ids[o]), tc.Scoring()
+        )[0]
+        for o in (np.arange(400), order)
+    ]
+    assert rows[0].row() == rows[1].row()
+
+
+def test_one_unit_gives_no_interval():
+    trials = tc.Trials.of([1.0, -1, 2, -2], [1, 0, 0, 1], kind="llr", unit=["a"] * 4)
+    for method in ("percentile", "bca"):
+        (row,) = tc.score(trials, tc.Scoring(measures=("nec",), method=method, allow_reversed=True))
+        assert (row.lower, row.upper) == (None, None)
+        assert "one unit" in row.reason
+    plan = tc.Plan(scheme="blocks", block_length=40)
+    with pytest.raises(tc.UsageError, match="block length is 40"):
+        tc.score(detections(), tc.Scoring(measures=("nec",), plan=plan))
+
+
+@pytest.mark.parametrize(
+    ("kind", "threshold"), [("posterior", 0.7), ("log-posterior", np.log(0.7))]
+)
+def test_a_deployed_threshold_is_on_the_scale_of_the_scores(kind, threshold):
+    posteriors = np.array([0.05, 0.65, 0.75, 0.9, 0.69, 0.71])
+    scores = posteriors if kind == "posterior" else np.log(posteriors)
+    trials = tc.Trials.of(scores, [0, 0, 0, 1, 1, 1], kind=kind)
+    scoring = tc.Scoring(measures=("p_miss", "p_fa"), plan=POINT, threshold=threshold)
+    miss, fa = tc.score(trials, scoring)
+    assert (miss.value, fa.value) == pytest.approx((1 / 3, 1 / 3))
+    assert miss.threshold == pytest.approx(np.log(0.7 / 0.3))  # shares are equal
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"threshold": float("nan")},
+        {"training_prior": (0.0, 1.0)},
+        {"training_prior": (1.5, -0.5)},
+        {"jobs": 0},
+    ],
+)
+def test_numbers_that_mean_nothing_are_refused(options):
+    trials = tc.Trials.of([0.2, 0.8, 0.4], [0, 1, 1], kind="posterior")
+    with pytest.raises(tc.UsageError):
+        tc.score(trials, tc.Scoring(plan=POINT, measures=("act_dcf",), **options))
+
+
+def test_labels_and_units_of_any_kind_are_read_or_refused():
+    for bad in ([1.0, np.nan, 0.0], [1.0, np.inf, 0.0], [1e30, 1.0, 0.0], [[1], [0], [1]]):
+        with pytest.raises(tc.InputError):
+            loaded({"s": [1.0, 2, 3], "y": bad}, MAPPED)
+    with pytest.raises(tc.InputError, match="empty"):
+        loaded({**COLUMNS, "g": ["a", None, "a", "b", "b", "b"]}, {**MAPPED, "stratum": "g"})
+    trials = loaded({**COLUMNS, "v": list("xyzxyz")}, {**MAPPED, "unit": "u+v"})
+    assert tc.score(trials, tc.Scoring(measures=("nec",), plan=POINT))[0].n_units == 7
+    with pytest.raises(tc.InputError, match="no trials"):
+        tc.Trials.of([], [], kind="llr")
+
+
+def test_rounding_above_zero_is_no_missing_score():
+    trials = tc.Trials.of([1e-9, -0.5, -2.0], [1, 1, 0], kind="log-posterior")
+    assert np.isposinf(trials.scores[0])
+
+
+def test_the_report_does_not_decide_where_the_terminal_does_not(tmp_path):
+    labels = np.r_[np.ones(3), np.zeros(57)].astype(int)
+    unit = np.r_[[0, 0, 1], np.repeat(np.arange(2, 21), 3)]
+    rng = np.random.default_rng(3)
+    for name, gain in (("old", 0.0), ("new", 8.0)):
+        score = gain * (labels - 0.5) + rng.normal(size=60)
+        frame = {"id": np.arange(60), "score": score, "label": labels, "unit": unit}
+        pl.DataFrame(frame).write_csv(tmp_path / f"{name}.csv")
+    paths = [str(tmp_path / f"{name}.csv") for name in ("old", "new")]
+    scoring = tc.Scoring(measures=("nec",), allow_reversed=True)
+    outcome = study.run(paths, tc.Options("llr"), scoring, compare=True)
+    assert outcome.comparisons[0].difference.n_undefined > 100
+    assert outcome.comparisons[0].verdict == "undecided"
+    study.write(outcome, str(tmp_path / "out"))
+    assert "undecided." in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_the_current_folder_is_not_replaced(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pl.DataFrame({"score": [1.0, -1], "label": [1, 0]}).write_csv("a.csv")
+    outcome = study.run(["a.csv"], tc.Options("llr"), tc.Scoring(plan=POINT))
+    for target in (".", "..", str(tmp_path)):
+        with pytest.raises(tc.UsageError, match="current folder"):
+            study.write(outcome, target)
+
+
+def test_the_order_of_batches_survives_pairing():
+    n = 120
+    rng = np.random.default_rng(0)
+    labels = (np.arange(n) % 3 == 0).astype(int)
+    ids = [f"t{i}" for i in range(n)]
+    systems = [
+        tc.Trials.of(rng.normal(labels), labels, kind="llr", ids=ids, name=name) for name in "ab"
+    ]
+    scoring = tc.Scoring(measures=("nec",), plan=tc.Plan(200, scheme="blocks"))
+    alone = tc.score(systems[1], scoring)[0]
+    rows, _ = tc.compare_systems(systems, scoring)
+    assert rows[1][0].row() == alone.row()
