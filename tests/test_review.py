@@ -234,13 +234,115 @@ def test_the_report_does_not_decide_where_the_terminal_does_not(tmp_path):
     assert "undecided." in (tmp_path / "out" / "report.html").read_text()
 
 
-def test_the_current_folder_is_not_replaced(tmp_path, monkeypatch):
+@pytest.fixture
+def outcome(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     pl.DataFrame({"score": [1.0, -1], "label": [1, 0]}).write_csv("a.csv")
-    outcome = study.run(["a.csv"], tc.Options("llr"), tc.Scoring(plan=POINT))
-    for target in (".", "..", str(tmp_path)):
-        with pytest.raises(tc.UsageError, match="current folder"):
-            study.write(outcome, target)
+    return study.run(["a.csv"], tc.Options("llr"), tc.Scoring(plan=POINT))
+
+
+def names(folder):
+    return sorted(p.name for p in folder.iterdir())
+
+
+WRITTEN = ["curves.parquet", "report.html", "result.json"]
+
+
+def test_other_files_beside_a_result_stay(outcome, tmp_path):
+    for _ in range(2):
+        study.write(outcome, "out")
+        (tmp_path / "out" / "notes.txt").write_text("mine")
+    assert names(tmp_path / "out") == sorted([*WRITTEN, "notes.txt"])
+
+
+def test_a_result_goes_into_an_empty_current_folder_and_through_links(
+    outcome, tmp_path, monkeypatch
+):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "empty")
+    study.write(outcome, "link")
+    assert (tmp_path / "link").is_symlink()
+    assert names(tmp_path / "empty") == WRITTEN
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    study.write(outcome, ".")
+    assert names(tmp_path / "here") == WRITTEN
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(tc.UsageError, match="no result directory"):
+        study.write(outcome, ".")
+
+
+def test_a_disk_that_fails_is_invalid_output_and_leaves_nothing(outcome, tmp_path, monkeypatch):
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("pathlib.Path.write_bytes", fail)
+    with pytest.raises(tc.InputError, match="No space left"):
+        study.write(outcome, "out")
+    assert names(tmp_path) == ["a.csv"]
+
+
+def test_intervals_without_width_and_few_errors_of_one_kind_are_flagged():
+    labels = np.arange(400) % 2
+    unit = np.arange(400) // 10
+    perfect = tc.Trials.of(labels * 20.0 - 10, labels, kind="llr", unit=unit)
+    for row in tc.score(perfect, tc.Scoring(measures=("eer", "min_dcf"), plan=tc.Plan(50))):
+        assert "no_spread" in row.flags
+    scores = labels * 4.0 - 2
+    scores[labels == 1][:50] = -3
+    scores = np.where((labels == 1) & (np.arange(400) < 100), -3.0, scores)
+    trials = tc.Trials.of(scores, labels, kind="llr", unit=unit)
+    rows = tc.score(trials, tc.Scoring(measures=("p_miss", "p_fa"), plan=tc.Plan(50)))
+    assert ["few_errors" in r.flags for r in rows] == [False, True]
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 120])
+def test_tables_fit_the_screen_and_keep_what_matters(width, capsys, monkeypatch):
+    from truecost import cli
+
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.chdir("/tmp")
+    assert cli.run(["demo", "-o", "/dev/null/x", "-q"]) == 3
+    outcome = __import__("truecost.cli.terminal", fromlist=["Columns"])
+    table = outcome.Columns(
+        ("system", "measure", "value", "95% interval", "naive", "trials", "units", "note"),
+        (("a system of a very long name indeed", "min_cllr", "0.123", "[0.1, 0.2]", "1", "1940",
+          "120", "few errors, some replicates undefined"),),
+    ).fitted(width)  # fmt: skip
+    assert table.width() <= width
+    assert {"measure", "value", "95% interval"} <= set(table.names)
+    assert table.rows[0][table.names.index("measure")] == "min_cllr"
+
+
+def test_hints_on_files_that_are_almost_right(tmp_path):
+    def refused(text, kind="llr", name="a.csv", **columns):
+        (tmp_path / name).write_text(text)
+        mapping = {"score": "s", "label": "y", **columns}
+        with pytest.raises(tc.TruecostError) as caught:
+            tc.load(tc.read(str(tmp_path / name)), tc.Options(kind, mapping), "system")
+        return str(caught.value)
+
+    assert "separated by ';'" in refused("s;y\n1;0\n2;1\n")
+    assert "decimal comma" in refused("s\ty\n1,5\t0\n2,25\t1\n", name="a.tsv")
+    assert "divide by 100" in refused("s,y\n15,0\n92,1\n", kind="posterior")
+    trailing = tmp_path / "b.csv"
+    trailing.write_text("s,y\n1.5,0\n2.5,1\n\n  \n")
+    assert len(tc.load(tc.read(str(trailing)), tc.Options("llr", MAPPED), "system")) == 2
+
+
+def test_subsets_of_many_levels_or_misspelt_are_refused():
+    trials = detections(room=np.arange(400) % 3, snr=np.arange(400) / 7)
+    with pytest.raises(tc.UsageError, match="400 levels"):
+        trials.subset("snr")
+    with pytest.raises(tc.UsageError, match="did you mean 'room'"):
+        trials.subset("roum")
+    tens = detections(noise=np.array([5, 10, 20])[np.arange(400) % 3].astype(str))
+    assert [name for name, _ in tens.subset("noise")] == ["noise=5", "noise=10", "noise=20"]
+
+
+def test_other_labels_than_the_target_are_named():
+    trials = tc.Trials.of([2.0, 1, -1, 0], ["yes", "yes", "no", "maybe"], kind="llr", target="yes")
+    assert trials.problems == ("counted as nontarget: maybe (1), no (1)",)
 
 
 def test_the_order_of_batches_survives_pairing():

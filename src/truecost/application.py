@@ -194,6 +194,11 @@ class Application:
         """
         if self.costs is None:
             return np.ones((classes, classes)) - np.eye(classes)
+        if len(self.costs) != classes and self.plain_detection:
+            raise UsageError(
+                f"costs and prior are those of detection, which has two classes; the data have "
+                f"{classes}: name the target with --target, or give --priors and --cost-matrix"
+            )
         if len(self.costs) != classes:
             raise UsageError(
                 f"the cost matrix has {len(self.costs)} rows but the data have "

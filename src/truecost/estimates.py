@@ -50,8 +50,8 @@ class Context:
         What a reader should beware of; `estimate` adds those of the resampling (see `Row`).
     thresholds : dict of str to float
         Decision threshold by name of the measure.
-    errors : float, optional
-        Number of wrong decisions; fewer than 10 flag the measures of decisions.
+    errors : mapping of str to float
+        Errors of the kind that a measure counts, by its name; "" for all others.
     """
 
     dims: dict[str, str] = field(default_factory=dict)
@@ -60,7 +60,7 @@ class Context:
     signature: str = ""
     flags: tuple[str, ...] = ()
     thresholds: dict[str, float] = field(default_factory=dict)
-    errors: float | None = None
+    errors: Mapping[str, float] = field(default_factory=dict)
 
 
 def replicate(
@@ -236,6 +236,9 @@ class _Setting:
         if units and max(units.values()) < 2 and reason is None:
             lower = upper = None
             reason = "no interval: there is one unit, so nothing can be resampled"
+        if np.isnan(value) and 0 in (self.context.counts.get(k) for k in ("targets", "nontargets")):
+            lacking = "targets" if not self.context.counts["targets"] else "nontargets"
+            reason = f"undefined: there are no {lacking}"
         undefined = int(np.isnan(drawn.values).sum())
         return Estimate(
             measure=measure.name,
@@ -258,20 +261,22 @@ class _Setting:
             n_replicates=len(drawn.values),
             n_undefined=undefined,
             reason=reason,
-            flags=self._flags(measure, units, undefined),
+            flags=self._flags(measure, units, undefined, lower is not None and lower == upper),
             signature=self._signature(measure, parameters),
             replicates=drawn.values,
             left_out=left_out,
             resampling=self.resampling,
         )
 
-    def _flags(self, measure: Measure, units: Mapping[str, int], undefined: int) -> tuple[str, ...]:
+    def _flags(
+        self, measure: Measure, units: Mapping[str, int], undefined: int, no_spread: bool
+    ) -> tuple[str, ...]:
         errors = self.context.errors
+        seen = errors.get(measure.name, errors.get("", FEW_ERRORS))
         found = {
             "few_units": bool(units) and min(units.values()) < FEW_UNITS,
-            "few_errors": "decisions" in measure.parts
-            and errors is not None
-            and errors < FEW_ERRORS,
+            "few_errors": "decisions" in measure.parts and seen < FEW_ERRORS,
+            "no_spread": no_spread,
             "undefined_replicates": undefined > 0,
         }
         return (*self.context.flags, *(flag for flag, holds in found.items() if holds))

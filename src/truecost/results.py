@@ -68,7 +68,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
           hang together make the interval too narrow;
         - `crossed`: several factors or sides; the interval is conservative;
         - `few_units`: fewer than 20 units; the interval covers too little;
-        - `few_errors`: the measure reads decisions, and fewer than 10 of them are wrong;
+        - `few_errors`: fewer than 10 errors of the kind that the measure counts;
+        - `no_spread`: the interval has no width, no replicate differs from the value;
         - `undefined_replicates`: the measure is undefined in some replicates.
     signature : str
         How the figure was computed: measure, parameters, choices while reading and scoring,
@@ -98,6 +99,11 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     reason: str | None = None
     flags: tuple[str, ...]
     signature: str
+
+    @property
+    def label(self) -> str:
+        """`measure`, or `measure:variant`."""
+        return label_of(self.measure, self.parameters)
 
     def to_dict(self) -> dict[str, Any]:
         """The row as JSON-ready builtins.
@@ -174,11 +180,6 @@ class Estimate(Row, frozen=True, kw_only=True):
         if wanted <= 0:
             raise UsageError(f"half-width is {wanted:g}: it must be above 0")
         return float(np.ceil(self.n_units * (self.half_width / wanted) ** 2))
-
-    @property
-    def label(self) -> str:
-        """`measure`, or `measure:variant`."""
-        return label_of(self.measure, self.parameters)
 
     def __str__(self) -> str:
         """`nec 0.310 [0.290, 0.331]`."""

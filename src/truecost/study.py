@@ -1,13 +1,14 @@
 """From inputs to a result: rows, curves, problems and input hashes, and the directory they fill.
 
 A result directory holds `result.json`, `curves.parquet` (when there are curves) and `report.html`.
-It is written to a temporary folder and renamed at the end, so that nothing half-written ever looks
-whole. Equal inputs and seed give equal bytes: no times and no paths are stored.
+Its files are written aside and moved at the end, result.json last, so that nothing half-written
+ever looks whole. Equal inputs and seed give equal bytes: no times and no paths are stored.
 """
 
+import io
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -235,7 +236,10 @@ ADVICE = {
     "share a speaker or session the intervals are too narrow; --map unit=COLUMN",
     "few_units": "fewer than 20 units: the interval covers less than it says (a 95 % one about "
     "0.92 at 20 units and 0.83 at 6)",
-    "few_errors": "fewer than 10 errors: the interval rests on very few events",
+    "few_errors": "fewer than 10 errors of the kind that a measure counts: its interval rests on "
+    "very few events",
+    "no_spread": "an interval without width: no replicate differs from the value, so the data have "
+    "too few errors or units to say how sure it is",
     "crossed": "crossed factors: the interval is conservative, up to three times the variance "
     "where the noise is that of single trials",
     "undefined_replicates": "in some replicates a measure is undefined: they are counted and left "
@@ -248,6 +252,12 @@ def _problems(
 ) -> list[Problem]:
     """Advice on the choices made, and what the data suffer from."""
     found = [Problem(kind="data", message=f"{t.name}: {p}") for t in systems for p in t.problems]
+    found += [
+        Problem(kind="data", message=f"{t.name}: {empty} trials have no {name}: in no subset of it")
+        for t in systems
+        for name in scoring.subsets
+        if (empty := t.empty_cells(name))
+    ]
     estimates = [e for part in rows for e in part]
     impossible = {
         e.dims["system"]: e.counts["impossible"] for e in estimates if "impossible" in e.counts
@@ -275,68 +285,72 @@ def _problems(
     ]
 
 
-def write(outcome: Outcome, directory: str) -> Path:
-    """Write the result directory whole or not at all.
+def check_target(directory: str) -> Path:
+    """The folder that a result goes to, refused unless it is new, empty or holds a result.
 
-    An existing directory is replaced only when it is empty or holds an earlier result.
+    Raises
+    ------
+    UsageError
+        When there is something else.
+    """
+    target = Path(directory)
+    if target.exists() and (
+        not target.is_dir() or (any(target.iterdir()) and not (target / "result.json").exists())
+    ):
+        raise UsageError(f"{target}: exists and is no result directory; choose another --output")
+    return target
+
+
+def write(outcome: Outcome, directory: str) -> Path:
+    """Write the files of a result directory, all of them or none.
 
     Parameters
     ----------
     outcome : Outcome
     directory : str
-        Made with its parents when it is not there.
+        New, empty, or an earlier result, whose files are replaced; other files there stay.
 
     Returns
     -------
     Path
-        The directory.
 
     Raises
     ------
     UsageError
-        When something else is there.
+        When the folder holds something else.
     InputError
         When it cannot be written.
     """
     from truecost.report import curves, page
 
-    target = Path(directory)
-    if Path.cwd().resolve().is_relative_to(target.resolve()):
-        raise UsageError(f"{target}: is the current folder or holds it; name a folder of its own")
-    if target.exists() and (
-        not target.is_dir() or (any(target.iterdir()) and not (target / "result.json").exists())
-    ):
-        raise UsageError(f"{target}: exists and is no result directory; choose another --output")
+    target = check_target(directory)
     found = curves.curves_of(outcome)
+    files = {"report.html": page.render(outcome, found).encode()}
+    if found:
+        stream = io.BytesIO()
+        curves.frame_of(found).write_parquet(stream, statistics=False)
+        files["curves.parquet"] = stream.getvalue()
+    files["result.json"] = outcome.to_json().encode()  # last: where it stands, all stand
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        folder = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+        _place(files, target)
     except OSError as error:
         raise InputError(f"{target}: cannot be written ({error.strerror})") from error
-    try:
-        (folder / "result.json").write_text(outcome.to_json(), encoding="utf-8")
-        if found:
-            curves.frame_of(found).write_parquet(folder / "curves.parquet", statistics=False)
-        (folder / "report.html").write_text(page.render(outcome, found), encoding="utf-8")
-        folder.chmod(0o755)
-        _replace(folder, target)
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
     return target
 
 
-def _replace(folder: Path, target: Path) -> None:
-    """Put the finished folder in place of the old one, which comes back if that fails."""
-    if not target.exists():
-        folder.rename(target)
-        return
-    old = Path(tempfile.mkdtemp(prefix=f".{target.name}-old-", dir=target.parent))
-    target.rename(old / "result")
+def _place(files: Mapping[str, bytes], target: Path) -> None:
+    """Write all files aside first, then move each to its place."""
+    new = not target.exists()
+    target.mkdir(parents=True, exist_ok=True)
+    aside = Path(tempfile.mkdtemp(prefix=".truecost-", dir=target))
     try:
-        folder.rename(target)
-    except OSError:
-        (old / "result").rename(target)
-        raise
+        for name, data in files.items():
+            (aside / name).write_bytes(data)
+        (target / "result.json").unlink(missing_ok=True)
+        (target / "curves.parquet").unlink(missing_ok=True)
+        for name in files:
+            (aside / name).replace(target / name)
     finally:
-        shutil.rmtree(old, ignore_errors=True)
+        shutil.rmtree(aside, ignore_errors=True)
+        if new and not any(target.iterdir()):
+            target.rmdir()

@@ -73,7 +73,12 @@ def run(arguments: list[str]) -> int:
 
 
 def _plain(error: Exception) -> str:
-    return " ".join(str(error).split()) + " (see --help)"
+    said = " ".join(str(error).split())
+    if "--type" in said and "requires an argument" in said:
+        from truecost.names import SCORE_TYPES
+
+        said = f"say what the scores are: --type {'|'.join(SCORE_TYPES)}; truecost list types"
+    return f"{said} (see --help)"
 
 
 def _fail(code: int, message: str, debug: bool) -> int:

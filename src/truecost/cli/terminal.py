@@ -3,12 +3,15 @@
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from truecost.cli.options import Output
-from truecost.results import Comparison, Row, label_of
+from truecost.results import Comparison, Row
 from truecost.study import Outcome, Problem
 
 FLAG_MARKS = {
@@ -16,6 +19,7 @@ FLAG_MARKS = {
     "few_errors": "few errors",
     "undefined_replicates": "some replicates undefined",
     "crossed": "conservative",
+    "no_spread": "no spread",
 }
 
 
@@ -24,16 +28,17 @@ class Screen:
 
     def __init__(self, output: Output) -> None:
         plain = not output.color or bool(os.environ.get("NO_COLOR"))
-        width = None if sys.stdout.isatty() else 120
+        given = os.environ.get("COLUMNS", "")
+        width = int(given) if given.isdigit() else None if sys.stdout.isatty() else 120
         self.out = Console(no_color=plain, highlight=False, width=width)
         self.output = output
 
-    def show(self, tables: Iterable[Table]) -> None:
-        """Print tables."""
+    def show(self, tables: Iterable["Columns"]) -> None:
+        """Print tables, fitted to the width of the screen."""
         for number, table in enumerate(tables):
             if number:
                 self.out.print()
-            self.out.print(table)
+            self.out.print(table.table(self.out.width))
 
     def say(self, text: str) -> None:
         """One line on standard error, unless quiet."""
@@ -71,77 +76,130 @@ def figure(value: float | None) -> str:
     return f"{value:.4g}" if value == 0 or 1e-4 <= abs(value) < 1e6 else f"{value:.3e}"
 
 
-def result_table(outcome: Outcome, verbose: bool = False) -> list[Table]:
+@dataclass(frozen=True)
+class Columns:
+    """A table as text: named columns, those that may be left out when the screen is narrow."""
+
+    names: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    left: frozenset[str] = frozenset({"system", "against", "subset", "measure", "verdict", "note"})
+    spare: tuple[str, ...] = ("units", "trials", "naive", "ratio", "ratio interval", "against")
+
+    def fitted(self, width: int) -> "Columns":
+        """The table without spare columns until it fits, and with long names cut."""
+        table = self
+        for name in self.spare:
+            if table.width() <= width:
+                break
+            table = table.without(name)
+        for name in ("note", "subset", "system"):
+            if (over := table.width() - width) > 0:
+                table = table.cut(name, over)
+        return table if table.width() <= width else table.without("note")
+
+    def width(self) -> int:
+        """Characters from the first to the last column."""
+        return sum(self.widths()) + 2 * (len(self.names) - 1)
+
+    def widths(self) -> list[int]:
+        """The longest cell of each column, its name included."""
+        return [max(map(len, cells)) for cells in zip(self.names, *self.rows, strict=True)]
+
+    def without(self, name: str) -> "Columns":
+        """The table without a column, if it has it."""
+        kept = [k for k, n in enumerate(self.names) if n != name]
+        rows = tuple(tuple(row[k] for k in kept) for row in self.rows)
+        return replace(self, names=tuple(self.names[k] for k in kept), rows=rows)
+
+    def cut(self, name: str, over: int) -> "Columns":
+        """The table with the cells of a column cut by so many characters, to 8 at the least."""
+        if name not in self.names:
+            return self
+        k = self.names.index(name)
+        most = max(8, self.widths()[k] - over)
+        rows = tuple(
+            (
+                *row[:k],
+                row[k] if len(row[k]) <= most else row[k][: most - 1] + "\u2026",
+                *row[k + 1 :],
+            )
+            for row in self.rows
+        )
+        return replace(self, rows=rows)
+
+    def table(self, width: int) -> Table:
+        """For the terminal; a name that repeats from row to row is shown once."""
+        fitted = self.fitted(width - 2)  # the last column is padded too
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+        for name in fitted.names:
+            shown_name = "" if name == "note" else name
+            side: Literal["left", "right"] = "left" if name in self.left else "right"
+            table.add_column(shown_name, justify=side, no_wrap=True, overflow="ellipsis")
+        before: tuple[str, ...] = ("",) * len(fitted.names)
+        for row in fitted.rows:
+            same = [k for k, n in enumerate(fitted.names) if n in ("system", "against", "subset")]
+            shown = list(row)
+            for k in same:
+                if row[: k + 1] != before[: k + 1]:
+                    break
+                shown[k] = ""
+            table.add_row(*(Text(cell) for cell in shown))
+            before = row
+        return table
+
+
+def result_table(outcome: Outcome, verbose: bool = False) -> list[Columns]:
     """The values, then the comparisons; of subsets the first measure only, unless verbose."""
     first = outcome.estimates[0].label
 
     def shown(row: Row) -> bool:
-        return verbose or "subset" not in row.dims or label_of(row.measure, row.parameters) == first
+        return verbose or "subset" not in row.dims or row.label == first
 
-    tables = [_values([e.row() for e in outcome.estimates if shown(e)])]
+    tables = [_values([e for e in outcome.estimates if shown(e)])]
     if outcome.comparisons:
         tables.append(_pairs([c for c in outcome.comparisons if shown(c.difference)]))
     return tables
 
 
-def _values(rows: Sequence[Row]) -> Table:
-    subsets = any("subset" in r.dims for r in rows)
-    table = _table("system", *(("subset",) if subsets else ()), "measure")
-    for name in ("value", f"{rows[0].level:.0%} interval", "naive", "trials", "units"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("")
-    for row in rows:
-        _add(
-            table,
-            [
-                row.dims.get("system", ""),
-                *([row.dims.get("subset", "all")] if subsets else []),
-                label_of(row.measure, row.parameters),
-                figure(row.value),
-                _ends(row),
+def _values(rows: Sequence[Row]) -> Columns:
+    names = ("system", "subset", "measure", "value", f"{rows[0].level:.0%} interval", "naive")
+    found = Columns(
+        (*names, "trials", "units", "note"),
+        tuple(
+            (
+                *(row.dims.get("system", ""), row.dims.get("subset", "all"), row.label),
+                *(figure(row.value), _ends(row)),
                 "" if row.reference is None else figure(row.reference),
-                str(row.n_trials),
-                str(row.n_units),
-                ", ".join(FLAG_MARKS[f] for f in row.flags if f in FLAG_MARKS),
-            ],
-        )
-    return table
+                *(str(row.n_trials), str(row.n_units), _note(row)),
+            )
+            for row in rows
+        ),
+    )
+    return found if any("subset" in r.dims for r in rows) else found.without("subset")
 
 
-def _pairs(comparisons: Sequence[Comparison]) -> Table:
+def _note(row: Row) -> str:
+    if row.value is None and row.reason:
+        return row.reason.removeprefix("undefined: ")
+    return ", ".join(FLAG_MARKS[f] for f in row.flags if f in FLAG_MARKS)
+
+
+def _pairs(comparisons: Sequence[Comparison]) -> Columns:
+    names = ("system", "against", "subset", "measure", "difference", "interval", "ratio")
+    found = Columns(
+        (*names, "ratio interval", "verdict"),
+        tuple(
+            (
+                *(c.difference.dims["system"], c.difference.baseline or ""),
+                *(c.difference.dims.get("subset", "all"), c.difference.label),
+                *(figure(c.difference.value), _ends(c.difference)),
+                *(figure(c.ratio.value), _ends(c.ratio), c.verdict),
+            )
+            for c in comparisons
+        ),
+    )
     subsets = any("subset" in c.system.dims for c in comparisons)
-    table = _table("system", "against", *(("subset",) if subsets else ()), "measure")
-    for name in ("difference", "interval", "ratio", "interval"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("verdict")
-    for c in comparisons:
-        row = c.difference
-        _add(
-            table,
-            [
-                row.dims["system"],
-                row.baseline or "",
-                *([row.dims.get("subset", "all")] if subsets else []),
-                label_of(row.measure, row.parameters),
-                figure(row.value),
-                _ends(row),
-                figure(c.ratio.value),
-                _ends(c.ratio),
-                c.verdict,
-            ],
-        )
-    return table
-
-
-def _table(*names: str) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for name in names:
-        table.add_column(name, overflow="fold")
-    return table
-
-
-def _add(table: Table, cells: Sequence[str]) -> None:
-    table.add_row(*(cell.replace("[", r"\[") for cell in cells))
+    return found if subsets else found.without("subset")
 
 
 def _ends(row: Row) -> str:
@@ -150,25 +208,17 @@ def _ends(row: Row) -> str:
     return f"[{figure(row.lower)}, {figure(row.upper)}]"
 
 
-def plan_table(rows: Sequence[Mapping[str, object]]) -> list[Table]:
+def plan_table(rows: Sequence[Mapping[str, object]]) -> list[Columns]:
     """Units needed for a narrower interval."""
-    table = _table("system", "measure")
-    for name in ("value", "half-width", "units", "wanted", "units needed", "more"):
-        table.add_column(name, justify="right")
-    for row in rows:
 
-        def number(key: str, row: Mapping[str, object] = row) -> str:
-            value = row[key]
-            return "undefined" if value is None else figure(float(str(value)))
+    def text(value: object) -> str:
+        if value is None:
+            return ""
+        return figure(value) if isinstance(value, float) else str(value)
 
-        table.add_row(
-            str(row["system"]),
-            str(row["measure"]),
-            number("value"),
-            number("half_width"),
-            str(row["n_units"]),
-            number("wanted_half_width"),
-            str(row["units_needed"]),
-            str(row["more_units"]),
-        )
-    return [table]
+    keys = ("value", "half_width", "n_units", "wanted_half_width", "units_needed", "more_units")
+    names = ("system", "measure", "value", "half-width", "units now", "wanted", "units needed")
+    cells = tuple(
+        (str(row["system"]), str(row["measure"]), *(text(row[key]) for key in keys)) for row in rows
+    )
+    return [Columns((*names, "more"), cells, spare=("wanted", "half-width", "value"))]

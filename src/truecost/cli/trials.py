@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from truecost.cli.options import Costs, Data, Interval, Output, scoring
+from truecost.errors import UsageError
 
 if TYPE_CHECKING:
     from truecost.cli.terminal import Screen
@@ -98,6 +99,8 @@ def plan(
         input_format=data.input_format,
     )
     screen = Screen(output)
+    if output.output is not None:
+        raise UsageError("plan writes no directory: leave out --output")
     if output.json:
         import json
 
@@ -146,6 +149,8 @@ def _run(
     from truecost import study
     from truecost.cli.terminal import Screen
 
+    if output.output is not None:
+        study.check_target(output.output)  # before the work, not after it
     outcome = study.run(
         files,
         data.options(),
@@ -171,7 +176,9 @@ def report(outcome: "Outcome", output: Output, screen: "Screen") -> None:
         screen.show(result_table(outcome, output.verbose))
         if outcome.scoring.subsets and len(outcome.estimates) and not output.verbose:
             screen.say(f"subsets: {outcome.estimates[0].label} only; -v shows every measure")
-        screen.say(f"assumed: {assumed(outcome.estimates) or 'nothing'}")
+        said = assumed(outcome.estimates)
+        if said:
+            screen.say(f"application: {said}")
     screen.advise(outcome.problems)
     if target is not None:
         screen.say(f"report: {target / 'report.html'}")

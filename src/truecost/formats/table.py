@@ -115,6 +115,7 @@ class Table:
                 raise InputError(
                     f"{self.source}: {len(rows)} values of the {meaning} (column "
                     f"{name!r}) are not numbers: {examples}"
+                    + (" (a decimal comma? write a point)" if _commas(column, rows) else "")
                 )
             column = parsed
         elif not (column.dtype.is_numeric() or column.dtype == pl.Boolean):
@@ -159,3 +160,8 @@ class Table:
             column = column.cast(pl.Int8)
         text = column.cast(pl.String).str.strip_chars()
         return text.set(text == "", None)
+
+
+def _commas(column: pl.Series, rows: list[int]) -> bool:
+    """Whether bad numbers look like numbers with a decimal comma."""
+    return bool(column[rows[:5]].str.contains(r"^\s*-?\d+,\d+\s*$").all())

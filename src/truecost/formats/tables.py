@@ -52,8 +52,16 @@ def _separated(data: bytes, kind: str, source: str) -> Table:
         raise InputError(
             f"{source}, line {line}: the text is not UTF-8; save the file as UTF-8"
         ) from error
+    data = data.rstrip(b"\r\n \t") + b"\n"  # blank lines at the end mean nothing
     header = data.split(b"\n", 1)[0].decode("utf-8-sig").strip("\r").split(separator)
     names = [name.strip().strip('"') for name in header]
+    other = next((s for s in (";", "\t", "|", ",") if len(names) == 1 and s in names[0]), None)
+    if other is not None:
+        raise InputError(
+            f"{source}, line 1: one column in {kind} format, but {other!r} stands in its name: "
+            f"columns separated by {other!r}? Save them separated by commas, or by tabs with "
+            f"--input-format tsv"
+        )
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise InputError(

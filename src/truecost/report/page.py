@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from truecost.measures import find
 from truecost.report.curves import Curve
-from truecost.results import Comparison, Row, assumed, label_of
+from truecost.results import Comparison, Row, assumed
 
 if TYPE_CHECKING:
     from truecost.study import Outcome
@@ -45,7 +45,9 @@ def render(outcome: "Outcome", curves: Sequence[Curve]) -> str:
         sections=sections,
         all_header=HEADER,
         all_rows=[_cells(r) for r in values],
-        paired=[_paired(r) for r in rows if r.kind == "difference"],
+        paired=[_paired(c) for c in outcome.comparisons],
+        how=_how(values),
+        systems=", ".join(dict.fromkeys(r.dims["system"] for r in values)),
         level=values[0].level,
         problems=outcome.problems,
         input_rows=[(i.system or "key", i.file, i.sha256[:16] + "...") for i in outcome.inputs],
@@ -92,16 +94,26 @@ def _sentence(row: Row, title: str) -> str:
     )
     if row.reference is None or row.lower is None or row.upper is None:
         return said + "."
-    gains, loses = row.upper < row.reference, row.lower > row.reference
+    better, worse = row.upper < row.reference, row.lower > row.reference
     if row.direction == "higher":
-        gains, loses = row.lower > row.reference, row.upper < row.reference
-    return said + (
-        "; better than the naive system."
-        if gains
-        else "; WORSE than the naive system."
-        if loses
-        else "; not told apart from the naive system."
+        better, worse = row.lower > row.reference, row.upper < row.reference
+    said += (
+        "; better than the naive system"
+        if better
+        else "; WORSE than the naive system"
+        if worse
+        else "; not told apart from the naive system"
     )
+    caveats = [CAVEATS[flag] for flag in row.flags if flag in CAVEATS]
+    return said + (f" (but {', '.join(caveats)})." if caveats else ".")
+
+
+CAVEATS = {
+    "few_units": "the interval is too narrow: few units",
+    "few_errors": "it rests on very few errors",
+    "no_spread": "the interval has no width",
+    "trials_as_units": "trials were resampled one by one",
+}
 
 
 def _difference(comparison: Comparison, title: str) -> str:
@@ -130,12 +142,21 @@ def _bars(values: Sequence[Row]) -> Section | None:
         return None
     return Section(
         "Normalised costs",
-        "1 is the naive system, which knows only the priors. The thin line is the interval.",
-        _svg("bars", lambda: plots.cost_bars(rows)),
-        "Bars of normalised costs with intervals; the numbers are in the table below.",
+        "1 is the naive system: the best constant answer. The thin line is the interval.",
+        _pictures("bars", plots.cost_bars, rows, plots.bars_height(rows)),
+        _alternative("Bars with intervals", rows),
         HEADER,
         tuple(_cells(r) for r in rows),
     )
+
+
+def _alternative(what: str, rows: Sequence[Row]) -> str:
+    """The picture in words, for those who do not see it."""
+    said = [
+        f"{r.dims['system']} {r.dims.get('subset', '')} {r.label} {_text(r.value)} ({_ends(r)})"
+        for r in rows
+    ]
+    return f"{what}: {'; '.join(said[:12])}{'; and more' if len(said) > 12 else ''}"
 
 
 def _det(curves: Sequence[Curve]) -> Section | None:
@@ -162,8 +183,13 @@ def _det(curves: Sequence[Curve]) -> Section | None:
         "Detection error trade-off",
         "Every threshold gives a point; lower and further left is "
         "better. The band is the interval of the miss rate at each false-alarm rate.",
-        _svg("det", lambda: plots.det(curves)),
-        "DET curves of miss rate against false-alarm rate; points are in the table below.",
+        _pictures("det", plots.det, curves, 6.2, 4.9),
+        "Miss rate against false-alarm rate. "
+        + "; ".join(
+            f"{c.system}: {_percent(c.actual[1])} missed at {_percent(c.actual[0])} false alarms"
+            for c in curves
+            if c.actual is not None
+        ),
         ("system", "point", "false-alarm rate", "miss rate", "interval"),
         tuple(table),
     )
@@ -179,10 +205,10 @@ def _forest(values: Sequence[Row]) -> Section | None:
         return None
     return Section(
         "Subsets",
-        f"{find(main).title} of each subset, with its own counts and reference. Pale "
+        f"{find(main).title} of each subset, with its own counts and reference. Hollow "
         "rows rest on too few units or errors to say anything.",
-        _svg("forest", lambda: plots.forest(rows)),
-        "Forest plot of a measure by subset; the numbers are in the table below.",
+        _pictures("forest", plots.forest, rows, plots.forest_height(rows)),
+        _alternative("Values by subset with intervals", rows),
         HEADER,
         tuple(_cells(r) for r in rows),
     )
@@ -195,9 +221,9 @@ def _cells(row: Row) -> tuple[str, ...]:
     return (
         row.dims["system"],
         row.dims.get("subset", "all"),
-        label_of(row.measure, row.parameters),
+        row.label,
         _text(row.value),
-        f"{_text(row.lower)} to {_text(row.upper)}",
+        _ends(row),
         "" if row.reference is None else _text(row.reference),
         str(row.n_trials),
         str(row.n_units),
@@ -205,13 +231,29 @@ def _cells(row: Row) -> tuple[str, ...]:
     )
 
 
-def _paired(row: Row) -> tuple[str, ...]:
+def _paired(comparison: Comparison) -> tuple[str, ...]:
+    row, ratio = comparison.difference, comparison.ratio
     return (
-        f"{row.dims['system']} - {row.baseline}",
-        row.dims.get("subset", "all"),
-        label_of(row.measure, row.parameters),
-        _text(row.value),
-        f"{_text(row.lower)} to {_text(row.upper)}",
+        *(row.dims["system"], row.baseline or "", row.dims.get("subset", "all"), row.label),
+        *(_text(row.value), _ends(row), _text(ratio.value), _ends(ratio), comparison.verdict),
+    )
+
+
+def _ends(row: Row) -> str:
+    if row.lower is None and row.upper is None:
+        return row.reason or "none"
+    return f"{_text(row.lower)} to {_text(row.upper)}"
+
+
+def _how(values: Sequence[Row]) -> tuple[tuple[str, str], ...]:
+    """What was resampled and how, in words."""
+    row = values[0]
+    units = row.units_by_factor or dict.fromkeys(row.factors, row.n_units)
+    return (
+        ("resampled", ", ".join(f"{name} ({n} units)" for name, n in units.items()) or "nothing"),
+        ("replicates", str(row.n_replicates)),
+        ("interval", f"{row.method}, level {row.level:g}"),
+        ("seed", row.signature.split("|seed:")[1].split("|")[0]),
     )
 
 
@@ -221,6 +263,22 @@ def _percent(rate: float) -> str:
 
 def _signatures(values: Sequence[Row]) -> list[str]:
     return list(dict.fromkeys(r.signature for r in values))
+
+
+def _pictures(
+    name: str,
+    draw: Callable[..., Any],
+    data: Sequence[Any],
+    height: float,
+    narrow_height: float | None = None,
+) -> str:
+    """A picture for wide and one for narrow screens; the page shows the one that fits."""
+    from truecost.report import plots
+
+    wide = _svg(name, lambda: draw(data, plots.new_axes(7.2, height)))
+    small = narrow_height or height + 0.3
+    narrow = _svg(f"{name}-narrow", lambda: draw(data, plots.new_axes(4.2, small)))
+    return f'<div class="wide">{wide}</div><div class="narrow">{narrow}</div>'
 
 
 def _svg(name: str, draw: Callable[[], Any]) -> str:

@@ -1,23 +1,25 @@
 """Pictures as functions that take results and optional axes.
 
-Drawn through `Figure` objects, never pyplot state. Colours tell systems apart for colour-blind
-readers (Okabe and Ito) and are doubled by markers. Text and lines that must follow the page's
-colours are drawn in one marker colour that the page replaces.
+Drawn through `Figure` objects, never pyplot state. Colours are told apart by colour-blind readers
+(after Okabe and Ito, darkened for contrast) and doubled by markers. Text and lines that must follow
+the page's colours are drawn in one marker colour that the page replaces.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from textwrap import fill
+from typing import Any, cast
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from truecost.report.curves import Curve
-from truecost.results import Row, label_of
+from truecost.results import Row
 
 INK = "#808181"  # replaced by the page's text colour in HTML; a mid grey elsewhere
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+COLOURS = ("#0072B2", "#C75000", "#008060", "#B0408A", "#8A6A00", "#5A66C8")  # 3:1 on both papers
 MARKERS = ("o", "s", "^", "D", "v", "P")
+MOST_FA, MOST_MISS = 0.6, 0.96  # where the DET axes end
 TICKS = (1e-5, 1e-4, 1e-3, 0.01, 0.05, 0.2, 0.4, 0.6, 0.8, 0.95, 0.99)
 STYLE = {
     "svg.fonttype": "none",
@@ -46,12 +48,32 @@ def styles(names: Sequence[str]) -> dict[str, dict[str, Any]]:
     }
 
 
-def _axes(ax: Axes | None, width: float, height: float) -> Axes:
-    return (
-        ax
-        if ax is not None
-        else Figure(figsize=(width, height), layout="constrained").add_subplot()
-    )
+def new_axes(width: float, height: float) -> Axes:
+    """Axes that fill a new figure of this size in inches."""
+    return Figure(figsize=(width, height), layout="constrained").add_subplot()
+
+
+def short(name: str, most: int = 26) -> str:
+    """A long name with its middle left out."""
+    return name if len(name) <= most else f"{name[: most // 2]}\u2026{name[-(most // 2 - 1) :]}"
+
+
+def _legend_below(ax: Axes, handles: Sequence[Any]) -> None:
+    """A legend below the axes, in as many columns as its names allow."""
+    figure = cast("Figure", ax.figure)
+    longest = max(len(str(h.get_label())) for h in handles)
+    across = figure.get_figwidth() if figure.axes == [ax] else ax.get_position().width * 8
+    columns = max(1, min(len(handles), int(across * 9 / (longest + 7))))
+    if figure.axes == [ax]:
+        figure.legend(handles=handles, loc="outside lower center", ncols=columns, fontsize=9)
+    else:
+        ax.legend(
+            handles=handles,
+            loc="upper center",
+            bbox_to_anchor=(0.5, -0.14),
+            ncols=columns,
+            fontsize=9,
+        )
 
 
 def cost_bars(rows: Sequence[Row], ax: Axes | None = None) -> Axes:
@@ -67,71 +89,64 @@ def cost_bars(rows: Sequence[Row], ax: Axes | None = None) -> Axes:
     -------
     matplotlib.axes.Axes
     """
+    from matplotlib.patches import Patch
     from matplotlib.transforms import blended_transform_factory
 
-    measures = list(dict.fromkeys(label_of(r.measure, r.parameters) for r in rows))
+    measures = list(dict.fromkeys(r.label for r in rows))
     systems = list(dict.fromkeys(r.dims["system"] for r in rows))
     look = styles(systems)
-    ax = _axes(ax, 7.2, 0.75 + 0.34 * len(rows) + 0.18 * len(measures))
+    ax = ax or new_axes(7.2, bars_height(rows))
     ticks, place = [], 0.0
     for measure in measures:
-        group = [r for r in rows if label_of(r.measure, r.parameters) == measure]
+        group = [r for r in rows if r.label == measure]
         ticks.append(place + (len(group) - 1) / 2)
         for row in group:
             _bar(ax, row, place, look[row.dims["system"]]["color"])
             place += 1
         place += 0.6
     ax.axvline(1, color=INK, linewidth=1.2, linestyle=(0, (4, 3)))
-    ax.text(
-        1,
-        1.01,
-        "naive system",
-        ha="center",
-        va="bottom",
-        transform=blended_transform_factory(ax.transData, ax.transAxes),
-        fontsize=9,
-    )
+    above = blended_transform_factory(ax.transData, ax.transAxes)
+    ax.text(1, 1.01, "naive system", ha="center", va="bottom", transform=above, fontsize=9)
     ax.set_yticks(ticks, measures)
     ax.tick_params(axis="y", length=0)
-    ax.invert_yaxis()
+    ax.set_ylim(place - 0.9, -0.7)
     drawn = [v for r in rows for v in (r.value, r.upper) if v is not None]
-    ax.set_xlim(0, 1.22 * max([1.0, *drawn]))
+    ax.set_xlim(0, 1.08 * max([1.0, *drawn]))
     ax.set_xlabel("cost, as a share of the naive system's")
-    _legend(ax, systems, look)
+    if len(systems) > 1:
+        _legend_below(ax, [Patch(color=look[s]["color"], label=short(s)) for s in systems])
     return ax
 
 
+def bars_height(rows: Sequence[Row]) -> float:
+    """Height in inches for this many bars and systems."""
+    systems = len({r.dims["system"] for r in rows})
+    return 1.0 + 0.3 * len(rows) + 0.18 * len({r.label for r in rows}) + 0.12 * systems
+
+
 def _bar(ax: Axes, row: Row, place: float, colour: str) -> None:
-    if row.value is None:
-        ax.text(0.01, place, "undefined", va="center", fontsize=9)
-        return
-    ax.barh(place, row.value, height=0.8, color=colour, alpha=0.55)
-    end = row.value
+    """A bar with its interval; the value stands at the right edge, where nothing collides."""
+    if row.value is not None:
+        ax.barh(place, row.value, height=0.8, color=colour)
     if row.lower is not None and row.upper is not None:
-        ax.plot(
-            [row.lower, row.upper], [place, place], color=INK, linewidth=1.6, solid_capstyle="butt"
-        )
-        end = max(end, row.upper)
+        for ink, width in ((colour, 4.2), (INK, 1.8)):  # ink on a rim of the bar's own colour
+            ax.plot(
+                [row.lower, row.upper],
+                [place, place],
+                color=ink,
+                linewidth=width,
+                solid_capstyle="butt",
+            )
+    text = "undefined" if row.value is None else f"{row.value:.3g}"
     ax.annotate(
-        f"{row.value:.3g}",
-        (end, place),
-        (5, 0),
+        text,
+        (1.0, place),
+        (6, 0),
+        xycoords=("axes fraction", "data"),
         textcoords="offset points",
         va="center",
         fontsize=9,
     )
-
-
-def _legend(ax: Axes, systems: Sequence[str], look: Mapping[str, Mapping[str, Any]]) -> None:
-    from matplotlib.patches import Patch
-
-    if len(systems) > 1:
-        ax.legend(
-            handles=[Patch(color=look[s]["color"], alpha=0.55, label=s) for s in systems],
-            loc="upper center",
-            bbox_to_anchor=(0.5, -0.2 if len(ax.get_yticks()) > 2 else -0.3),
-            ncols=3,
-        )
 
 
 def det(curves: Sequence[Curve], ax: Axes | None = None) -> Axes:
@@ -146,71 +161,71 @@ def det(curves: Sequence[Curve], ax: Axes | None = None) -> Axes:
     -------
     matplotlib.axes.Axes
     """
+    from matplotlib.lines import Line2D
     from scipy.special import ndtri
 
-    def probit(rates: Any) -> Any:
-        return ndtri(np.clip(rates, floor, 1 - 1e-3))
-
-    ax = _axes(ax, 6.4, 6.0)
     floor = min(0.5 / max(1 / c.rates[0], 20) for c in curves)
+
+    def place(rates: Any, highest: float) -> Any:
+        return ndtri(np.clip(rates, floor, highest))
+
+    ax = ax or new_axes(6.4, 6.2)
     look = styles([c.system for c in curves])
     for c in curves:
         colour, marker = look[c.system]["color"], look[c.system]["marker"]
         seen = np.isfinite(c.lower)
         ax.fill_between(
-            probit(c.rates[seen]),
-            probit(c.lower[seen]),
-            probit(c.upper[seen]),
+            place(c.rates[seen], MOST_FA),
+            place(c.lower[seen], MOST_MISS),
+            place(c.upper[seen], MOST_MISS),
             color=colour,
-            alpha=0.16,
+            alpha=0.18,
             linewidth=0,
         )
         drawn = c.p_fa > 0  # no false alarms lies infinitely far left
         ax.step(
-            probit(c.p_fa[drawn]),
-            probit(c.p_miss[drawn]),
+            ndtri(np.clip(c.p_fa[drawn], floor, 1 - 1e-3)),
+            ndtri(np.clip(c.p_miss[drawn], floor, 1 - 1e-3)),
             where="pre",
             color=colour,
             linewidth=1.6,
-            label=c.system,
         )
         for point, filled in ((c.actual, True), (c.minimum, False)):
-            if point is not None:
+            if point is not None:  # what lies outside stands on the edge
                 ax.plot(
-                    probit(point[0]),
-                    probit(point[1]),
+                    place(point[0], MOST_FA),
+                    place(point[1], MOST_MISS),
                     marker=marker,
                     color=colour,
                     markersize=8,
-                    markerfacecolor=colour if filled else "none",
                     markeredgewidth=1.6,
                     linestyle="none",
+                    markerfacecolor=colour if filled else "none",
+                    clip_on=False,
+                    zorder=5,
                 )
-    span = ndtri([floor, 0.6])
+    span = ndtri([floor, MOST_FA])
     ax.plot(span, span, color=INK, linewidth=0.7, linestyle=(0, (1, 3)))
     for axis, name in ((ax.xaxis, "false-alarm rate"), (ax.yaxis, "miss rate")):
-        shown = [t for t in TICKS if floor <= t <= 0.96]
+        shown = [t for t in TICKS if floor <= t <= MOST_MISS]
         axis.set_ticks(ndtri(shown), [_percent(t) for t in shown])
         axis.set_label_text(name)
-    ax.set_xlim(ndtri(floor), ndtri(0.6))
-    ax.set_ylim(ndtri(floor), ndtri(0.96))
+    ax.set_xlim(ndtri(floor), ndtri(MOST_FA))
+    ax.set_ylim(ndtri(floor), ndtri(MOST_MISS))
     ax.grid(color=INK, alpha=0.18, linewidth=0.6)
-    _det_legend(ax, curves, look)
-    return ax
-
-
-def _det_legend(ax: Axes, curves: Sequence[Curve], look: Mapping[str, Mapping[str, Any]]) -> None:
-    from matplotlib.lines import Line2D
-
     handles = [
         Line2D(
-            [], [], color=look[c.system]["color"], marker=look[c.system]["marker"], label=c.system
+            [],
+            [],
+            color=look[c.system]["color"],
+            marker=look[c.system]["marker"],
+            label=short(c.system),
         )
         for c in curves
     ]
     if any(c.actual for c in curves):
         handles.append(
-            Line2D([], [], color=INK, marker="o", linestyle="none", label="at the Bayes threshold")
+            Line2D([], [], color=INK, marker="o", linestyle="none", label="at the threshold in use")
         )
     if any(c.minimum for c in curves):
         handles.append(
@@ -225,7 +240,8 @@ def _det_legend(ax: Axes, curves: Sequence[Curve], look: Mapping[str, Mapping[st
                 label="least cost",
             )
         )
-    ax.legend(handles=handles, loc="upper right", fontsize=9)
+    _legend_below(ax, handles)
+    return ax
 
 
 def _percent(rate: float) -> str:
@@ -245,57 +261,82 @@ def forest(rows: Sequence[Row], ax: Axes | None = None) -> Axes:
     -------
     matplotlib.axes.Axes
     """
+    from matplotlib.lines import Line2D
+
     subsets = list(dict.fromkeys(r.dims.get("subset", "all") for r in rows))
     systems = list(dict.fromkeys(r.dims["system"] for r in rows))
     look = styles(systems)
-    ax = _axes(ax, 7.2, 1.0 + 0.22 * len(rows) + 0.16 * len(subsets))
+    ax = ax or new_axes(7.2, forest_height(rows))
     step = 0.7 / max(1, len(systems))
     for row in rows:
         place = subsets.index(row.dims.get("subset", "all")) + step * (
             systems.index(row.dims["system"]) - (len(systems) - 1) / 2
         )
-        if row.value is None:
-            continue
-        colour, marker = look[row.dims["system"]]["color"], look[row.dims["system"]]["marker"]
-        faint = 0.45 if {"few_units", "few_errors"} & set(row.flags) else 1.0
-        if row.lower is not None and row.upper is not None:
-            ax.plot([row.lower, row.upper], [place, place], color=colour, linewidth=2, alpha=faint)
-        ax.plot(
-            row.value,
-            place,
-            marker=marker,
-            color=colour,
-            markersize=6,
-            alpha=faint,
-            linestyle="none",
-        )
+        _interval(ax, row, place, look[row.dims["system"]])
     if rows[0].reference is not None and len({r.reference for r in rows}) == 1:
         ax.axvline(rows[0].reference, color=INK, linewidth=1, linestyle=(0, (4, 3)))
-    names = {
-        r.dims.get("subset", "all"): f"{r.dims.get('subset', 'all')}\n{_counts(r)}" for r in rows
-    }
-    ax.set_yticks(range(len(subsets)), [names[s] for s in subsets], fontsize=9)
+    across = int(cast("Figure", ax.figure).get_figwidth() * 4)
+    names = {r.dims.get("subset", "all"): r for r in rows}
+    labels = [f"{fill(s, max(14, across))}\n{_counts(names[s])}" for s in subsets]
+    ax.set_yticks(range(len(subsets)), labels, fontsize=9)
     ax.tick_params(axis="y", length=0)
     ax.set_ylim(len(subsets) - 0.5, -0.5)
-    ax.set_xlabel(label_of(rows[0].measure, rows[0].parameters))
+    ax.set_xlabel(rows[0].label)
     ax.grid(axis="x", color=INK, alpha=0.18, linewidth=0.6)
-    _forest_legend(ax, systems, look, rows)
+    handles = [
+        Line2D([], [], color=look[s]["color"], marker=look[s]["marker"], label=short(s))
+        for s in systems
+    ]
+    if any(WEAK & set(r.flags) for r in rows):
+        handles.append(
+            Line2D(
+                [],
+                [],
+                color=INK,
+                marker="o",
+                markerfacecolor="none",
+                linestyle=":",
+                label="too few units or errors",
+            )
+        )
+    if len(handles) > 1:
+        _legend_below(ax, handles)
     return ax
 
 
-def _forest_legend(
-    ax: Axes, systems: Sequence[str], look: Mapping[str, Mapping[str, Any]], rows: Sequence[Row]
-) -> None:
-    from matplotlib.lines import Line2D
+WEAK = {"few_units", "few_errors", "no_spread"}
 
-    handles = [
-        Line2D([], [], color=look[s]["color"], marker=look[s]["marker"], label=s) for s in systems
-    ]
-    if any({"few_units", "few_errors"} & set(r.flags) for r in rows):
-        handles.append(
-            Line2D([], [], color=INK, alpha=0.45, linewidth=2, label="too few units or errors")
+
+def forest_height(rows: Sequence[Row]) -> float:
+    """Height in inches for this many rows and subsets."""
+    return 1.0 + 0.22 * len(rows) + 0.2 * len({r.dims.get("subset", "all") for r in rows})
+
+
+def _interval(ax: Axes, row: Row, place: float, look: Mapping[str, Any]) -> None:
+    """A marker with its interval; hollow and dotted when it rests on too little."""
+    if row.value is None:
+        ax.annotate(
+            "undefined", (0.01, place), xycoords=("axes fraction", "data"), va="center", fontsize=8
         )
-    ax.figure.legend(handles=handles, loc="outside lower center", ncols=3, fontsize=9)
+        return
+    weak = bool(WEAK & set(row.flags))
+    if row.lower is not None and row.upper is not None:
+        ax.plot(
+            [row.lower, row.upper],
+            [place, place],
+            color=look["color"],
+            linewidth=2,
+            linestyle=":" if weak else "-",
+        )
+    ax.plot(
+        row.value,
+        place,
+        marker=look["marker"],
+        color=look["color"],
+        markersize=6,
+        markerfacecolor="none" if weak else look["color"],
+        linestyle="none",
+    )
 
 
 def _counts(row: Row) -> str:

@@ -247,7 +247,10 @@ def check_scores(table: Table, options: Options, scores: Floats) -> None:
         said = "log-posteriors are above 0"
     elif options.kind == "posterior":
         bad = (scores < 0) | (scores > 1)
-        said = "posteriors lie outside 0 to 1"
+        percent = bool((scores[np.isfinite(scores)] <= 100).all()) and bool((scores > 1).any())
+        said = "posteriors lie outside 0 to 1" + (
+            " (percentages? divide by 100)" if percent else ""
+        )
     else:
         bad, said = np.isinf(scores), "scores are infinite"
     rows = np.asarray(bad if bad.ndim == 1 else bad.any(axis=1))

@@ -7,6 +7,7 @@ the set. Nothing is guessed; `missing` says what to do with trials that have no 
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -176,6 +177,12 @@ class Trials:
             frame=self.frame[places] if self.frame.width else self.frame,
         )
 
+    def empty_cells(self, column: str) -> int:
+        """How many trials have nothing in a column (0 when it is no column)."""
+        if column not in self.frame.columns:
+            return 0
+        return _typed(self.frame.select(column))[column].null_count()
+
     def subset(self, expression: str) -> "list[tuple[str, Trials]]":
         """The trials of each level of a column, or of a condition such as `snr < 10`.
 
@@ -198,11 +205,20 @@ class Trials:
         """
         frame = _typed(self.frame)
         if expression in frame.columns:
-            column = frame[expression].cast(pl.String)
+            column = frame[expression]
+            levels = column.drop_nulls().unique().sort().to_list()
+            if len(levels) > MOST_LEVELS:
+                raise UsageError(
+                    f"subset {expression!r} has {len(levels)} levels, more than {MOST_LEVELS}: "
+                    f'give conditions, such as "{expression} < {levels[len(levels) // 2]}"'
+                )
             return [
                 (f"{expression}={level}", self.take((column == level).fill_null(False).to_numpy()))
-                for level in sorted(column.drop_nulls().unique().to_list())
+                for level in levels
             ]
+        close = get_close_matches(expression, frame.columns, n=1)
+        if close and expression.isidentifier():
+            raise UsageError(f"subset {expression!r} is no column: did you mean {close[0]!r}?")
         try:
             mask = frame.select(pl.sql_expr(expression).cast(pl.Boolean)).to_series()
         except pl.exceptions.PolarsError as error:
@@ -215,6 +231,9 @@ class Trials:
         if not chosen.any():
             raise InputError(f"subset {expression!r} holds no trial of {self.name}")
         return [(expression, self.take(chosen))]
+
+
+MOST_LEVELS = 50  # of a column that is asked for as subsets
 
 
 def _typed(frame: pl.DataFrame) -> pl.DataFrame:
@@ -310,8 +329,18 @@ def load(table: Table, options: Options, name: str, key: Table | None = None) ->
         table.frame,
         _signature(options),
     )
+    if options.target is not None:
+        trials = replace(trials, problems=_others(table, options, label or ""))
     trials = _missing(trials, table, options)
     return _twice(trials) if soft is not None else trials
+
+
+def _others(table: Table, options: Options, column: str) -> tuple[str, ...]:
+    """Which labels count as nontarget, when they are several."""
+    labels = table.texts(column, "label").rename("label")
+    counts = labels.value_counts().sort("count", "label", descending=[True, False])
+    others = [f"{name} ({n})" for name, n in counts.iter_rows() if name != options.target]
+    return (f"counted as nontarget: {first_five(others)}",) if len(others) > 1 else ()
 
 
 def _twice(trials: Trials) -> Trials:

@@ -32,6 +32,7 @@ Floats = npt.NDArray[np.float64]
 DEFAULT_MEASURES: dict[str, tuple[str, ...]] = {
     "llr": ("act_dcf", "min_dcf", "cllr", "min_cllr", "eer", "p_miss", "p_fa"),
     "score": ("min_dcf", "eer", "auc"),
+    "accept": ("act_dcf", "detection_cost", "p_miss", "p_fa", "total_error"),
     "decision": ("nec", "expected_cost", "nte", "total_error"),
     "number": ("nmae", "mae", "nmse", "mse"),
     "posterior": ("nec", "nce", "nbs", "expected_cost", "nte", "total_error"),
@@ -58,6 +59,8 @@ def measures_for(trials: Trials, scoring: Scoring) -> list[Measure]:
     kind: str = trials.kind
     if trials.kind in ("posterior", "log-posterior", "log-score"):
         kind = "llr" if trials.detection else "posterior"
+    elif trials.kind == "decision" and trials.detection:
+        kind = "accept"
     names = scoring.measures or DEFAULT_MEASURES[kind]
     available = set(PARTS_OF[trials.kind])
     if not trials.detection:
@@ -178,7 +181,7 @@ def context_of(
     Context
     """
     counts: dict[str, float] = {}
-    errors = None
+    errors: dict[str, float] = {}
     if trials.classes:
         own = trials.weights if trials.origin is not None else None  # shares of soft labels
         sizes = np.bincount(trials.labels, own, minlength=len(trials.classes))
@@ -191,12 +194,14 @@ def context_of(
     if "decisions" in evidence.parts:
         table = _point_sums(evidence, "decisions", "n")
         wrong = table.sum() - np.trace(table)
-        errors = float(wrong)
-        counts |= (
-            {"misses": _number(table[1, 0]), "false_alarms": _number(table[0, 1])}
-            if trials.detection
-            else {"errors": _number(wrong)}
-        )
+        errors = {"": float(wrong)}
+        if trials.detection:
+            misses, false_alarms = _number(table[1, 0]), _number(table[0, 1])
+            counts |= {"misses": misses, "false_alarms": false_alarms}
+            errors |= dict.fromkeys(("p_miss", "recall"), misses)
+            errors |= dict.fromkeys(("p_fa", "fpr", "precision", "fdr"), false_alarms)
+        else:
+            counts["errors"] = _number(wrong)
     for part in ("losses", "llr"):
         hopeless = _point_sums(evidence, part, "impossible").sum() if part in evidence.parts else 0
         if hopeless:
