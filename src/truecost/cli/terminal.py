@@ -117,14 +117,12 @@ class Columns:
             return self
         k = self.names.index(name)
         most = max(8, self.widths()[k] - over)
-        rows = tuple(
-            (
-                *row[:k],
-                row[k] if len(row[k]) <= most else row[k][: most - 1] + "\u2026",
-                *row[k + 1 :],
-            )
-            for row in self.rows
-        )
+
+        def short(cell: str) -> str:
+            head = most // 2  # both ends of a name tell it from its neighbours
+            return cell if len(cell) <= most else f"{cell[:head]}\u2026{cell[head + 1 - most :]}"
+
+        rows = tuple((*row[:k], short(row[k]), *row[k + 1 :]) for row in self.rows)
         return replace(self, rows=rows)
 
     def table(self, width: int) -> Table:
@@ -135,16 +133,16 @@ class Columns:
             shown_name = "" if name == "note" else name
             side: Literal["left", "right"] = "left" if name in self.left else "right"
             table.add_column(shown_name, justify=side, no_wrap=True, overflow="ellipsis")
-        before: tuple[str, ...] = ("",) * len(fitted.names)
-        for row in fitted.rows:
-            same = [k for k, n in enumerate(fitted.names) if n in ("system", "against", "subset")]
-            shown = list(row)
-            for k in same:
-                if row[: k + 1] != before[: k + 1]:
-                    break
-                shown[k] = ""
-            table.add_row(*(Text(cell) for cell in shown))
-            before = row
+        repeated = [n for n in ("system", "against", "subset") if n in self.names]
+        before: list[str] = []
+        for whole, row in zip(self.rows, fitted.rows, strict=True):
+            names = [whole[self.names.index(n)] for n in repeated]
+            cells = dict(zip(fitted.names, row, strict=True))
+            for k, name in enumerate(repeated):
+                if names[: k + 1] == before[: k + 1] and name in cells:
+                    cells[name] = ""
+            table.add_row(*(Text(cell) for cell in cells.values()))
+            before = names
         return table
 
 

@@ -47,7 +47,7 @@ def render(outcome: "Outcome", curves: Sequence[Curve]) -> str:
         all_rows=[_cells(r) for r in values],
         paired=[_paired(c) for c in outcome.comparisons],
         how=_how(values),
-        systems=", ".join(dict.fromkeys(r.dims["system"] for r in values)),
+        systems=_systems(values),
         level=values[0].level,
         problems=outcome.problems,
         input_rows=[(i.system or "key", i.file, i.sha256[:16] + "...") for i in outcome.inputs],
@@ -70,6 +70,11 @@ def _main(values: Sequence[Row]) -> str:
     """The measure that the verdict speaks of: the first with a naive reference."""
     names = [r.measure for r in values if r.reference is not None]
     return next((n for n in BARS if n in names), names[0] if names else values[0].measure)
+
+
+def _systems(values: Sequence[Row]) -> str:
+    names = list(dict.fromkeys(r.dims["system"] for r in values))
+    return ", ".join(names) if len(names) < 3 else f"{len(names)} systems"
 
 
 def _verdict(outcome: "Outcome", values: Sequence[Row]) -> list[str]:
