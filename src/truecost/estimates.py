@@ -30,6 +30,7 @@ Floats = npt.NDArray[np.float64]
 FEW_UNITS = 20  # below this a percentile interval covers too little (0.92 at 20, 0.83 at 6 units)
 FEW_ERRORS = 10
 JACKKNIFE_GROUPS = 500
+ONE_UNIT = "no interval: there is one unit, so nothing can be resampled"
 
 
 @dataclass(frozen=True)
@@ -235,7 +236,7 @@ class _Setting:
         lower, upper, reason = ends(drawn.values, self.level, self.method, value, left_out)
         if units and max(units.values()) < 2 and reason is None:
             lower = upper = None
-            reason = "no interval: there is one unit, so nothing can be resampled"
+            reason = ONE_UNIT
         if np.isnan(value) and 0 in (self.context.counts.get(k) for k in ("targets", "nontargets")):
             lacking = "targets" if not self.context.counts["targets"] else "nontargets"
             reason = f"undefined: there are no {lacking}"
@@ -441,6 +442,8 @@ def _derived(
     if system.left_out is not None and baseline.left_out is not None:
         left_out = both(system.left_out, baseline.left_out)
     lower, upper, reason = ends(replicates, system.level, system.method, point, left_out)
+    if reason is None and system.n_units < 2:
+        lower, upper, reason = None, None, ONE_UNIT
     undefined = int(np.isnan(replicates).sum())
     flags = [*system.flags, *baseline.flags, *(["undefined_replicates"] if undefined else [])]
     return Estimate(

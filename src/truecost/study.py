@@ -26,6 +26,7 @@ from truecost.tasks.trials import compare_systems, measures_for, score
 from truecost.version import __version__
 
 SCHEMA_VERSION = 1
+RESULT_FILES = ("result.json", "curves.parquet", "report.html")
 
 
 class Input(msgspec.Struct, frozen=True, kw_only=True):
@@ -339,17 +340,24 @@ def write(outcome: Outcome, directory: str) -> Path:
 
 
 def _place(files: Mapping[str, bytes], target: Path) -> None:
-    """Write all files aside first, then move each to its place."""
+    """Write all files aside, then exchange them; if that fails the earlier result comes back."""
     new = not target.exists()
     target.mkdir(parents=True, exist_ok=True)
     aside = Path(tempfile.mkdtemp(prefix=".truecost-", dir=target))
+    kept: list[str] = []
     try:
         for name, data in files.items():
             (aside / name).write_bytes(data)
-        (target / "result.json").unlink(missing_ok=True)
-        (target / "curves.parquet").unlink(missing_ok=True)
+        for name in RESULT_FILES:
+            if (target / name).exists():
+                (target / name).rename(aside / f"old-{name}")
+                kept.append(name)
         for name in files:
-            (aside / name).replace(target / name)
+            (aside / name).rename(target / name)
+    except OSError:
+        for name in kept:
+            (aside / f"old-{name}").replace(target / name)
+        raise
     finally:
         shutil.rmtree(aside, ignore_errors=True)
         if new and not any(target.iterdir()):

@@ -29,7 +29,9 @@ class Screen:
     def __init__(self, output: Output) -> None:
         plain = not output.color or bool(os.environ.get("NO_COLOR"))
         given = os.environ.get("COLUMNS", "")
-        width = int(given) if given.isdigit() else None if sys.stdout.isatty() else 120
+        width = None if sys.stdout.isatty() else 120
+        if given.isdecimal() and int(given) > 0:
+            width = max(40, int(given))  # narrower, figures would be cut
         self.out = Console(no_color=plain, highlight=False, width=width)
         self.output = output
 

@@ -23,6 +23,7 @@ MOST_FA, MOST_MISS = 0.6, 0.96  # where the DET axes end
 TICKS = (1e-5, 1e-4, 1e-3, 0.01, 0.05, 0.2, 0.4, 0.6, 0.8, 0.95, 0.99)
 STYLE = {
     "svg.fonttype": "none",
+    "text.parse_math": False,  # names are names, dollars and all
     "svg.hashsalt": "truecost",
     "font.size": 10,
     "font.family": "sans-serif",

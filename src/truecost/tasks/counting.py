@@ -62,8 +62,8 @@ class Scoring:
         Priors of the classes that the posteriors contain, summing to 1; the shares in the data
         when left out. Likelihood ratios contain none.
     threshold : float, optional
-        The deployed threshold on the scores of a detection task (accept from it on), in place of
-        the Bayes threshold; natural-log posterior odds when the scores are posteriors.
+        The deployed threshold on the score, in place of the Bayes threshold; a probability (or its
+        logarithm) when the scores are posteriors.
     clip : float, optional
         Least probability that a class is given, between 0 and 0.5; nothing is clipped when left
         out.
@@ -150,7 +150,7 @@ def _trials_as_units(trials: Trials, scoring: Scoring) -> tuple[Factor, npt.NDAr
     blocks, which are made of successive rows.
     """
     labels: npt.NDArray[Any] = np.arange(len(trials.labels))
-    if trials.ids is not None and scoring.plan.scheme != "blocks":
+    if trials.ids is not None and scoring.plan.scheme_of("trial") != "blocks":
         labels = trials.ids
     elif trials.origin is not None:
         labels = trials.origin
@@ -207,7 +207,7 @@ def log_posteriors(trials: Trials, scoring: Scoring) -> Floats:
     if trials.kind == "log-score":
         logs = log_normalise(logs)
     if scoring.clip is not None:
-        logs = np.maximum(logs, np.log(scoring.clip))
+        logs = log_normalise(np.maximum(logs, np.log(scoring.clip)))
     training = _training(trials, scoring)
     if not np.allclose(training, priors, rtol=0, atol=1e-12):
         logs = move_posteriors(logs, training, priors)
@@ -295,7 +295,8 @@ def _deployed(trials: Trials, scoring: Scoring, threshold: float) -> float:
     p = threshold if trials.kind == "posterior" else float(np.exp(threshold))
     if not 0 < p < 1:
         raise UsageError(f"threshold is {threshold:g}: it must be a probability between 0 and 1")
-    return _logit(p) - _logit(_training(trials, scoring)[1])
+    moved = _logit(p) - _logit(_training(trials, scoring)[1])
+    return moved - 1e-12 * max(1.0, abs(moved))  # a score at the threshold is accepted
 
 
 def risks(trials: Trials, scoring: Scoring) -> tuple[float, float]:

@@ -1,6 +1,7 @@
 """Pairing: systems are compared trial by trial, so their trials must be the same."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -52,7 +53,7 @@ def pair(trials: Sequence[Trials]) -> list[Trials]:
         _same_ids(first, other)
         aligned = other.take(_places(other.ids)[np.argsort(_places(first.ids))])
         _same_trials(first, aligned)
-        paired.append(aligned)
+        paired.append(replace(aligned, origin=first.origin))
     return paired
 
 
@@ -69,6 +70,18 @@ def _same_ids(a: Trials, b: Trials) -> None:
             f"{a.name} and {b.name} are not scored on the same trials: "
             f"{len(missing)} trials only in {a.name} ({first_five(missing) or 'none'}), "
             f"{len(extra)} only in {b.name} ({first_five(extra) or 'none'})"
+        )
+    counts = [np.unique(np.asarray(t.ids, str), return_counts=True) for t in (a, b)]
+    other = counts[0][0][counts[0][1] != counts[1][1]]  # a soft label of 0 or 1 is one row, not two
+    if len(other):
+        raise InputError(
+            f"{a.name} and {b.name} give {len(other)} trials another soft label: "
+            f"{first_five(other)}"
+        )
+    if a.classes != b.classes:
+        raise InputError(
+            f"{a.name} and {b.name} have other classes: {first_five(a.classes)} against "
+            f"{first_five(b.classes)}; name them all with --classes"
         )
 
 

@@ -199,27 +199,21 @@ class Trials:
         Raises
         ------
         UsageError
-            When it is neither.
+            When it is neither, or a column with very many levels.
         InputError
             When a condition holds for no trial.
         """
-        frame = _typed(self.frame)
-        if expression in frame.columns:
-            column = frame[expression]
-            levels = column.drop_nulls().unique().sort().to_list()
-            if len(levels) > MOST_LEVELS:
-                raise UsageError(
-                    f"subset {expression!r} has {len(levels)} levels, more than {MOST_LEVELS}: "
-                    f'give conditions, such as "{expression} < {levels[len(levels) // 2]}"'
-                )
-            return [
-                (f"{expression}={level}", self.take((column == level).fill_null(False).to_numpy()))
-                for level in levels
-            ]
-        close = get_close_matches(expression, frame.columns, n=1)
+        return [(name, self.take(mask)) for name, mask in self.masks(expression)]
+
+    def masks(self, expression: str) -> list[tuple[str, npt.NDArray[np.bool_]]]:
+        """Name and rows of each subset; as `subset`, for trials that others are aligned with."""
+        if expression in self.frame.columns:
+            return _levels(self.frame[expression])
+        close = get_close_matches(expression, self.frame.columns, n=1)
         if close and expression.isidentifier():
             raise UsageError(f"subset {expression!r} is no column: did you mean {close[0]!r}?")
         try:
+            frame = _typed(self.frame)
             mask = frame.select(pl.sql_expr(expression).cast(pl.Boolean)).to_series()
         except pl.exceptions.PolarsError as error:
             raise UsageError(
@@ -230,7 +224,26 @@ class Trials:
         chosen = mask.fill_null(False).to_numpy()
         if not chosen.any():
             raise InputError(f"subset {expression!r} holds no trial of {self.name}")
-        return [(expression, self.take(chosen))]
+        return [(expression, chosen)]
+
+
+def _levels(column: pl.Series) -> list[tuple[str, npt.NDArray[np.bool_]]]:
+    """A subset for each level of a column as it is written; numbers in order of their size."""
+    name = column.name
+    if column.dtype.is_float():
+        column = column.fill_nan(None)
+    texts = column.cast(pl.String).str.strip_chars()
+    texts = texts.set(texts == "", None)
+    levels = texts.drop_nulls().unique().sort()
+    sizes = levels.cast(pl.Float64, strict=False)
+    if sizes.null_count() == 0:
+        levels = levels[sizes.arg_sort()]
+    if len(levels) > MOST_LEVELS:
+        raise UsageError(
+            f"subset {name!r} has {len(levels)} levels, more than {MOST_LEVELS}: give conditions, "
+            f'such as "{name} < {levels[len(levels) // 2]}"'
+        )
+    return [(f"{name}={level}", (texts == level).fill_null(False).to_numpy()) for level in levels]
 
 
 MOST_LEVELS = 50  # of a column that is asked for as subsets
@@ -313,8 +326,8 @@ def load(table: Table, options: Options, name: str, key: Table | None = None) ->
         labels, names, detection = labels_of(table, options, label or "", scores, classes)
         if options.kind == "decision":
             scores = decisions_of(table, options, names)
-        elif detection and options.kind in read.POSTERIORS:
-            scores = log_odds(scores, classes, options)
+    if detection and options.kind in read.POSTERIORS:
+        scores = log_odds(scores, classes, options)
     trials = Trials(
         name,
         options.kind,
@@ -329,8 +342,8 @@ def load(table: Table, options: Options, name: str, key: Table | None = None) ->
         table.frame,
         _signature(options),
     )
-    if options.target is not None:
-        trials = replace(trials, problems=_others(table, options, label or ""))
+    if options.target is not None and label is not None:
+        trials = replace(trials, problems=_others(table, options, label))
     trials = _missing(trials, table, options)
     return _twice(trials) if soft is not None else trials
 

@@ -29,6 +29,8 @@ from truecost.weights import Weights
 
 Floats = npt.NDArray[np.float64]
 
+Masks = Sequence[tuple[str, npt.NDArray[np.bool_]]]
+
 DEFAULT_MEASURES: dict[str, tuple[str, ...]] = {
     "llr": ("act_dcf", "min_dcf", "cllr", "min_cllr", "eer", "p_miss", "p_fa"),
     "score": ("min_dcf", "eer", "auc"),
@@ -88,13 +90,15 @@ def _allowed(measure: Measure, trials: Trials, available: set[str]) -> Measure:
     return measure
 
 
-def score(trials: Trials, scoring: Scoring) -> list[Estimate]:
+def score(trials: Trials, scoring: Scoring, masks: Masks | None = None) -> list[Estimate]:
     """Rows of one system: the whole, then each subset.
 
     Parameters
     ----------
     trials : Trials
     scoring : Scoring
+    masks : sequence of (str, ndarray of bool), optional
+        Name and rows of each subset; those of `scoring.subsets` when left out.
 
     Returns
     -------
@@ -135,10 +139,11 @@ def score(trials: Trials, scoring: Scoring) -> list[Estimate]:
     fixed = scoring
     if trials.classes:
         fixed = replace(scoring, whole_shares=tuple(class_shares(trials).tolist()))
-    for expression in scoring.subsets:
-        for name, part in trials.subset(expression):
-            dims = {"system": trials.name, "subset": name}
-            rows += _score_part(part, fixed, measures, dims)
+    if masks is None:
+        masks = [mask for expression in scoring.subsets for mask in trials.masks(expression)]
+    for name, mask in masks:
+        dims = {"system": trials.name, "subset": name}
+        rows += _score_part(trials.take(mask), fixed, measures, dims)
     return rows
 
 
@@ -314,18 +319,10 @@ def compare_systems(
     """
     if len(systems) < 2:
         raise UsageError("a comparison needs at least two systems")
-    rows = [score(trials, scoring) for trials in pair(systems)]
-    return rows, [_against(other, rows[0]) for other in rows[1:]]
-
-
-def _against(rows: Sequence[Estimate], baseline: Sequence[Estimate]) -> list[Comparison]:
-    """Each row with the baseline's row of the same subset and measure."""
-    known = {(r.dims.get("subset"), r.label): r for r in baseline}
-    keys = [(r.dims.get("subset"), r.label) for r in rows]
-    other = [str(subset) for subset, _ in set(keys) ^ set(known)]
-    if other:
-        raise InputError(
-            f"{rows[0].dims['system']} and {baseline[0].dims['system']} do not have the same "
-            f"subsets: {first_five(sorted(set(other)))}"
-        )
-    return [compare(row, known[key]) for key, row in zip(keys, rows, strict=True)]
+    paired = pair(systems)
+    # The first system says which trials a subset holds: they are the same for all.
+    masks = [mask for expression in scoring.subsets for mask in paired[0].masks(expression)]
+    rows = [score(trials, scoring, masks) for trials in paired]
+    return rows, [
+        [compare(a, b) for a, b in zip(other, rows[0], strict=True)] for other in rows[1:]
+    ]
