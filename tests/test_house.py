@@ -10,7 +10,7 @@ TIERS = (
     ("cli", "__main__"),
     ("study", "report"),
     ("tasks",),
-    ("formats", "estimates", "results", "intervals"),
+    ("formats", "estimates", "comparison", "results", "intervals"),
     ("measures",),
     ("evidence", "sweep", "tally", "ranking", "slots", "weights", "factors", "application"),
     ("kernels",),

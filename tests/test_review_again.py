@@ -155,3 +155,36 @@ def test_odd_screens_print_figures(columns, monkeypatch, tmp_path, capsys):
     pl.DataFrame({"score": [1.0, -1], "label": [1, 0]}).write_csv("a.csv")
     assert cli.run(["score", "a.csv", "--type", "llr", "--measure", "cllr", "-q"]) == 0
     assert "0.4519" in capsys.readouterr().out
+
+
+def test_progress_is_told_and_shown_on_terminals_only(tmp_path, monkeypatch, capsys):
+    import io
+    import sys
+
+    told = []
+    scoring = tc.Scoring(measures=("cllr",), plan=tc.Plan(600), progress=lambda *x: told.append(x))
+    tc.score(loaded(detections(), MAPPED), scoring)
+    assert [done for _, done, _ in told] == sorted(done for _, done, _ in told)
+    assert told[-1] == ("system", 600, 600)
+
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    pl.DataFrame(detections()).write_csv(tmp_path / "a[b].csv")
+    arguments = ["score", str(tmp_path / "a[b].csv"), "--type", "llr", "--map", "score=s,label=y"]
+    assert cli.run(arguments) == 0
+    assert "\u2501" not in capsys.readouterr().err
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setenv("TERM", "xterm")
+    assert cli.run(arguments) == 0
+    assert "\u2501" in sys.stderr.getvalue()
+    assert "a[b]" in sys.stderr.getvalue()
+
+
+def test_probabilities_given_as_likelihood_ratios_are_remarked(tmp_path):
+    frame = detections()
+    pl.DataFrame({**frame, "s": 1 / (1 + np.exp(-frame["s"]))}).write_csv(tmp_path / "a.csv")
+    options = tc.Options("llr", MAPPED)
+    outcome = study.run([str(tmp_path / "a.csv")], options, tc.Scoring(plan=POINT))
+    assert "--type posterior" in outcome.problems[0].message

@@ -19,8 +19,9 @@ from truecost.version import __version__
 
 if TYPE_CHECKING:
     from truecost.application import PRESETS, Application, preset
+    from truecost.comparison import compare
     from truecost.errors import InputError, MissingExtraError, TruecostError, UsageError
-    from truecost.estimates import Context, compare, estimate
+    from truecost.estimates import Context, estimate
     from truecost.evidence import Evidence, Totals, totals
     from truecost.factors import Factor
     from truecost.formats import read
@@ -38,7 +39,8 @@ if TYPE_CHECKING:
 _HOME = {
     "truecost.application": ("PRESETS", "Application", "preset"),
     "truecost.errors": ("InputError", "MissingExtraError", "TruecostError", "UsageError"),
-    "truecost.estimates": ("Context", "compare", "estimate"),
+    "truecost.comparison": ("compare",),
+    "truecost.estimates": ("Context", "estimate"),
     "truecost.results": ("Comparison", "Estimate"),
     "truecost.evidence": ("Evidence", "Totals", "totals"),
     "truecost.factors": ("Factor",),

@@ -1,36 +1,35 @@
 """Estimates: a value with its interval, naive reference, counts and signature.
 
-`estimate` runs measures over the replicates of a plan; `compare` pairs two estimates that were made
-with the same weights. Results are frozen. Intervals are percentile intervals by default (paper 003,
+`estimate` runs measures over the replicates of a plan. Results are frozen. Intervals are percentile intervals by default (paper 003,
 section 4); `bca` corrects bias and skewness for one factor (Efron 1987; DiCiccio and Efron 1996).
 """
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from truecost.application import Application
-from truecost.errors import InputError, UsageError
+from truecost.errors import UsageError
 from truecost.evidence import Evidence, totals
 from truecost.factors import Factor
-from truecost.intervals import interval
+from truecost.intervals import ONE_UNIT, ends, finite
 from truecost.measures.base import Measure, Values
 from truecost.names import Method
-from truecost.results import Comparison, Estimate
+from truecost.results import Estimate
 from truecost.version import __version__
 from truecost.weights import Plan, Weights
 
 Floats = npt.NDArray[np.float64]
+Progress = Callable[[int, int], None]
 FEW_UNITS = 20  # below this a percentile interval covers too little (0.92 at 20, 0.83 at 6 units)
 FEW_ERRORS = 10
 JACKKNIFE_GROUPS = 500
-ONE_UNIT = "no interval: there is one unit, so nothing can be resampled"
 
 
 @dataclass(frozen=True)
@@ -70,6 +69,7 @@ def replicate(
     application: Application,
     weights: Weights,
     jobs: int | None = None,
+    progress: Progress | None = None,
 ) -> list[Values]:
     """Values of each measure for every replicate.
 
@@ -82,6 +82,8 @@ def replicate(
     jobs : int, optional
         Threads for the blocks of replicates; all cores by default. The result does not depend on
         their number.
+    progress : callable, optional
+        Told the replicates done and all of them, after each block.
 
     Returns
     -------
@@ -95,12 +97,21 @@ def replicate(
 
     workers = jobs or os.cpu_count() or 1
     ranges = [*weights.blocks(evidence.cells)]
+
+    def told(found: Iterable[list[Values]]) -> list[list[Values]]:
+        parts = []
+        for (_, stop), part in zip(ranges, found, strict=True):
+            parts.append(part)
+            if progress is not None:
+                progress(stop, weights.count)
+        return parts
+
     if workers == 1 or weights.count == 1:
-        parts = [run(bounds) for bounds in ranges]
+        parts = told(map(run, ranges))
     else:
         evidence.prepare()
         with ThreadPoolExecutor(workers) as pool:
-            parts = list(pool.map(run, ranges))
+            parts = told(pool.map(run, ranges))
     return [Values.joined([part[m] for part in parts]) for m in range(len(measures))]
 
 
@@ -114,6 +125,7 @@ def estimate(
     method: Method = "percentile",
     context: Context | None = None,
     jobs: int | None = None,
+    progress: Progress | None = None,
 ) -> list[Estimate]:
     """The value of each measure with its interval.
 
@@ -141,6 +153,8 @@ def estimate(
         Counts, names and signature from the task that made the evidence.
     jobs : int, optional
         Threads; all cores by default. The result does not depend on their number.
+    progress : callable, optional
+        Told the replicates done and all of them, from time to time.
 
     Returns
     -------
@@ -178,7 +192,7 @@ def estimate(
     factors = evidence.factors
     # The point first, in this thread: it also compiles what the threads will run.
     points = replicate(evidence, measures, application, Weights.ones(factors), 1)
-    drawn = replicate(evidence, measures, application, plan.weights(factors), jobs)
+    drawn = replicate(evidence, measures, application, plan.weights(factors), jobs, progress)
     left: list[Values | None] = [None] * len(measures)
     if method == "bca":
         left = [*replicate(evidence, measures, application, _jackknife(evidence, plan), jobs)]
@@ -325,154 +339,6 @@ def _compact(value: Any) -> str:
     if isinstance(value, list | tuple):
         return "[" + ",".join(_compact(v) for v in value) + "]"
     return repr(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-
-
-def finite(value: float) -> float | None:
-    """The value, or None where JSON has no number for it (NaN and the infinities)."""
-    return float(value) if np.isfinite(value) else None
-
-
-def ends(
-    replicates: Floats,
-    level: float,
-    method: Method,
-    point: float,
-    left_out: Floats | None = None,
-) -> tuple[float | None, float | None, str | None]:
-    """Ends of the interval as they are stored, and why one of them or the value is missing.
-
-    Parameters
-    ----------
-    replicates : ndarray of float64, shape (replicates,)
-    level : float
-    method : {"percentile", "bca"}
-    point : float
-        The value.
-    left_out : ndarray of float64, optional
-        Leave-one-out values (bca).
-
-    Returns
-    -------
-    lower, upper : float or None
-        None when undefined or infinite.
-    reason : str or None
-        None when both ends are there.
-    """
-    if np.isnan(point):
-        reason = "undefined: a class or a denominator that the measure needs has no weight"
-        return None, None, reason
-    lower, upper = interval(replicates, level, method, point, left_out)
-    if np.isinf(point):
-        reason = "infinite: a truth was given probability 0"
-    elif np.isnan(upper) and np.isnan(replicates).all():
-        reason = "no replicate defines the measure"
-    elif np.isnan(upper):
-        reason = "bca is not defined: the value lies outside all replicates, or one is infinite"
-    elif np.isinf(upper):
-        reason = "the upper end is infinite"
-    else:
-        return float(lower), float(upper), None
-    return finite(lower), finite(upper), reason
-
-
-def compare(system: Estimate, baseline: Estimate) -> Comparison:
-    """Difference and ratio of two estimates of one measure, paired replicate by replicate.
-
-    A difference or ratio that is not finite (a baseline of 0) is undefined in that replicate.
-
-    Parameters
-    ----------
-    system, baseline : Estimate
-        From the same trials, measure and plan, so that a replicate weighs the units of both alike.
-
-    Returns
-    -------
-    Comparison
-        With intervals by the method of the estimates.
-
-    Raises
-    ------
-    InputError
-        When the estimates cannot be paired: measure, parameters, units, trials or plan differ.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import truecost as tc
-    >>> scoring = tc.Scoring(measures=("total_error",), plan=tc.Plan(200, seed=0))
-    >>> labels, speakers = np.arange(60) % 2, np.arange(60) // 2
-    >>> guess = tc.Trials.of(np.arange(60) % 3 == 0, labels, kind="decision", unit=speakers)
-    >>> better = tc.Trials.of(labels, labels, kind="decision", unit=speakers)
-    >>> [old], [new] = tc.score(guess, scoring), tc.score(better, scoring)
-    >>> comparison = tc.compare(new, old)
-    >>> print(comparison.difference, comparison.verdict)
-    total_error -0.5 [-0.6337, -0.3333] better
-    """
-    for name in (
-        *("measure", "parameters", "factors", "n_units", "n_trials", "n_replicates"),
-        *("level", "method", "subset", "resampling"),
-    ):
-        a, b = (getattr(e, name, None) or e.dims.get(name) for e in (system, baseline))
-        if a != b:
-            raise InputError(
-                f"the estimates cannot be paired: {name} is {a} against {b}; score "
-                f"both on the same trials with the same options"
-            )
-    return Comparison(
-        system,
-        baseline,
-        _derived("difference", np.subtract, system, baseline),
-        _derived("ratio", np.divide, system, baseline),
-    )
-
-
-def _derived(
-    kind: Literal["difference", "ratio"], operation: Any, system: Estimate, baseline: Estimate
-) -> Estimate:
-    """System against baseline by an operation, for the point and every replicate."""
-
-    def both(a: Any, b: Any) -> Floats:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            found = operation(np.asarray(a, np.float64), np.asarray(b, np.float64))
-        return np.where(np.isfinite(found), found, np.nan)
-
-    point = float(both(system.point, baseline.point))
-    replicates = both(system.replicates, baseline.replicates)
-    left_out = None
-    if system.left_out is not None and baseline.left_out is not None:
-        left_out = both(system.left_out, baseline.left_out)
-    lower, upper, reason = ends(replicates, system.level, system.method, point, left_out)
-    if reason is None and system.n_units < 2:
-        lower, upper, reason = None, None, ONE_UNIT
-    undefined = int(np.isnan(replicates).sum())
-    flags = [*system.flags, *baseline.flags, *(["undefined_replicates"] if undefined else [])]
-    return Estimate(
-        measure=system.measure,
-        kind=kind,
-        baseline=baseline.dims.get("system", "baseline"),
-        parameters=system.parameters,
-        dims=system.dims,
-        point=point,
-        value=finite(point),
-        lower=lower,
-        upper=upper,
-        level=system.level,
-        method=system.method,
-        reference=None,
-        direction=system.direction,
-        factors=system.factors,
-        n_units=system.n_units,
-        units_by_factor=system.units_by_factor,
-        n_trials=system.n_trials,
-        n_replicates=len(replicates),
-        n_undefined=undefined,
-        reason=reason,
-        flags=tuple(dict.fromkeys(flags)),
-        signature=f"paired {kind}|{system.signature}",
-        replicates=replicates,
-        left_out=left_out,
-        resampling=system.resampling,
-    )
 
 
 def rows(estimates: Iterable[Estimate]) -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ import numpy.typing as npt
 from truecost.names import Method
 
 Floats = npt.NDArray[np.float64]
+ONE_UNIT = "no interval: there is one unit, so nothing can be resampled"
 
 
 def interval(
@@ -76,3 +77,51 @@ def _bca_tails(values: Floats, tails: Floats, point: float, left_out: Floats) ->
     acceleration = float((deviations**3).sum()) / (6 * spread**1.5)
     bias, z = ndtri(below), ndtri(tails)
     return np.asarray(ndtr(bias + (bias + z) / (1 - acceleration * (bias + z))))
+
+
+def finite(value: float) -> float | None:
+    """The value, or None where JSON has no number for it (NaN and the infinities)."""
+    return float(value) if np.isfinite(value) else None
+
+
+def ends(
+    replicates: Floats,
+    level: float,
+    method: Method,
+    point: float,
+    left_out: Floats | None = None,
+) -> tuple[float | None, float | None, str | None]:
+    """Ends of the interval as they are stored, and why one of them or the value is missing.
+
+    Parameters
+    ----------
+    replicates : ndarray of float64, shape (replicates,)
+    level : float
+    method : {"percentile", "bca"}
+    point : float
+        The value.
+    left_out : ndarray of float64, optional
+        Leave-one-out values (bca).
+
+    Returns
+    -------
+    lower, upper : float or None
+        None when undefined or infinite.
+    reason : str or None
+        None when both ends are there.
+    """
+    if np.isnan(point):
+        reason = "undefined: a class or a denominator that the measure needs has no weight"
+        return None, None, reason
+    lower, upper = interval(replicates, level, method, point, left_out)
+    if np.isinf(point):
+        reason = "infinite: a truth was given probability 0"
+    elif np.isnan(upper) and np.isnan(replicates).all():
+        reason = "no replicate defines the measure"
+    elif np.isnan(upper):
+        reason = "bca is not defined: the value lies outside all replicates, or one is infinite"
+    elif np.isinf(upper):
+        reason = "the upper end is infinite"
+    else:
+        return float(lower), float(upper), None
+    return finite(lower), finite(upper), reason

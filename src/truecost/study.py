@@ -232,6 +232,10 @@ def _named(given: str) -> tuple[str, str]:
     return (resolved.name if resolved.is_dir() else resolved.name.split(".")[0]), given
 
 
+HINT = (
+    "no log likelihood ratio is below 0, which is odd: if the scores are posteriors say --type "
+    "posterior, if they are only scores --type score"
+)
 ADVICE = {
     "trials_as_units": "no unit was named, so each trial is resampled on its own: when trials "
     "share a speaker or session the intervals are too narrow; --map unit=COLUMN",
@@ -253,6 +257,11 @@ def _problems(
 ) -> list[Problem]:
     """Advice on the choices made, and what the data suffer from."""
     found = [Problem(kind="data", message=f"{t.name}: {p}") for t in systems for p in t.problems]
+    found += [
+        Problem(kind="data", message=f"{t.name}: {HINT}")
+        for t in systems
+        if t.kind == "llr" and t.scores.min() >= 0
+    ]
     found += [
         Problem(kind="data", message=f"{t.name}: {empty} trials have no {name}: in no subset of it")
         for t in systems

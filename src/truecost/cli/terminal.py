@@ -2,11 +2,13 @@
 
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -41,6 +43,22 @@ class Screen:
             if number:
                 self.out.print()
             self.out.print(table.table(self.out.width))
+
+    @contextmanager
+    def progress(self) -> Iterator[Callable[[str, int, int], None] | None]:
+        """A bar on standard error while replicates are made, on terminals only."""
+        if self.output.quiet or not sys.stderr.isatty():
+            yield None
+            return
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+        console = Console(stderr=True, no_color=self.out.no_color)
+        columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+        with Progress(*columns, console=console, transient=True) as bar:
+            task = bar.add_task("reading", total=None)
+            yield lambda what, done, total: bar.update(
+                task, description=escape(what), completed=done, total=total
+            )
 
     def say(self, text: str) -> None:
         """One line on standard error, unless quiet."""

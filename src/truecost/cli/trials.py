@@ -1,5 +1,6 @@
 """`score`, `compare` and `plan` for trials."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
@@ -151,15 +152,18 @@ def _run(
 
     if output.output is not None:
         study.check_target(output.output)  # before the work, not after it
-    outcome = study.run(
-        files,
-        data.options(),
-        scoring(data, costs, interval, measure, subset),
-        key=data.key,
-        input_format=data.input_format,
-        compare=compare,
-    )
-    report(outcome, output, Screen(output))
+    screen = Screen(output)
+    with screen.progress() as progress:
+        chosen = scoring(data, costs, interval, measure, subset)
+        outcome = study.run(
+            files,
+            data.options(),
+            replace(chosen, progress=progress),
+            key=data.key,
+            input_format=data.input_format,
+            compare=compare,
+        )
+    report(outcome, output, screen)
 
 
 def report(outcome: "Outcome", output: Output, screen: "Screen") -> None:

@@ -5,7 +5,7 @@ system takes from the data (conversion of posteriors, Bayes decisions) uses the 
 data and stays fixed in replicates and subsets.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -77,6 +77,8 @@ class Scoring:
     whole_shares : tuple of float, optional
         Class shares of the whole when a subset is scored: what the system takes from the data
         (the training prior, the prior of its decisions) does not change from subset to subset.
+    progress : callable, optional
+        Told what is being scored, the replicates done and all of them, from time to time.
 
     Raises
     ------
@@ -96,6 +98,7 @@ class Scoring:
     jobs: int | None = None
     allow_reversed: bool = False
     whole_shares: tuple[float, ...] | None = None
+    progress: Callable[[str, int, int], None] | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if self.jobs is not None and self.jobs < 1:

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from truecost.comparison import compare
 from truecost.errors import InputError, UsageError, first_five
-from truecost.estimates import Context, compare, estimate
+from truecost.estimates import Context, estimate
 from truecost.evidence import Evidence, totals
 from truecost.factors import Factor
 from truecost.measures import Measure, find
@@ -151,6 +152,7 @@ def _score_part(
     trials: Trials, scoring: Scoring, measures: Sequence[Measure], dims: Mapping[str, str]
 ) -> list[Estimate]:
     evidence = evidence_of(trials, scoring, measures)
+    tell, what = scoring.progress, " ".join(dims.values())
     if scoring.plan.scheme == "blocks" and len(evidence.factors) > 1:
         raise UsageError(
             f"moving blocks need one factor in time order; mapped are {', '.join(evidence.factors)}"
@@ -164,6 +166,7 @@ def _score_part(
         method=scoring.method,
         context=context_of(trials, scoring, evidence, dims),
         jobs=scoring.jobs,
+        progress=None if tell is None else lambda done, total: tell(what, done, total),
     )
 
 

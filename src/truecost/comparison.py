@@ -1,0 +1,112 @@
+"""Two systems on the same trials: the difference and the ratio, paired replicate by replicate."""
+
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from truecost.errors import InputError
+from truecost.intervals import ONE_UNIT, ends, finite
+from truecost.results import Comparison, Estimate
+
+Floats = npt.NDArray[np.float64]
+
+
+def compare(system: Estimate, baseline: Estimate) -> Comparison:
+    """Difference and ratio of two estimates of one measure, paired replicate by replicate.
+
+    A difference or ratio that is not finite (a baseline of 0) is undefined in that replicate.
+
+    Parameters
+    ----------
+    system, baseline : Estimate
+        From the same trials, measure and plan, so that a replicate weighs the units of both alike.
+
+    Returns
+    -------
+    Comparison
+        With intervals by the method of the estimates.
+
+    Raises
+    ------
+    InputError
+        When the estimates cannot be paired: measure, parameters, units, trials or plan differ.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import truecost as tc
+    >>> scoring = tc.Scoring(measures=("total_error",), plan=tc.Plan(200, seed=0))
+    >>> labels, speakers = np.arange(60) % 2, np.arange(60) // 2
+    >>> guess = tc.Trials.of(np.arange(60) % 3 == 0, labels, kind="decision", unit=speakers)
+    >>> better = tc.Trials.of(labels, labels, kind="decision", unit=speakers)
+    >>> [old], [new] = tc.score(guess, scoring), tc.score(better, scoring)
+    >>> comparison = tc.compare(new, old)
+    >>> print(comparison.difference, comparison.verdict)
+    total_error -0.5 [-0.6337, -0.3333] better
+    """
+    for name in (
+        *("measure", "parameters", "factors", "n_units", "n_trials", "n_replicates"),
+        *("level", "method", "subset", "resampling"),
+    ):
+        a, b = (getattr(e, name, None) or e.dims.get(name) for e in (system, baseline))
+        if a != b:
+            raise InputError(
+                f"the estimates cannot be paired: {name} is {a} against {b}; score "
+                f"both on the same trials with the same options"
+            )
+    return Comparison(
+        system,
+        baseline,
+        _derived("difference", np.subtract, system, baseline),
+        _derived("ratio", np.divide, system, baseline),
+    )
+
+
+def _derived(
+    kind: Literal["difference", "ratio"], operation: Any, system: Estimate, baseline: Estimate
+) -> Estimate:
+    """System against baseline by an operation, for the point and every replicate."""
+
+    def both(a: Any, b: Any) -> Floats:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = operation(np.asarray(a, np.float64), np.asarray(b, np.float64))
+        return np.where(np.isfinite(found), found, np.nan)
+
+    point = float(both(system.point, baseline.point))
+    replicates = both(system.replicates, baseline.replicates)
+    left_out = None
+    if system.left_out is not None and baseline.left_out is not None:
+        left_out = both(system.left_out, baseline.left_out)
+    lower, upper, reason = ends(replicates, system.level, system.method, point, left_out)
+    if reason is None and system.n_units < 2:
+        lower, upper, reason = None, None, ONE_UNIT
+    undefined = int(np.isnan(replicates).sum())
+    flags = [*system.flags, *baseline.flags, *(["undefined_replicates"] if undefined else [])]
+    return Estimate(
+        measure=system.measure,
+        kind=kind,
+        baseline=baseline.dims.get("system", "baseline"),
+        parameters=system.parameters,
+        dims=system.dims,
+        point=point,
+        value=finite(point),
+        lower=lower,
+        upper=upper,
+        level=system.level,
+        method=system.method,
+        reference=None,
+        direction=system.direction,
+        factors=system.factors,
+        n_units=system.n_units,
+        units_by_factor=system.units_by_factor,
+        n_trials=system.n_trials,
+        n_replicates=len(replicates),
+        n_undefined=undefined,
+        reason=reason,
+        flags=tuple(dict.fromkeys(flags)),
+        signature=f"paired {kind}|{system.signature}",
+        replicates=replicates,
+        left_out=left_out,
+        resampling=system.resampling,
+    )
