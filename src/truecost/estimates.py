@@ -1,7 +1,8 @@
 """Estimates: a value with its interval, naive reference, counts and signature.
 
-`estimate` runs measures over the replicates of a plan. Results are frozen. Intervals are percentile intervals by default (paper 003,
-section 4); `bca` corrects bias and skewness for one factor (Efron 1987; DiCiccio and Efron 1996).
+`estimate` runs measures over the replicates of a plan. Results are frozen. Intervals are percentile
+intervals by default (paper 003, section 4); `bca` corrects bias and skewness for one factor (Efron
+1987; DiCiccio and Efron 1996).
 """
 
 import os
