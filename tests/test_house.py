@@ -12,7 +12,17 @@ TIERS = (
     ("tasks",),
     ("formats", "estimates", "comparison", "results", "intervals"),
     ("measures",),
-    ("evidence", "sweep", "tally", "ranking", "slots", "weights", "factors", "application"),
+    (
+        "evidence",
+        "sweep",
+        "tally",
+        "ranking",
+        "slots",
+        "weights",
+        "factors",
+        "application",
+        "bayes",
+    ),
     ("kernels",),
     ("errors", "names", "version"),
 )

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from truecost.sweep import Sweep
     from truecost.tally import Tally
     from truecost.tasks.columns import Options
-    from truecost.tasks.counting import Scoring
     from truecost.tasks.records import Trials, load
+    from truecost.tasks.scoring import Scoring
     from truecost.tasks.trials import compare_systems, score
     from truecost.weights import Block, Plan, Weights
 
@@ -51,7 +51,7 @@ _HOME = {
     "truecost.sweep": ("Sweep",),
     "truecost.tasks.columns": ("Options",),
     "truecost.tasks.records": ("Trials", "load"),
-    "truecost.tasks.counting": ("Scoring",),
+    "truecost.tasks.scoring": ("Scoring",),
     "truecost.tasks.trials": ("compare_systems", "score"),
     "truecost.weights": ("Block", "Plan", "Weights"),
 }

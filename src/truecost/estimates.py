@@ -340,18 +340,3 @@ def _compact(value: Any) -> str:
     if isinstance(value, list | tuple):
         return "[" + ",".join(_compact(v) for v in value) + "]"
     return repr(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-
-
-def rows(estimates: Iterable[Estimate]) -> list[dict[str, Any]]:
-    """JSON-ready rows.
-
-    Parameters
-    ----------
-    estimates : iterable of Estimate
-
-    Returns
-    -------
-    list of dict
-        As `Row.to_dict` gives them.
-    """
-    return [e.row().to_dict() for e in estimates]

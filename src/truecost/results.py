@@ -183,7 +183,7 @@ class Estimate(Row, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         """`nec 0.310 [0.290, 0.331]`."""
-        return f"{self.label} {_text(self.value)} [{_text(self.lower)}, {_text(self.upper)}]"
+        return f"{self.label} {figure(self.value)} [{figure(self.lower)}, {figure(self.upper)}]"
 
 
 def label_of(measure: str, parameters: dict[str, Any]) -> str:
@@ -191,8 +191,11 @@ def label_of(measure: str, parameters: dict[str, Any]) -> str:
     return f"{measure}:{parameters['variant']}" if "variant" in parameters else measure
 
 
-def _text(value: float | None) -> str:
-    return "undefined" if value is None else f"{value:.4g}"
+def figure(value: float | None) -> str:
+    """A number with four significant digits."""
+    if value is None:
+        return "undefined"
+    return f"{value:.4g}" if value == 0 or 1e-4 <= abs(value) < 1e6 else f"{value:.3e}"
 
 
 @dataclass(frozen=True)

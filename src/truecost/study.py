@@ -19,9 +19,9 @@ from truecost.errors import InputError, UsageError
 from truecost.formats import STANDARD_INPUT, read, sha256
 from truecost.results import Comparison, Estimate, Row
 from truecost.tasks.columns import Options
-from truecost.tasks.counting import Scoring
 from truecost.tasks.pairing import check_classes, pair
 from truecost.tasks.records import Trials, load
+from truecost.tasks.scoring import Scoring
 from truecost.tasks.trials import compare_systems, measures_for, score
 from truecost.version import __version__
 

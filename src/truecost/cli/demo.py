@@ -21,7 +21,7 @@ def demo(*, output: Output = DEMO_OUTPUT) -> None:
     from truecost.application import Application
     from truecost.cli.terminal import Screen
     from truecost.tasks.columns import Options
-    from truecost.tasks.counting import Scoring
+    from truecost.tasks.scoring import Scoring
 
     screen = Screen(output)
     screen.say(

@@ -12,7 +12,7 @@ from truecost.names import Method, Missing, Scheme, ScoreType
 if TYPE_CHECKING:
     from truecost.application import Application
     from truecost.tasks.columns import Options
-    from truecost.tasks.counting import Scoring
+    from truecost.tasks.scoring import Scoring
     from truecost.weights import Plan
 
 
@@ -155,7 +155,7 @@ def scoring(
     data: Data, costs: Costs, interval: Interval, measure: tuple[str, ...], subset: tuple[str, ...]
 ) -> "Scoring":
     """The library's scoring from all options."""
-    from truecost.tasks.counting import Scoring
+    from truecost.tasks.scoring import Scoring
 
     names = tuple(m for given in measure for m in given.split(","))
     return Scoring(

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from truecost.cli.options import Output
-from truecost.results import Comparison, Row
+from truecost.results import Comparison, Row, figure
 from truecost.study import Outcome, Problem
 
 FLAG_MARKS = {
@@ -87,13 +87,6 @@ class Screen:
             else "counts by unit are weighed; thresholds are searched by buckets, exactly"
         )
         self.say(f"resampling: {', '.join(first.factors)} ({first.n_units} units); {way}")
-
-
-def figure(value: float | None) -> str:
-    """A number with four significant digits."""
-    if value is None:
-        return "undefined"
-    return f"{value:.4g}" if value == 0 or 1e-4 <= abs(value) < 1e6 else f"{value:.3e}"
 
 
 @dataclass(frozen=True)

@@ -92,6 +92,8 @@ def plan(
     from truecost import study
     from truecost.cli.terminal import Screen, plan_table
 
+    if output.output is not None:
+        raise UsageError("plan writes no directory: leave out --output")
     outcome = study.run(
         files,
         data.options(),
@@ -100,8 +102,6 @@ def plan(
         input_format=data.input_format,
     )
     screen = Screen(output)
-    if output.output is not None:
-        raise UsageError("plan writes no directory: leave out --output")
     if output.json:
         import json
 

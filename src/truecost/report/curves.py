@@ -18,12 +18,12 @@ from truecost.measures import find
 from truecost.sweep import Sweep
 from truecost.tasks.counting import (
     PARTS_OF,
-    Scoring,
     bayes_threshold,
     evidence_of,
     risks,
 )
 from truecost.tasks.records import Trials
+from truecost.tasks.scoring import Scoring
 from truecost.weights import Weights
 
 if TYPE_CHECKING:

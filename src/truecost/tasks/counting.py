@@ -5,30 +5,22 @@ system takes from the data (conversion of posteriors, Bayes decisions) uses the 
 data and stays fixed in replicates and subsets.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from truecost.application import (
-    Application,
-    bayes_decisions,
-    check_priors,
-    log_normalise,
-    move_posteriors,
-)
+from truecost.bayes import bayes_decisions, log_normalise, move_posteriors
 from truecost.errors import InputError, UsageError, first_five
 from truecost.evidence import Evidence, Part
 from truecost.factors import Factor, encode
 from truecost.measures import Measure
-from truecost.names import Method
 from truecost.ranking import Ranking
 from truecost.tally import Tally
 from truecost.tasks.columns import POSTERIORS
 from truecost.tasks.records import Trials
-from truecost.weights import Plan
+from truecost.tasks.scoring import Scoring
 
 Floats = npt.NDArray[np.float64]
 Sides = list[tuple[Factor, npt.NDArray[np.int32]]]
@@ -40,77 +32,6 @@ PARTS_OF: dict[str, tuple[str, ...]] = {
     "number": ("errors", "truths"),
     **dict.fromkeys(("llr", *POSTERIORS), ("decisions", "losses", "llr", "ranking")),
 }
-
-
-@dataclass(frozen=True)
-class Scoring:
-    """What to compute and how.
-
-    Parameters
-    ----------
-    application : Application
-        Costs and priors; 0/1 costs and the shares in the data when left out.
-    measures : tuple of str
-        `NAME` or `NAME:PARAMETER`; those that suit the score type when left out.
-    plan : Plan
-        How units are resampled.
-    level : float
-        Level of the intervals, between 0 and 1.
-    method : {"percentile", "bca"}
-        How the ends of an interval are made (see `truecost.estimate`).
-    training_prior : tuple of float, optional
-        Priors of the classes that the posteriors contain, summing to 1; the shares in the data
-        when left out. Likelihood ratios contain none.
-    threshold : float, optional
-        The deployed threshold on the score, in place of the Bayes threshold; a probability (or its
-        logarithm) when the scores are posteriors.
-    clip : float, optional
-        Least probability that a class is given, between 0 and 0.5; nothing is clipped when left
-        out.
-    subsets : tuple of str
-        Columns, each level of which is a subset, or conditions such as `snr < 10`.
-    jobs : int, optional
-        Threads; all cores by default. The result does not depend on their number.
-    allow_reversed : bool
-        Accept the scores of a detection task that rank nontargets above targets (area under the
-        ROC curve below 0.5), which are refused otherwise.
-    whole_shares : tuple of float, optional
-        Class shares of the whole when a subset is scored: what the system takes from the data
-        (the training prior, the prior of its decisions) does not change from subset to subset.
-    progress : callable, optional
-        Told what is being scored, the replicates done and all of them, from time to time.
-
-    Raises
-    ------
-    UsageError
-        When `clip` is out of range, or the training priors do not sum to 1.
-    """
-
-    application: Application = field(default_factory=Application)
-    measures: tuple[str, ...] = ()
-    plan: Plan = field(default_factory=Plan)
-    level: float = 0.95
-    method: Method = "percentile"
-    training_prior: tuple[float, ...] | None = None
-    threshold: float | None = None
-    clip: float | None = None
-    subsets: tuple[str, ...] = ()
-    jobs: int | None = None
-    allow_reversed: bool = False
-    whole_shares: tuple[float, ...] | None = None
-    progress: Callable[[str, int, int], None] | None = field(default=None, compare=False)
-
-    def __post_init__(self) -> None:
-        if self.jobs is not None and self.jobs < 1:
-            raise UsageError(f"jobs is {self.jobs}: at least one thread is needed")
-        if self.threshold is not None and not np.isfinite(self.threshold):
-            raise UsageError(f"threshold is {self.threshold:g}: it must be a finite number")
-        if self.clip is not None and not 0 < self.clip < 0.5:
-            raise UsageError(
-                f"clip is {self.clip:g}: a least probability between 0 and 0.5 is needed"
-            )
-        if self.training_prior is not None:
-            check_priors(self.training_prior)
 
 
 def sides_of(trials: Trials, scoring: Scoring) -> Sides:

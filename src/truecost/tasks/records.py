@@ -7,7 +7,6 @@ the set. Nothing is guessed; `missing` says what to do with trials that have no 
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from truecost.names import ScoreType
 from truecost.tasks import columns as read
 from truecost.tasks.columns import Options
 from truecost.tasks.labels import decisions_of, labels_of, log_odds, soft_labels
+from truecost.tasks.subsets import Masks, masks_of, typed
 
 Floats = npt.NDArray[np.float64]
 
@@ -181,7 +181,7 @@ class Trials:
         """How many trials have nothing in a column (0 when it is no column)."""
         if column not in self.frame.columns:
             return 0
-        return _typed(self.frame.select(column))[column].null_count()
+        return typed(self.frame.select(column))[column].null_count()
 
     def subset(self, expression: str) -> "list[tuple[str, Trials]]":
         """The trials of each level of a column, or of a condition such as `snr < 10`.
@@ -205,68 +205,9 @@ class Trials:
         """
         return [(name, self.take(mask)) for name, mask in self.masks(expression)]
 
-    def masks(self, expression: str) -> list[tuple[str, npt.NDArray[np.bool_]]]:
+    def masks(self, expression: str) -> Masks:
         """Name and rows of each subset; as `subset`, for trials that others are aligned with."""
-        if expression in self.frame.columns:
-            return _levels(self.frame[expression])
-        close = get_close_matches(expression, self.frame.columns, n=1)
-        if close and expression.isidentifier():
-            raise UsageError(f"subset {expression!r} is no column: did you mean {close[0]!r}?")
-        try:
-            frame = _typed(self.frame)
-            mask = frame.select(pl.sql_expr(expression).cast(pl.Boolean)).to_series()
-        except pl.exceptions.PolarsError as error:
-            raise UsageError(
-                f"subset {expression!r} is neither a column nor a condition on columns "
-                f"({str(error).splitlines()[0]}); the columns are "
-                f"{', '.join(self.frame.columns) or 'none'}"
-            ) from error
-        chosen = mask.fill_null(False).to_numpy()
-        if not chosen.any():
-            raise InputError(f"subset {expression!r} holds no trial of {self.name}")
-        return [(expression, chosen)]
-
-
-def _levels(column: pl.Series) -> list[tuple[str, npt.NDArray[np.bool_]]]:
-    """A subset for each level of a column as it is written; numbers in order of their size."""
-    name = column.name
-    if column.dtype.is_float():
-        column = column.fill_nan(None)
-    texts = column.cast(pl.String).str.strip_chars()
-    texts = texts.set(texts == "", None)
-    levels = texts.drop_nulls().unique().sort()
-    sizes = levels.cast(pl.Float64, strict=False)
-    if sizes.null_count() == 0:
-        levels = levels[sizes.arg_sort()]
-    if len(levels) > MOST_LEVELS:
-        raise UsageError(
-            f"subset {name!r} has {len(levels)} levels, more than {MOST_LEVELS}: give conditions, "
-            f'such as "{name} < {levels[len(levels) // 2]}"'
-        )
-    return [(f"{name}={level}", (texts == level).fill_null(False).to_numpy()) for level in levels]
-
-
-MOST_LEVELS = 50  # of a column that is asked for as subsets
-
-
-def _typed(frame: pl.DataFrame) -> pl.DataFrame:
-    """Columns as a condition sees them: empty cells and NaN are missing, numbers are numbers.
-
-    A text column whose every filled cell is a number becomes one; whole numbers stay whole, so that
-    the levels of a column are named as they are written.
-    """
-    columns = []
-    for column in frame:
-        if column.dtype == pl.String:
-            filled = column.set(column.str.strip_chars() == "", None)
-            for kind in (pl.Int64, pl.Float64):
-                number = filled.str.strip_chars().cast(kind, strict=False)
-                if number.null_count() == filled.null_count():
-                    filled = number
-                    break
-            column = filled  # noqa: PLW2901
-        columns.append(column.fill_nan(None) if column.dtype.is_float() else column)
-    return pl.DataFrame(columns)
+        return masks_of(self.frame, expression, self.name)
 
 
 def load(table: Table, options: Options, name: str, key: Table | None = None) -> Trials:

@@ -10,14 +10,13 @@ import numpy.typing as npt
 from truecost.comparison import compare
 from truecost.errors import InputError, UsageError, first_five
 from truecost.estimates import Context, estimate
-from truecost.evidence import Evidence, totals
+from truecost.evidence import Evidence, Totals, totals
 from truecost.factors import Factor
 from truecost.measures import Measure, find
 from truecost.names import SCORE_TYPES
 from truecost.results import Comparison, Estimate
 from truecost.tasks.counting import (
     PARTS_OF,
-    Scoring,
     bayes_threshold,
     class_shares,
     evidence_of,
@@ -26,6 +25,7 @@ from truecost.tasks.counting import (
 )
 from truecost.tasks.pairing import pair
 from truecost.tasks.records import Trials
+from truecost.tasks.scoring import Scoring
 from truecost.weights import Weights
 
 Floats = npt.NDArray[np.float64]
@@ -199,8 +199,9 @@ def context_of(
             else [f"class {c}" for c in trials.classes]
         )
         counts = {n: _number(c) for n, c in zip(names, sizes, strict=True)}
+    seen = _point(evidence)
     if "decisions" in evidence.parts:
-        table = _point_sums(evidence, "decisions", "n")
+        table = seen.sums("decisions", "n")[0]
         wrong = table.sum() - np.trace(table)
         errors = {"": float(wrong)}
         if trials.detection:
@@ -211,7 +212,7 @@ def context_of(
         else:
             counts["errors"] = _number(wrong)
     for part in ("losses", "llr"):
-        hopeless = _point_sums(evidence, part, "impossible").sum() if part in evidence.parts else 0
+        hopeless = seen.sums(part, "impossible").sum() if part in evidence.parts else 0
         if hopeless:
             counts["impossible"] = _number(hopeless)
     flags = ([] if trials.units else ["trials_as_units"]) + (
@@ -223,7 +224,7 @@ def context_of(
         counts,
         _signature(trials, scoring),
         tuple(flags),
-        _thresholds(trials, scoring, evidence),
+        _thresholds(trials, scoring, seen),
         errors,
     )
 
@@ -259,34 +260,31 @@ DECIDED = (
 )
 
 
-def _thresholds(trials: Trials, scoring: Scoring, evidence: Evidence) -> dict[str, float]:
+def _thresholds(trials: Trials, scoring: Scoring, seen: Totals) -> dict[str, float]:
     """Thresholds that a reader may want to set, on the scale of `counting.llrs`."""
     found: dict[str, float] = {}
     if trials.detection and trials.kind != "decision":
         threshold = bayes_threshold(trials, scoring)
         if threshold is not None:
             found |= dict.fromkeys(DECIDED, threshold)
-    if "ranking" in evidence.parts and scoring.application.plain_detection:
-        best = float(_point_sweep(evidence).minimum_at(*risks(trials, scoring), ties=True)[1][0])
+    if "ranking" in seen.evidence.parts and scoring.application.plain_detection:
+        best = float(seen.sweep("ranking").minimum_at(*risks(trials, scoring), ties=True)[1][0])
         if np.isfinite(best):
             found |= {"min_dcf": best, "min_detection_cost": best}
     return found
 
 
-def _point_sums(evidence: Evidence, part: str, statistic: str) -> Any:
-    """The sums of one statistic with weights of one."""
-    block = Weights.ones(evidence.factors).block()
-    return totals(evidence, block).sums(part, statistic)[0]
-
-
-def _point_sweep(evidence: Evidence) -> Any:
-    return totals(evidence, Weights.ones(evidence.factors).block()).sweep("ranking")
+def _point(evidence: Evidence) -> Totals:
+    """The evidence with weights of one."""
+    return totals(evidence, Weights.ones(evidence.factors).block())
 
 
 def _refuse_reversed(trials: Trials, scoring: Scoring) -> None:
     """Scores that rank nontargets above targets are more often a mistake than a system."""
     whole = [(Factor("all", np.zeros(1)), np.zeros(len(trials.labels), np.int32))]
-    area = _point_sweep(Evidence({"ranking": ranking_of(trials, scoring, whole)})).auc()[0]
+    area = (
+        _point(Evidence({"ranking": ranking_of(trials, scoring, whole)})).sweep("ranking").auc()[0]
+    )
     if area < 0.5:
         raise InputError(
             f"{trials.name}: the scores look reversed: a target outscores a nontarget "

@@ -1,0 +1,82 @@
+"""What to compute and how: measures, application, resampling, and how scores become decisions."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from truecost.application import Application, check_priors
+from truecost.errors import UsageError
+from truecost.names import Method
+from truecost.weights import Plan
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """What to compute and how.
+
+    Parameters
+    ----------
+    application : Application
+        Costs and priors; 0/1 costs and the shares in the data when left out.
+    measures : tuple of str
+        `NAME` or `NAME:PARAMETER`; those that suit the score type when left out.
+    plan : Plan
+        How units are resampled.
+    level : float
+        Level of the intervals, between 0 and 1.
+    method : {"percentile", "bca"}
+        How the ends of an interval are made (see `truecost.estimate`).
+    training_prior : tuple of float, optional
+        Priors of the classes that the posteriors contain, summing to 1; the shares in the data
+        when left out. Likelihood ratios contain none.
+    threshold : float, optional
+        The deployed threshold on the score, in place of the Bayes threshold; a probability (or its
+        logarithm) when the scores are posteriors.
+    clip : float, optional
+        Least probability that a class is given, between 0 and 0.5; nothing is clipped when left
+        out.
+    subsets : tuple of str
+        Columns, each level of which is a subset, or conditions such as `snr < 10`.
+    jobs : int, optional
+        Threads; all cores by default. The result does not depend on their number.
+    allow_reversed : bool
+        Accept the scores of a detection task that rank nontargets above targets (area under the
+        ROC curve below 0.5), which are refused otherwise.
+    whole_shares : tuple of float, optional
+        Class shares of the whole when a subset is scored: what the system takes from the data
+        (the training prior, the prior of its decisions) does not change from subset to subset.
+    progress : callable, optional
+        Told what is being scored, the replicates done and all of them, from time to time.
+
+    Raises
+    ------
+    UsageError
+        When `clip` is out of range, or the training priors do not sum to 1.
+    """
+
+    application: Application = field(default_factory=Application)
+    measures: tuple[str, ...] = ()
+    plan: Plan = field(default_factory=Plan)
+    level: float = 0.95
+    method: Method = "percentile"
+    training_prior: tuple[float, ...] | None = None
+    threshold: float | None = None
+    clip: float | None = None
+    subsets: tuple[str, ...] = ()
+    jobs: int | None = None
+    allow_reversed: bool = False
+    whole_shares: tuple[float, ...] | None = None
+    progress: Callable[[str, int, int], None] | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.jobs is not None and self.jobs < 1:
+            raise UsageError(f"jobs is {self.jobs}: at least one thread is needed")
+        if self.threshold is not None and not np.isfinite(self.threshold):
+            raise UsageError(f"threshold is {self.threshold:g}: it must be a finite number")
+        if self.clip is not None and not 0 < self.clip < 0.5:
+            raise UsageError(
+                f"clip is {self.clip:g}: a least probability between 0 and 0.5 is needed"
+            )
+        if self.training_prior is not None:
+            check_priors(self.training_prior)

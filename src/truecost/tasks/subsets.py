@@ -1,0 +1,88 @@
+"""Subsets: the levels of a column, or a condition on columns."""
+
+from difflib import get_close_matches
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from truecost.errors import InputError, UsageError
+
+MOST_LEVELS = 50  # of a column that is asked for as subsets
+Masks = list[tuple[str, npt.NDArray[np.bool_]]]
+
+
+def masks_of(frame: pl.DataFrame, expression: str, system: str) -> Masks:
+    """Name and rows of each subset that a column or a condition gives.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+    expression : str
+        Name of a column, or an SQL condition on columns.
+    system : str
+        For messages.
+
+    Raises
+    ------
+    UsageError
+        When it is neither, or a column with very many levels.
+    InputError
+        When a condition holds for no trial.
+    """
+    if expression in frame.columns:
+        return _levels(frame[expression])
+    close = get_close_matches(expression, frame.columns, n=1)
+    if close and expression.isidentifier():
+        raise UsageError(f"subset {expression!r} is no column: did you mean {close[0]!r}?")
+    try:
+        seen = typed(frame)
+        mask = seen.select(pl.sql_expr(expression).cast(pl.Boolean)).to_series()
+    except pl.exceptions.PolarsError as error:
+        raise UsageError(
+            f"subset {expression!r} is neither a column nor a condition on columns "
+            f"({str(error).splitlines()[0]}); the columns are "
+            f"{', '.join(frame.columns) or 'none'}"
+        ) from error
+    chosen = mask.fill_null(False).to_numpy()
+    if not chosen.any():
+        raise InputError(f"subset {expression!r} holds no trial of {system}")
+    return [(expression, chosen)]
+
+
+def _levels(column: pl.Series) -> Masks:
+    """A subset for each level of a column as it is written; numbers in order of their size."""
+    name = column.name
+    if column.dtype.is_float():
+        column = column.fill_nan(None)
+    texts = column.cast(pl.String).str.strip_chars()
+    texts = texts.set(texts == "", None)
+    levels = texts.drop_nulls().unique().sort()
+    sizes = levels.cast(pl.Float64, strict=False)
+    if sizes.null_count() == 0:
+        levels = levels[sizes.arg_sort()]
+    if len(levels) > MOST_LEVELS:
+        raise UsageError(
+            f"subset {name!r} has {len(levels)} levels, more than {MOST_LEVELS}: give conditions, "
+            f'such as "{name} < {levels[len(levels) // 2]}"'
+        )
+    return [(f"{name}={level}", (texts == level).fill_null(False).to_numpy()) for level in levels]
+
+
+def typed(frame: pl.DataFrame) -> pl.DataFrame:
+    """Columns as a condition sees them: empty cells and NaN are missing, numbers are numbers.
+
+    A text column whose every filled cell is a number becomes one; whole numbers stay whole.
+    """
+    columns = []
+    for column in frame:
+        if column.dtype == pl.String:
+            filled = column.set(column.str.strip_chars() == "", None)
+            for kind in (pl.Int64, pl.Float64):
+                number = filled.str.strip_chars().cast(kind, strict=False)
+                if number.null_count() == filled.null_count():
+                    filled = number
+                    break
+            column = filled  # noqa: PLW2901
+        columns.append(column.fill_nan(None) if column.dtype.is_float() else column)
+    return pl.DataFrame(columns)
