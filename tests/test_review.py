@@ -329,6 +329,7 @@ def test_hints_on_files_that_are_almost_right(tmp_path):
     assert "separated by ';'" in refused("s;y\n1;0\n2;1\n")
     assert "decimal comma" in refused("s\ty\n1,5\t0\n2,25\t1\n", name="a.tsv")
     assert "divide by 100" in refused("s,y\n15,0\n92,1\n", kind="posterior")
+    assert "divide by 100" not in refused("s,y\n-1.5,0\n2.5,1\n", kind="posterior")
     trailing = tmp_path / "b.csv"
     trailing.write_text("s,y\n1.5,0\n2.5,1\n\n  \n")
     assert len(tc.load(tc.read(str(trailing)), tc.Options("llr", MAPPED), "system")) == 2

@@ -247,7 +247,8 @@ def check_scores(table: Table, options: Options, scores: Floats) -> None:
         said = "log-posteriors are above 0"
     elif options.kind == "posterior":
         bad = (scores < 0) | (scores > 1)
-        percent = bool((scores[np.isfinite(scores)] <= 100).all()) and bool((scores > 1).any())
+        known = scores[np.isfinite(scores)]
+        percent = len(known) > 0 and known.min() >= 0 and 1 < known.max() <= 100
         said = "posteriors lie outside 0 to 1" + (
             " (percentages? divide by 100)" if percent else ""
         )
