@@ -58,7 +58,7 @@ FILES = {  # content of a.csv, what the message must say
     "an empty label": (changed(5, "t3,1,,u3,1\n"), ["1 labels are empty", "line 5"]),
     "a label outside the set": (changed(5, "t3,1,maybe,u3,1\n"), ["maybe", "--target"]),
     "an empty unit": (changed(5, "t3,1,1,,1\n"), ["unit", "'spk'", "line 5"]),
-    "a repeated id": (changed(5, "t7,1,1,u3,1\n"), ["1 ids stand more than once: t7"]),
+    "a repeated id": (changed(5, "t7,1,1,u3,1\n"), ["1 id stands more than once: t7"]),
     "an empty id": (changed(5, ",1,1,u3,1\n"), ["1 ids are empty", "line 5"]),
     "a line too short": (changed(5, "t3,1,1\n"), ["line 5: 3 fields, but the header has 5"]),
     "a line too long": (changed(5, "t3,1,1,u3,1,9\n"), ["line 5: 6 fields, but the header has 5"]),
@@ -93,7 +93,7 @@ USAGE = {  # arguments, exit code, what the message must say
     "no type": (["score", "a.csv", "--map", MAP], 2, ["--type"]),
     "a wrong type": (["score", "a.csv", "--type", "logit"], 2, ["logit", "llr"]),
     "an unknown option": (["score", "a.csv", *BASE, "--priors-of", "2"], 2, ["--priors-of"]),
-    "an unknown ending": (["score", "a.dat", *BASE], 2, ["--input-format"]),
+    "no known format": (["score", "a.dat", *BASE], 3, ["a.dat, line 1", "--input-format"]),
     "an unknown format": (["score", "a.csv", *BASE, "--input-format", "xls"], 2, ["'xls'", "csv"]),
     "a column that is not there": (
         ["score", "a.csv", "--type", "llr", "--map", "score=s,label=y,unit=spka"],
@@ -243,11 +243,7 @@ USAGE = {  # arguments, exit code, what the message must say
         2,
         ["no result directory"],
     ),
-    "standard input of unknown kind": (
-        ["score", "-", *BASE],
-        2,
-        ["standard input", "--input-format"],
-    ),
+    "standard input that is closed": (["score", "-", *BASE], 3, ["standard input: cannot be"]),
     "a base below one": (["score", "a.csv", *BASE, "--llr-base", ".5"], 2, ["base above 1"]),
     "a wrong list": (["list", "everything"], 2, ["measures"]),
     "a wrong half-width": (["plan", "a.csv", *BASE, "--half-width", "0"], 2, ["above 0"]),
@@ -259,7 +255,7 @@ def test_wrong_use(run, tmp_path, name):
     arguments, code, said = USAGE[name]
     files = {
         "a.csv": GOOD,
-        "a.dat": GOOD,
+        "a.dat": "no list, of, trials\n",
         "c.csv": GOOD.replace("id,", "utterance,"),
         "n.csv": GOOD.replace("id,", "utterance,"),
         "d.csv": "".join(LINES[:-2]),
@@ -283,16 +279,16 @@ KEYS = {  # scores, key, extra arguments, code, what is said
         "id,s\nt0,1\n",
         "id,y\nt0,1\nt1,0\n",
         [],
-        ["1 trials of the key", "t1", "--missing"],
+        ["1 trial of the key", "t1", "--missing"],
     ),
-    "extra scores": ("id,s\nt0,1\nt9,1\n", "id,y\nt0,1\n", [], ["1 ids are not in the key", "t9"]),
+    "extra scores": ("id,s\nt0,1\nt9,1\n", "id,y\nt0,1\n", [], ["1 id is not in the key", "t9"]),
     "repeated ids of the key": (
         "id,s\nt0,1\n",
         "id,y\nt0,1\nt0,0\n",
         [],
-        ["k.csv: 1 ids stand more"],
+        ["k.csv: 1 id stands more"],
     ),
-    "a column in both": ("id,s,y\nt0,1,1\n", "id,y\nt0,1\n", [], ["columns y stand in both"]),
+    "a column in both": ("id,s,y\nt0,1,1\n", "id,y\nt0,0\n", [], ["column 'y' stands in both"]),
 }
 
 
@@ -303,7 +299,7 @@ def test_bad_key(run, name):
     code, _, err = run(
         {"a.csv": scores, "k.csv": key}, "score", "a.csv", "--key", "k.csv", *mapped, *more
     )
-    assert code == (2 if "both" in name else 3)
+    assert code == 3
     for part in said:
         assert part in err
 

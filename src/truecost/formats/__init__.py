@@ -1,29 +1,22 @@
-"""File readers: one module per format; every error names the file and, where it can, the line.
+"""File readers and writers: one module per family of formats; errors name the file and the line.
 
 `read(path)` gives a `Table`: named columns, and for arrays a matrix of scores. What a column means
-is not decided here but by the task that maps it.
+is not decided here but by the task that maps it. `write(table, path)` writes one.
 """
 
 import hashlib
 import io
 import sys
+from dataclasses import replace
 from pathlib import Path
 
-from truecost.errors import InputError, UsageError
+from truecost.errors import InputError
 from truecost.formats.table import Table
-from truecost.names import FORMATS
+from truecost.formats.writers import write
+from truecost.names import FORMATS, STANDARD_INPUT
 
-__all__ = ["STANDARD_INPUT", "Table", "read", "read_bytes", "sha256"]
-
-STANDARD_INPUT = ("-", "/dev/stdin")
-SUFFIXES = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".parquet": "parquet",
-    ".ndjson": "ndjson",
-    ".jsonl": "ndjson",
-    ".npz": "npz",
-}
+GZIP = b"\x1f\x8b"
+__all__ = ["STANDARD_INPUT", "Table", "read", "read_bytes", "sha256", "write"]
 
 
 def read(path: str, input_format: str | None = None) -> Table:
@@ -33,35 +26,60 @@ def read(path: str, input_format: str | None = None) -> Table:
     ----------
     path : str
         A file, gzipped or not, a folder of .npy files, or `-` for standard input.
-    input_format : {"csv", "tsv", "parquet", "ndjson", "npz", "npy"}, optional
-        Taken from the file's ending when left out; standard input needs it.
+    input_format : str, optional
+        One of `truecost list formats`. When left out, the file's ending decides (.csv, .tsv,
+        .parquet, .ndjson, .jsonl, .npz, .npy); with any other ending, and for standard input, the
+        content does: a list of trials is of the layout that fits every line. A .tsv file with the
+        columns modelid and segmentid is of NIST's format.
 
     Returns
     -------
     Table
-        Named columns; nothing is decided yet about what they mean.
+        Named columns; nothing is decided yet about what they mean. `layout` says what the content
+        decided.
 
     Raises
     ------
     UsageError
-        When the format is not known or the ending does not say it.
+        When the format is not known, or two layouts fit.
     InputError
-        When there is no such file, or it is empty, damaged or malformed; names the line where it
-        can.
+        When there is no such file, or it is empty, damaged or malformed, or no layout fits; names
+        the line where it can.
     """
-    from truecost.formats import arrays, tables
+    from truecost.formats import arrays, nist, sniffing
 
-    kind = input_format or _sniff(path)
-    if kind not in FORMATS:
-        raise UsageError(f"input format {kind!r} is not known: choose one of {', '.join(FORMATS)}")
-    if kind == "npy":
+    stated = None if input_format is None else sniffing.known(input_format)
+    piped = path in STANDARD_INPUT
+    if not piped and Path(path).is_dir() and stated in (None, "npy"):
         return arrays.read_folder(Path(path))
-    data = read_bytes(path)
+    data, source = read_bytes(path), shown(path)
+    stated = stated or (None if piped else sniffing.by_ending(path))
     if not data:
-        raise InputError(f"{shown(path)}: the file is empty; expected {FORMATS[kind]}")
+        expected = FORMATS.get(stated or "", "scores or labels of trials")
+        raise InputError(f"{source}: the file is empty; expected {expected}")
+    kind = stated or sniffing.by_content(data)
+    table = _parse(data, kind, source)
+    if kind == "tsv" and input_format is None and nist.is_header(table.columns):
+        return nist.from_columns(table)
+    if stated or table.layout:
+        return table
+    return replace(table, layout=f"{kind}: {' '.join(table.columns)}")
+
+
+def _parse(data: bytes, kind: str, source: str) -> Table:
+    """The table of a file whose format is known, or at least known to be a list of trials."""
+    from truecost.formats import arrays, nist, sniffing, tables, trial_lists
+
     if kind == "npz":
-        return arrays.read_archive(io.BytesIO(data), shown(path))
-    return tables.read_columns(data, kind, shown(path))
+        return arrays.read_archive(io.BytesIO(data), source)
+    if kind == "npy":
+        return arrays.read_array(io.BytesIO(data), source)
+    if kind == "nist-sre":
+        return nist.read_tsv(data, source)
+    if kind in trial_lists.LAYOUTS or kind == sniffing.TRIAL_LIST:
+        named = None if kind == sniffing.TRIAL_LIST else kind
+        return trial_lists.read_lines(data, source, named)
+    return tables.read_columns(data, kind, source)
 
 
 def shown(path: str) -> str:
@@ -86,40 +104,25 @@ def read_bytes(path: str) -> bytes:
         When it cannot be read, or the gzip data are damaged.
     """
     import gzip
+    import zlib
 
     try:
         data = sys.stdin.buffer.read() if path in STANDARD_INPUT else Path(path).read_bytes()
     except FileNotFoundError:
-        raise InputError(f"{path}: there is no such file") from None
+        raise InputError(f"{path}: there is no such file or folder") from None
     except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
-    if data[:2] != b"\x1f\x8b":
+        raise InputError(f"{shown(path)}: cannot be read ({error.strerror or error})") from error
+    if not data.startswith(GZIP):
         return data
     try:
-        return gzip.decompress(data)
-    except (OSError, EOFError) as error:
+        unpacked = gzip.decompress(data)
+    except (OSError, EOFError, zlib.error, MemoryError) as error:
         raise InputError(
             f"{shown(path)}: the gzip data are damaged or cut short ({error})"
         ) from error
-
-
-def _sniff(path: str) -> str:
-    if path in STANDARD_INPUT:
-        raise UsageError(
-            "standard input has no file name: say what it is with --input-format, "
-            f"one of {', '.join(k for k in FORMATS if k != 'npy')}"
-        )
-    if Path(path).is_dir():
-        return "npy"
-    suffixes = [s for s in Path(path).suffixes if s != ".gz"]
-    if suffixes and suffixes[-1] in SUFFIXES:
-        return SUFFIXES[suffixes[-1]]
-    if not Path(path).exists():
-        raise InputError(f"{path}: there is no such file or folder")
-    raise UsageError(
-        f"{path}: the ending does not say which format this is: give --input-format, "
-        f"one of {', '.join(FORMATS)}"
-    )
+    if unpacked.startswith(GZIP):
+        raise InputError(f"{shown(path)}: the file is gzipped twice: unpack it once (gunzip)")
+    return unpacked
 
 
 def sha256(path: str) -> str:

@@ -9,6 +9,9 @@ import numpy.typing as npt
 import polars as pl
 
 from truecost.errors import InputError, UsageError, first_five
+from truecost.names import ScoreType
+
+WITHOUT_TEXT = (pl.Binary, pl.Object, pl.Duration)  # besides lists and structures
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +30,11 @@ class Table:
         Line number of the first row in the file, or -1 when rows have no lines.
     ordered : bool
         Whether rows of two tables of this format correspond by position (arrays).
+    layout : str
+        What was decided from the content, such as "wespeaker: enroll test score label"; empty
+        when the file's ending said it.
+    kind : str, optional
+        What the scores are ("llr", say), for formats that state it.
     """
 
     source: str
@@ -34,6 +42,8 @@ class Table:
     matrices: dict[str, npt.NDArray[Any]] = field(default_factory=dict)
     first_line: int = -1
     ordered: bool = False
+    layout: str = ""
+    kind: ScoreType | None = None
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -146,9 +156,11 @@ class Table:
             When there is no such column.
         """
         self.require(name, meaning)
-        if name in self.matrices or self.frame[name].dtype.is_nested():
+        kind = None if name in self.matrices else self.frame[name].dtype
+        if kind is None or kind.is_nested() or kind in WITHOUT_TEXT:
             raise InputError(
-                f"{self.source}: the {meaning} (column {name!r}) needs one value a row"
+                f"{self.source}: the {meaning} (column {name!r}) needs one text or number a row"
+                + (f"; it holds {kind}" if kind else "")
             )
         column = self.frame[name]
         if column.dtype.is_float():

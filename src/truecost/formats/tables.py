@@ -1,15 +1,21 @@
 """CSV, TSV, Parquet and NDJSON.
 
 Text columns stay text until a task says which are numbers, so that a bad number can be named with
-its line. A header with repeated names is refused.
+its line. A header with repeated names is refused, and so are blank lines before the end.
 """
 
 import io
+from collections.abc import Callable
 
+import numpy as np
 import polars as pl
 
 from truecost.errors import InputError
 from truecost.formats.table import Table
+from truecost.formats.text import caught, clean, counted, field_counts, line_at, quoted_field_counts
+
+SEPARATORS = {"csv": ",", "tsv": "\t"}
+FAULTS = (Exception, pl.exceptions.PanicException)  # what a parser may throw at damaged data
 
 
 def read_columns(data: bytes, kind: str, source: str) -> Table:
@@ -30,37 +36,101 @@ def read_columns(data: bytes, kind: str, source: str) -> Table:
     Raises
     ------
     InputError
-        When it cannot be read, is not UTF-8, repeats column names, has lines of another width or no
-        rows.
+        When it cannot be read, is not UTF-8, repeats column names, has blank lines or lines of
+        another width or no rows.
     """
+    if kind == "parquet":
+        frame = _parsed(lambda: pl.read_parquet(io.BytesIO(data)), f"{source}: ", kind)
+        return _filled(frame, source, -1)
+    data = clean(data, source)
+    return _objects(data, source) if kind == "ndjson" else _separated(data, kind, source)
+
+
+def _parsed(parse: Callable[[], pl.DataFrame], place: str, kind: str) -> pl.DataFrame:
+    """What a parser gives; whatever it throws becomes an error of ours."""
     try:
-        if kind == "parquet":
-            return _filled(pl.read_parquet(io.BytesIO(data)), source, -1)
-        if kind == "ndjson":
-            return _filled(pl.read_ndjson(io.BytesIO(data), infer_schema_length=None), source, 1)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise InputError(f"{source}: cannot be read as {kind}: {_first_line(error)}") from error
-    return _separated(data, kind, source)
+        return parse()
+    except FAULTS as error:
+        raise InputError(f"{place}cannot be read as {kind}: {caught(error)}") from error
+
+
+def _objects(data: bytes, source: str) -> Table:
+    """NDJSON: an object a line. Lines are looked at one by one only when the whole is refused."""
+    if (place := (b"\n" + data).find(b"\n\n")) >= 0:
+        raise _blank(source, data.count(b"\n", 0, place) + 1)
+    try:
+        frame = pl.read_ndjson(data, infer_schema_length=None)
+    except FAULTS as error:
+        raise InputError(_bad_object(data, source, caught(error))) from error
+    frame = frame.with_columns(pl.col(pl.Null).cast(pl.String))
+    lines = data.count(b"\n")
+    if frame.width and frame.height != lines:
+        raise InputError(
+            f"{source}: {lines} lines, but {frame.height} objects; write one object on each line"
+        )
+    return _filled(frame, source, 1)
+
+
+def _bad_object(data: bytes, source: str, said: str) -> str:
+    """Which line of NDJSON is no object, or changes the type of a column."""
+    import json
+
+    kinds: dict[str, tuple[str, int]] = {}
+    for number, line in enumerate(data.removesuffix(b"\n").split(b"\n"), 1):
+        try:
+            found = json.loads(line, parse_constant=_refuse_constant)
+        except (ValueError, RecursionError) as error:
+            why = "nested too deeply" if isinstance(error, RecursionError) else error
+            return f"{source}, line {number}: no JSON object ({why}): {line_at(data, number)!r}"
+        if not isinstance(found, dict):
+            return f"{source}, line {number}: no JSON object: {line_at(data, number)!r}"
+        for name, value in found.items():
+            kind = _kind(value)
+            before, first = kinds.setdefault(name, (kind, number)) if kind else (kind, 0)
+            if before != kind:
+                return (
+                    f"{source}, line {number}: column {name!r} holds a {kind}, but a {before} in "
+                    f"line {first}; a column has one type"
+                )
+    return f"{source}: cannot be read as ndjson: {said}"
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON; write null, or the text {name!r} in quotes")
+
+
+def _kind(value: object) -> str:
+    """The JSON type of a value; empty for null, which every column may hold."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "truth value"
+    names: dict[type, str] = {str: "text", list: "list", dict: "object"}
+    return names.get(type(value), "number")
 
 
 def _separated(data: bytes, kind: str, source: str) -> Table:
-    separator = "," if kind == "csv" else "\t"
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = data[: error.start].count(b"\n") + 1
-        raise InputError(
-            f"{source}, line {line}: the text is not UTF-8; save the file as UTF-8"
-        ) from error
-    data = data.rstrip(b"\r\n \t") + b"\n"  # blank lines at the end mean nothing
-    header = data.split(b"\n", 1)[0].decode("utf-8-sig").strip("\r").split(separator)
-    names = [name.strip().strip('"') for name in header]
+    separator = SEPARATORS[kind]
+    first_line = _check_widths(data, separator, source)
+    frame = _parsed(
+        lambda: pl.read_csv(data, separator=separator, has_header=False, infer_schema=False),
+        f"{source}: ",
+        kind,
+    )
+    names = [(name or "").strip() for name in frame.row(0)]
+    _check_header(names, kind, source)
+    frame = frame.rename(dict(zip(frame.columns, names, strict=True)))[1:]
+    return _filled(frame, source, first_line)
+
+
+def _check_header(names: list[str], kind: str, source: str) -> None:
     other = next((s for s in (";", "\t", "|", ",") if len(names) == 1 and s in names[0]), None)
     if other is not None:
+        ways = {",": "Say --input-format csv", "\t": "Say --input-format tsv"}
+        change = f"Turn them into tabs: tr '{other}' '\\t' < {source} > new.tsv"
         raise InputError(
             f"{source}, line 1: one column in {kind} format, but {other!r} stands in its name: "
-            f"columns separated by {other!r}? Save them separated by commas, or by tabs with "
-            f"--input-format tsv"
+            f"columns separated by {other!r}? {ways.get(other, change)}"
         )
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
@@ -68,36 +138,48 @@ def _separated(data: bytes, kind: str, source: str) -> Table:
             f"{source}, line 1: column names repeat ({', '.join(repeated)}); "
             f"each needs a name of its own"
         )
-    _check_widths(data, separator, len(names), source)
-    try:
-        frame = pl.read_csv(io.BytesIO(data), separator=separator, infer_schema=False)
-    except pl.exceptions.PolarsError as error:
-        raise InputError(f"{source}: cannot be read as {kind}: {_first_line(error)}") from error
-    return _filled(frame.rename(dict(zip(frame.columns, names, strict=True))), source, 2)
 
 
-def _check_widths(data: bytes, separator: str, expected: int, source: str) -> None:
-    """Every line has as many fields as the header (files with quotes are left to the parser)."""
+def _check_widths(data: bytes, separator: str, source: str) -> int:
+    """Every line has as many fields as the header; gives the line of the first row.
+
+    Returns
+    -------
+    int
+        -1 when a field holds a line break, so that rows and lines do not correspond.
+    """
+    if data.startswith(b"\n"):
+        raise _blank(source, 1)
+    lines = None
     if b'"' in data:
-        return
-    lines = pl.Series(data.removesuffix(b"\n").decode("utf-8-sig").split("\n"))
-    counts = lines.str.count_matches(separator, literal=True) + 1
-    wrong = ((counts != expected) & (lines.str.strip_chars() != "")).arg_true().to_list()
-    if wrong:
-        first = wrong[0]
-        raise InputError(
-            f"{source}, line {first + 1}: {counts[first]} fields, but the header has "
-            f"{expected} ({len(wrong)} such lines)"
-        )
+        counts, lines = quoted_field_counts(data, separator, source)
+    else:
+        counts = np.concatenate(list(field_counts(data, separator)))
+        if counts[0] == 1 and (place := data.find(b"\n\n")) >= 0:  # else its width tells
+            raise _blank(source, data.count(b"\n", 0, place + 1) + 1)
+    wrong = np.flatnonzero(counts != counts[0])
+    if not len(wrong):
+        return 2 if lines is None or bool((lines == np.arange(1, len(lines) + 1)).all()) else -1
+    row = int(wrong[0])
+    line = row + 1 if lines is None else int(lines[row])
+    if not line_at(data, line).strip():
+        raise _blank(source, line)
+    raise InputError(
+        f"{source}, line {line}: {counted(counts[row], 'field')}, but the header has "
+        f"{counts[0]} ({len(wrong)} such line{'s' * (len(wrong) != 1)})"
+    )
+
+
+def _blank(source: str, line: int) -> InputError:
+    return InputError(
+        f"{source}, line {line}: the line is blank; blank lines may only stand at the end: "
+        f"remove it"
+    )
 
 
 def _filled(frame: pl.DataFrame, source: str, first_line: int) -> Table:
-    if frame.height == 0:
+    if frame.height == 0 or frame.width == 0:
         raise InputError(
             f"{source}: there are no rows, only {', '.join(frame.columns) or 'nothing'}"
         )
     return Table(source, frame, first_line=first_line)
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__

@@ -1,0 +1,171 @@
+"""`convert`: one file format into another."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from truecost.cli.options import pairs
+from truecost.errors import InputError, UsageError
+from truecost.names import STANDARD_INPUT, ScoreType
+
+if TYPE_CHECKING:
+    from truecost.formats import Table
+
+
+@Parameter(name="*", group="Output")
+@dataclass(frozen=True, kw_only=True)
+class Written:
+    """Where the table goes, and what is said about it."""
+
+    output: Annotated[str, Parameter(name=["--output", "-o"])]
+    """File to write (gzipped with the ending .gz), folder of arrays, or - for standard output."""
+    output_format: str | None = None
+    """From the file's ending unless given. See: truecost list formats"""
+    force: Annotated[bool, Parameter(negative=())] = False
+    """Replace the output when it is there already."""
+    quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=())] = False
+    """Say nothing."""
+    debug: Annotated[bool, Parameter(negative=())] = False
+    """Show tracebacks."""
+
+    def say(self, text: str) -> None:
+        """One line on standard error, unless quiet."""
+        if not self.quiet:
+            import sys
+
+            print(text, file=sys.stderr)
+
+
+@Parameter(name="*", group="Data")
+@dataclass(frozen=True, kw_only=True)
+class Given:
+    """What is read."""
+
+    input_format: str | None = None
+    """From the file's ending or content unless given. See: truecost list formats"""
+    map: str = ""
+    """New names of columns, as NEW=COLUMN,...; score=a+b+c is a matrix of scores (npz, npy)."""
+    type: Annotated[ScoreType | None, Parameter(show_choices=True)] = None
+    """What the scores are, for formats that state it (nist-sre)."""
+    target: str | None = None
+    """Label of the class to detect: written as target, every other one as nontarget."""
+
+
+GIVEN = Given()
+
+
+def convert(file: str, /, *, written: Written, given: Given = GIVEN) -> None:
+    """Convert a file to another format, without loss as far as the format goes.
+
+    Parameters
+    ----------
+    file
+        Scores, labels or metadata: a file, a folder of arrays, or - for standard input.
+    """
+    from truecost.formats import read, write
+    from truecost.formats.writers import format_of
+
+    kind = format_of(written.output, written.output_format)  # before the work, not after it
+    table = read(file, given.input_format)
+    written.say(f"{table.source}: {_as(table)}{_rows(table)}")
+    changed, dropped = _changed(table, given)
+    if written.output in STANDARD_INPUT:  # a lone hyphen
+        left_out = _print(changed, kind)
+    else:
+        left_out = write(changed, written.output, kind, force=written.force)
+        written.say(f"{written.output}: written as {kind}")
+    if dropped:
+        written.say(f"note: {', '.join(dropped)} of {table.source} made way for --map")
+    if left_out:
+        written.say(f"note: {kind} has no place for {_named(left_out)}")
+
+
+def _print(table: "Table", kind: str) -> tuple[str, ...]:
+    """Write to standard output; what has no place there."""
+    import sys
+
+    from truecost.formats.encoding import encode
+
+    encoded = encode(table, kind)
+    if isinstance(encoded.content, dict):
+        raise UsageError("a folder of arrays cannot go to standard output: write npz")
+    sys.stdout.buffer.write(encoded.content)
+    return encoded.left_out
+
+
+def _named(columns: tuple[str, ...]) -> str:
+    return f"the column{'s' * (len(columns) != 1)} {', '.join(columns)}"
+
+
+def _as(table: "Table") -> str:
+    return f"read as {table.layout}; " if table.layout else ""
+
+
+def _rows(table: "Table") -> str:
+    from truecost.formats.text import counted
+
+    return f"{counted(len(table), 'row')}, columns {', '.join(table.columns)}"
+
+
+def _changed(table: "Table", given: Given) -> tuple["Table", list[str]]:
+    """The table with the names, the kind and the labels asked for; columns that made way."""
+    mapped = pairs(given.map)
+    sums = {new: old for new, old in mapped.items() if "+" in old}
+    names = {new: old for new, old in mapped.items() if "+" not in old}
+    dropped = [c for c in table.columns if c in mapped and c not in mapped.values()]
+    for new, old in sums.items():
+        table = _matrix(table, new, old)
+    table = _renamed(table, names)
+    if given.type is not None:
+        if table.kind not in (None, given.type):
+            raise UsageError(
+                f"{table.source}: the scores are of type {table.kind}: leave out --type"
+            )
+        table = replace(table, kind=given.type)
+    return (table if given.target is None else _labelled(table, given.target)), dropped
+
+
+def _renamed(table: "Table", names: Mapping[str, str]) -> "Table":
+    """The table with columns under new names, all at once; those that had them make way."""
+    import polars as pl
+
+    for new, old in names.items():
+        table.require(old, new)
+
+    def new_names(column: str) -> list[str]:
+        found = [new for new, old in names.items() if old == column]
+        return found or [column] * (column not in names)
+
+    columns = [table.frame[c].alias(n) for c in table.frame.columns for n in new_names(c)]
+    matrices = {n: m for c, m in table.matrices.items() for n in new_names(c)}
+    return replace(table, frame=pl.DataFrame(columns), matrices=matrices)
+
+
+def _matrix(table: "Table", new: str, old: str) -> "Table":
+    """The table with several columns of numbers put side by side."""
+    import numpy as np
+
+    names = old.split("+")
+    numbers = np.stack([table.numbers(name, new) for name in names], axis=1)
+    frame = table.frame.drop(*names, new, strict=False)
+    return replace(table, frame=frame, matrices=table.matrices | {new: numbers})
+
+
+def _labelled(table: "Table", target: str) -> "Table":
+    """The table with the labels target and nontarget."""
+    import polars as pl
+
+    names = ("label", "labels", "targets")
+    name = next((n for n in names if n in table.frame.columns), "label")
+    texts = table.texts(name, "label")
+    if texts.null_count() or target not in texts:
+        raise InputError(
+            f"{table.source}: no trial has the label {target!r}, or a label is empty; "
+            f"--target names one of the labels of column {name!r}"
+        )
+    words = pl.select(
+        pl.when(texts == target).then(pl.lit("target")).otherwise(pl.lit("nontarget"))
+    ).to_series()
+    return replace(table, frame=table.frame.with_columns(words.alias(name)))

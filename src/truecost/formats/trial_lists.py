@@ -1,0 +1,201 @@
+"""Lists of verification trials without a header: one trial a line, fields apart by blanks or tabs.
+
+| name | line | where it comes from |
+|---|---|---|
+| kaldi-trials | `enroll test target|nontarget` | Kaldi `local/*trials`: key of a speaker test |
+| kaldi-scores | `enroll test score` | Kaldi `ivector-plda-scoring` |
+| voxceleb | `label enroll test`, label 1 or 0 | VoxCeleb1 `veri_test.txt` |
+| speechbrain | `enroll test label score`, label 1 or 0 | SpeechBrain VoxCeleb recipe `scores.txt` |
+| wespeaker | `enroll test score label`, label target or nontarget | WeSpeaker `*.kaldi.score` |
+| utt2spk | `utterance speaker` | Kaldi data folders; no trials, but their metadata |
+
+A table has the columns `id` (enroll and test with a blank between), `enroll`, `test`, `score`,
+`label`, as far as the layout has them; utt2spk gives `id` and `speaker`. All stay text, so that
+numbers keep their digits. Label words are kept as they are written.
+"""
+
+import re
+from dataclasses import dataclass
+
+import polars as pl
+
+from truecost.errors import InputError, UsageError
+from truecost.formats.table import Table
+from truecost.formats.text import clean, counted, field_counts, first_wrong, line_at
+
+MISSING = ("na", "nan", "null", "none")  # scores that say that there is none
+ORDER = ("id", "enroll", "test", "speaker", "score", "label")
+WIDEST = 4
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What stands on each line.
+
+    Attributes
+    ----------
+    fields : tuple of str
+        Names of the fields in their order.
+    words : tuple of str
+        What a label may be, target first.
+    """
+
+    fields: tuple[str, ...]
+    words: tuple[str, ...] = ()
+
+    @property
+    def line(self) -> str:
+        """The fields as they are named in messages."""
+        return " ".join(self.fields)
+
+
+WORDS, DIGITS = ("target", "nontarget"), ("1", "0")
+LAYOUTS: dict[str, Layout] = {
+    "kaldi-trials": Layout(("enroll", "test", "label"), WORDS),
+    "kaldi-scores": Layout(("enroll", "test", "score")),
+    "voxceleb": Layout(("label", "enroll", "test"), DIGITS),
+    "speechbrain": Layout(("enroll", "test", "label", "score"), DIGITS),
+    "wespeaker": Layout(("enroll", "test", "score", "label"), WORDS),
+    "utt2spk": Layout(("id", "speaker")),
+}
+
+
+def read_lines(data: bytes, source: str, kind: str | None = None) -> Table:
+    """A table from a list of trials, of the layout that is named or that fits every line.
+
+    Parameters
+    ----------
+    data : bytes
+    source : str
+        Name for messages.
+    kind : str, optional
+        One of `LAYOUTS`; decided from all lines when left out.
+
+    Returns
+    -------
+    Table
+        Text columns; `layout` says what was decided.
+
+    Raises
+    ------
+    UsageError
+        When two layouts fit.
+    InputError
+        When none fits: the first line that breaks the layout that fits the most lines.
+    """
+    data = single_blanks(clean(data, source, b" \t\r"))
+    if (place := data.find(b"\r")) >= 0:
+        line = data.count(b"\n", 0, place) + 1
+        raise InputError(f"{source}, line {line}: a carriage return inside the line; remove it")
+    fields = _columns(data)
+    candidates = LAYOUTS if kind is None else {kind: LAYOUTS[kind]}
+    fitting = [
+        n for n, layout in candidates.items() if fields is not None and _fits(fields, layout)
+    ]
+    if not fitting or fields is None:
+        raise InputError(_broken(data, source, candidates))
+    if len(fitting) > 1:
+        said = " and ".join(f"{n} ({LAYOUTS[n].line})" for n in fitting)
+        raise UsageError(
+            f"{source}: two layouts fit every line, {said}, as in {line_at(data, 1)!r}: say which "
+            f"one it is with --input-format {'|'.join(fitting)}"
+        )
+    return _table(fields, fitting[0], source)
+
+
+def single_blanks(data: bytes) -> bytes:
+    """The same lines with one blank between fields and none around them."""
+    data = data.replace(b"\t", b" ")
+    if b"  " in data:
+        data = re.sub(rb"  +", b" ", data)
+    return data.removeprefix(b" ").replace(b"\n ", b"\n").replace(b" \n", b"\n")
+
+
+def _columns(data: bytes) -> pl.DataFrame | None:
+    """The fields of all lines, column by column, or None when lines differ in width."""
+    width = data[: data.index(b"\n")].count(b" ") + 1
+    # A blank line has one field, so that width 1 tells nothing; no layout has it.
+    if not 1 < width <= WIDEST or first_wrong(field_counts(data, " "), width):
+        return None
+    return pl.read_csv(
+        data,
+        separator=" ",
+        has_header=False,
+        quote_char=None,
+        infer_schema=False,
+        new_columns=[str(k) for k in range(width)],
+    )
+
+
+def _fits(fields: pl.DataFrame, layout: Layout) -> bool:
+    """Whether every line fits; looks at few lines first, for most layouts fail there."""
+    if fields.width != len(layout.fields):
+        return False
+    return all(bool(_fitting(part, layout).all()) for part in (fields.head(100), fields))
+
+
+def _fitting(fields: pl.DataFrame, layout: Layout) -> pl.Series:
+    """Whether the fields of each line are what the layout says."""
+    fine = pl.Series([True]).new_from_index(0, fields.height)
+    for k, name in enumerate(layout.fields):
+        if name in ("score", "label"):
+            column = fields[str(k)]
+            good = is_number(column) if name == "score" else column.is_in(list(layout.words))
+            fine = fine & good.fill_null(value=False)
+    return fine
+
+
+def is_number(column: pl.Series) -> pl.Series:
+    """Whether each text is a number, or says that there is none."""
+    good = column.cast(pl.Float64, strict=False).is_not_null()
+    return good if good.all() else good | column.str.to_lowercase().is_in(list(MISSING))
+
+
+def _broken(data: bytes, source: str, candidates: dict[str, Layout]) -> str:
+    """The first line that breaks the layout that fits the most lines, and why."""
+    lines = pl.Series(data.decode("utf-8").removesuffix("\n").split("\n"))
+    if (blank := lines == "").any():
+        return (
+            f"{source}, line {int(blank.arg_true()[0]) + 1}: the line is blank; blank lines may "
+            f"only stand at the end: remove it"
+        )
+    lists = lines.str.split(" ")
+    fields = pl.DataFrame({str(k): lists.list.get(k, null_on_oob=True) for k in range(WIDEST)})
+    widths = lists.list.len()
+    fine = {n: _fitting(fields, c) & (widths == len(c.fields)) for n, c in candidates.items()}
+    name = max(fine, key=lambda n: int(fine[n].sum()))
+    row, fit = int((~fine[name]).arg_true()[0]), int(fine[name].sum())
+    if not fit and len(candidates) > 1:
+        rest = "; ".join(f"{n}: {c.line}" for n, c in candidates.items())
+        return (
+            f"{source}, line 1: no layout fits this line, nor any other: {line_at(data, 1)!r}; the "
+            f"layouts are {rest}; name any other format with --input-format"
+        )
+    known = f" and fits {fit} of {len(lines)} lines" if len(candidates) > 1 else ""
+    why = _why(candidates[name], lists[row].to_list())
+    return (
+        f"{source}, line {row + 1}: {why}: {line_at(data, row + 1)!r}; "
+        f"{name} is {candidates[name].line}{known}"
+    )
+
+
+def _why(layout: Layout, fields: list[str]) -> str:
+    """Why a line does not fit a layout."""
+    if len(fields) != len(layout.fields):
+        return f"{counted(len(fields), 'field')} where {len(layout.fields)} were expected"
+    for k, name in enumerate(layout.fields):
+        if name == "label" and fields[k] not in layout.words:
+            return f"the label {fields[k]!r} is neither {' nor '.join(layout.words)}"
+        if name == "score" and not is_number(pl.Series([fields[k]])).all():
+            return f"the score {fields[k]!r} is no number"
+    raise AssertionError("a line that fits was said to be broken")
+
+
+def _table(fields: pl.DataFrame, name: str, source: str) -> Table:
+    """The canonical columns of a layout."""
+    frame = fields.rename({str(k): field for k, field in enumerate(LAYOUTS[name].fields)})
+    if "enroll" in frame.columns:
+        joined = pl.concat_str("enroll", "test", separator=" ").alias("id")
+        frame = frame.with_columns(joined)
+    frame = frame.select([c for c in ORDER if c in frame.columns])
+    return Table(source, frame, first_line=1, layout=f"{name}: {LAYOUTS[name].line}")

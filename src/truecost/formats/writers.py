@@ -1,0 +1,140 @@
+"""Writers: one for each format that can be read, and nothing lost that the format can hold.
+
+Text keeps its digits. A column of text becomes numbers, in formats that have types, only when
+writing the numbers gives the same text again, so that an id such as 007 stays one; scores are
+always numbers there. A file is written aside and then moved to its place, so that nothing
+half-written ever looks whole. Equal tables give equal bytes.
+"""
+
+import shutil
+import tempfile
+from pathlib import Path
+
+from truecost.errors import InputError, UsageError
+from truecost.formats import encoding
+from truecost.formats.sniffing import by_ending
+from truecost.formats.table import Table
+from truecost.names import FORMATS
+
+
+def write(
+    table: Table, path: str, output_format: str | None = None, *, force: bool = False
+) -> tuple[str, ...]:
+    """Write a table to a file, or to a folder of arrays.
+
+    Parameters
+    ----------
+    table : Table
+    path : str
+        Where to; an ending `.gz` compresses.
+    output_format : str, optional
+        One of `truecost list formats`; from the path's ending when left out. With `npy` a path that
+        ends in .npy becomes a file with the scores, any other one a folder of all columns.
+    force : bool
+        Replace what is there.
+
+    Returns
+    -------
+    tuple of str
+        Columns that the format has no place for.
+
+    Raises
+    ------
+    UsageError
+        When the format is not known or lacks a column, or something is there already.
+    InputError
+        When the format cannot hold a value, or the file cannot be written.
+    """
+    kind = format_of(path, output_format)
+    ending = Path(path).suffix.lower()
+    target = Path(path).resolve()  # a link stays, and what it points to is replaced
+    stream = target.exists() and not (target.is_file() or target.is_dir())
+    if not stream:
+        _refuse_target(table, target, path, force)
+    encoded = encoding.encode(table, kind, single=ending == ".npy")
+    if isinstance(encoded.content, dict) and (ending == ".gz" or stream):
+        raise UsageError(f"{path}: a folder of arrays is no single file: write an .npz file")
+    content = _packed(encoded.content) if ending == ".gz" else encoded.content
+    try:
+        if stream:
+            _fill(target, content)
+        else:
+            _place(target, content)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror or error})") from error
+    return encoded.left_out
+
+
+def format_of(path: str, output_format: str | None) -> str:
+    """The format in which a path is written.
+
+    Parameters
+    ----------
+    path : str
+    output_format : str or None
+        From the path's ending when None.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    UsageError
+        When it is not known, or the ending does not say it.
+    """
+    kind = by_ending(path) if output_format is None else output_format
+    if kind is None:
+        raise UsageError(
+            f"{path}: the ending does not say which format to write: give --output-format, one of "
+            f"{', '.join(FORMATS)}"
+        )
+    if kind not in FORMATS:
+        raise UsageError(f"output format {kind!r} is not known: choose one of {', '.join(FORMATS)}")
+    return kind
+
+
+def _refuse_target(table: Table, target: Path, path: str, force: bool) -> None:
+    if not target.exists():
+        return
+    if Path(table.source).exists() and target.samefile(table.source):
+        raise UsageError(f"{path}: this is the file that is read: write to another one")
+    if not force:
+        raise UsageError(f"{path}: there already: choose another name, or replace it with --force")
+    if target.is_dir() and [p for p in target.iterdir() if p.suffix != ".npy"]:
+        raise UsageError(f"{path}: the folder holds more than .npy files: choose another name")
+
+
+def _packed(content: "encoding.Content") -> bytes:
+    """A file gzipped, without the time of day."""
+    import gzip
+
+    assert isinstance(content, bytes)
+    return gzip.compress(content, compresslevel=6, mtime=0)
+
+
+def _fill(place: Path, content: "encoding.Content") -> None:
+    """Write a file, or the files of a folder."""
+    if isinstance(content, bytes):
+        place.write_bytes(content)
+        return
+    place.mkdir()
+    for name, data in content.items():
+        (place / f"{name}.npy").write_bytes(data)
+
+
+def _place(target: Path, content: "encoding.Content") -> None:
+    """Write aside, then move to its place; what was there comes back when that fails."""
+    aside = Path(tempfile.mkdtemp(prefix=".truecost-", dir=target.parent))
+    try:
+        _fill(aside / "new", content)
+        if target.is_dir():
+            target.replace(aside / "old")
+        try:
+            (aside / "new").replace(target)
+        except OSError:
+            if (aside / "old").exists():
+                (aside / "old").replace(target)
+            raise
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)

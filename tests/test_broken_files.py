@@ -1,0 +1,252 @@
+"""A corpus of broken files: each is refused with one message, which names the line."""
+
+import gzip
+
+import pytest
+
+from truecost.errors import InputError, UsageError
+from truecost.formats import read
+from truecost.formats.trial_lists import LAYOUTS
+
+
+@pytest.fixture
+def put(tmp_path, monkeypatch):
+    """Write a file in an empty folder, and give its name."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(content, name="file"):
+        data = content.encode() if isinstance(content, str) else content
+        (tmp_path / name).write_bytes(data)
+        return name
+
+    return call
+
+
+GOOD = "".join(f"e{k} t{k} {'target' if k % 2 else 'nontarget'}\n" for k in range(300))
+SRE_HEAD = "modelid\tsegmentid\tside\tLLR\n"
+BROKEN = {  # name of the file, content, the message after the file's name
+    "label": (
+        "f.txt",
+        GOOD + "e9 t9 tgt\n" + "e9 t9 imp\n",
+        ", line 301: the label 'tgt' is neither target nor nontarget: 'e9 t9 tgt'; kaldi-trials is "
+        "enroll test label and fits 300 of 302 lines",
+    ),
+    "score": (
+        "f.txt",
+        "a b 0.5\na b 0,5\n",
+        ", line 2: the score '0,5' is no number: 'a b 0,5'; kaldi-scores is enroll test score and "
+        "fits 1 of 2 lines",
+    ),
+    "short line": (
+        "f.txt",
+        "a b 0.5\n\ta   b\n",
+        ", line 2: 2 fields where 3 were expected: 'a b'; kaldi-scores is enroll test score and "
+        "fits 1 of 2 lines",
+    ),
+    "long line": (
+        "f.txt",
+        "a b 0.5 target\na b 0.5 target 7\nx y 0.5 target\n",
+        ", line 2: 5 fields where 4 were expected: 'a b 0.5 target 7'; wespeaker is enroll test "
+        "score label and fits 2 of 3 lines",
+    ),
+    "blank line": (
+        "f.txt",
+        "a b 0.5\r\n \r\na b 0.5\r\n",
+        ", line 2: the line is blank; blank lines may only stand at the end: remove it",
+    ),
+    "first line blank": (
+        "f.txt",
+        "\na b 0.5\n",
+        ", line 1: the line is blank; blank lines may only stand at the end: remove it",
+    ),
+    "carriage return": (
+        "f.txt",
+        "a b 0.5\na\rc b 0.5\n",
+        ", line 2: a carriage return inside the line; remove it",
+    ),
+    "nothing fits": (
+        "f.txt",
+        "some words that are no trials, nor a header\n",
+        ", line 1: no layout fits this line, nor any other: 'some words that are no trials, nor a "
+        "header'; the layouts are kaldi-trials: enroll test label; kaldi-scores: enroll test "
+        "score; voxceleb: label enroll test; speechbrain: enroll test label score; wespeaker: "
+        "enroll test score label; utt2spk: id speaker; name any other format with --input-format",
+    ),
+    "NUL": (
+        "f.txt",
+        b"a b 0.5\na b\0 0.5\n",
+        ", line 2: a NUL byte, which no text has; text was expected (a binary file, or UTF-16? "
+        "save text as UTF-8)",
+    ),
+    "UTF-16": (
+        "f.txt",
+        "a b 0.5\n".encode("utf-16"),
+        ": the text is UTF-16, not UTF-8; save the file as UTF-8",
+    ),
+    "Latin-1": (
+        "f.txt",
+        "a b 0.5\né b 0.5\n".encode("latin-1"),
+        ", line 2: the text is not UTF-8; save the file as UTF-8",
+    ),
+    "empty": ("f.txt", b"", ": the file is empty; expected scores or labels of trials"),
+    "empty gzip": (
+        "f.csv.gz",
+        gzip.compress(b""),
+        ": the file is empty; expected comma-separated columns with a header line (.csv)",
+    ),
+    "blank": ("f.txt", " \n\t\n", ": the file is empty but for blank lines"),
+    "cut gzip": (
+        "f.txt",
+        gzip.compress(GOOD.encode())[:-9],
+        ": the gzip data are damaged or cut short (Compressed file ended before the "
+        "end-of-stream marker was reached)",
+    ),
+    "LLR": (
+        "f.tsv",
+        SRE_HEAD + "m\ts\ta\t1\nm\ts\ta\thigh\n",
+        ": 1 value of LLR: 'high' at line 3; numbers were expected",
+    ),
+    "targettype": (
+        "f.tsv",
+        "modelid\tsegmentid\tside\ttargettype\nm\ts\ta\ttgt\nm\ts\ta\timp\n",
+        ": 2 values of targettype: 'tgt' at line 2, 'imp' at line 3; target or nontarget were "
+        "expected",
+    ),
+    "no side": (
+        "f.tsv",
+        "modelid\tsegmentid\tLLR\nm\ts\t1\n",
+        ", line 1: column side missing; nist-sre has modelid, segmentid, side, then LLR or "
+        "targettype, then partitions; read any other columns with --input-format tsv",
+    ),
+    "an id too many": (
+        "f.tsv",
+        "modelid\tsegmentid\tside\tid\nm\ts\ta\t1\n",
+        ", line 1: column id not expected; nist-sre has modelid, segmentid, side, then LLR or "
+        "targettype, then partitions; read any other columns with --input-format tsv",
+    ),
+    "NIST width": (
+        "f.tsv",
+        SRE_HEAD + "m\ts\ta\n",
+        ", line 2: 3 fields, but the header has 4 (1 such line)",
+    ),
+    "semicolons": (
+        "f.csv",
+        "id;score\na;1\n",
+        ", line 1: one column in csv format, but ';' stands in its name: columns separated by "
+        "';'? Turn them into tabs: tr ';' '\\t' < f.csv > new.tsv",
+    ),
+    "tabs in csv": (
+        "f.csv",
+        "id\tscore\na\t1\n",
+        ", line 1: one column in csv format, but '\\t' stands in its name: columns separated by "
+        "'\\t'? Say --input-format tsv",
+    ),
+    "commas in tsv": (
+        "f.tsv",
+        "id,score\na,1\n",
+        ", line 1: one column in tsv format, but ',' stands in its name: columns separated by "
+        "','? Say --input-format csv",
+    ),
+    "names that repeat": (
+        "f.csv",
+        'id,score,"id"\na,1,2\n',
+        ", line 1: column names repeat (id); each needs a name of its own",
+    ),
+    "csv width": (
+        "f.csv",
+        "id,score\na,1\nb\nc\n",
+        ", line 3: 1 field, but the header has 2 (2 such lines)",
+    ),
+    "csv width with quotes": (
+        "f.csv",
+        'id,score\n"a\nb",1\n"c,2"\n',
+        ", line 4: 1 field, but the header has 2 (1 such line)",
+    ),
+    "csv blank line": (
+        "f.csv",
+        "id,score\na,1\n\nb,1\n",
+        ", line 3: the line is blank; blank lines may only stand at the end: remove it",
+    ),
+    "csv blank line of one column": (
+        "f.csv",
+        "id\na\n\nb\n",
+        ", line 3: the line is blank; blank lines may only stand at the end: remove it",
+    ),
+    "csv blank header": (
+        "f.csv",
+        "\nid,score\na,1\n",
+        ", line 1: the line is blank; blank lines may only stand at the end: remove it",
+    ),
+    "open quote": (
+        "f.csv",
+        'id,score\na,1\n"b,2\nc,3\n',
+        ", line 3: a quote is opened and never closed",
+    ),
+    "quote inside": (
+        "f.csv",
+        'id,score\na,1\n5"b",2\nc,3\n',
+        ", line 3: a quote in the middle of a field; quote the whole field and write quotes "
+        'inside it twice ("")',
+    ),
+    "only a header": ("f.csv", "id,score\n", ": there are no rows, only id, score"),
+    "JSON cut": (
+        "f.ndjson",
+        '{"id":1}\n{"id":\n',
+        ", line 2: no JSON object (Expecting value: line 1 column 7 (char 6)): '{\"id\":'",
+    ),
+    "JSON list": (
+        "f.ndjson",
+        '{"id":1}\n[1]\n',
+        ", line 2: no JSON object: '[1]'",
+    ),
+    "JSON in one line": (
+        "f.ndjson",
+        '{"id":1}{"id":2}\n',
+        ', line 1: no JSON object (Extra data: line 1 column 9 (char 8)): \'{"id":1}{"id":2}\'',
+    ),
+    "JSON types": (
+        "f.ndjson",
+        '{"s":1.5}\n{"s":null}\n{"s":true}\n',
+        ", line 3: column 's' holds a truth value, but a number in line 1; a column has one type",
+    ),
+    "JSON NaN": (
+        "f.ndjson",
+        '{"s":NaN}\n',
+        ", line 1: no JSON object (NaN is no JSON; write null, or the text 'NaN' in quotes): "
+        "'{\"s\":NaN}'",
+    ),
+    "JSON blank line": (
+        "f.ndjson",
+        '{"s":1}\n\n{"s":2}\n',
+        ", line 2: the line is blank; blank lines may only stand at the end: remove it",
+    ),
+    "JSON nested": (
+        "f.ndjson",
+        '{"s":' + "[" * 100_000 + "\n",
+        ', line 1: no JSON object (nested too deeply): \'{"s":' + "[" * 52 + "...'",
+    ),
+    "JSON without columns": ("f.ndjson", "{}\n{}\n", ": there are no rows, only nothing"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_broken_files(put, name):
+    file, content, said = BROKEN[name]
+    with pytest.raises(InputError) as refused:
+        read(put(content, file))
+    assert str(refused.value) == f"{file}{said}"
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_a_stated_layout_is_held_to(put, name):
+    with pytest.raises(InputError) as refused:
+        read(put("one two three four five\n"), name)
+    assert str(refused.value) == (
+        f"file, line 1: 5 fields where {len(LAYOUTS[name].fields)} were expected: "
+        f"'one two three four five'; {name} is {LAYOUTS[name].line}"
+    )
+
+
+def test_a_format_that_is_not_there(put):
+    with pytest.raises(UsageError, match=r"'xls' is not known: choose one of csv, .*, nist-sre"):
+        read(put("a b c\n"), "xls")
