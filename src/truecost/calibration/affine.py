@@ -1,0 +1,324 @@
+"""Affine calibration: a scale and an offset (one offset a class) by logistic regression.
+
+Sources: Brümmer and du Preez (2006), prior-weighted logistic regression; paper 002, Eq. 44-45, the
+affine recalibration of likelihood ratios.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from truecost.bayes import log_normalise
+from truecost.calibration.base import (
+    SEPARABLE,
+    ClassSample,
+    Evaluated,
+    Floats,
+    Sample,
+    class_sample,
+    newton,
+    sample,
+)
+from truecost.errors import InputError, UsageError
+
+MANY_CLASSES = 128  # above this a matrix of second derivatives costs more than it saves
+REVERSED = "the fitted scale is below 0: the scores look reversed (higher must mean target)"
+EQUAL = "all scores are equal: nothing can be calibrated on them"
+
+
+@dataclass(frozen=True)
+class Affine:
+    """llr = scale * score + offset, in nats.
+
+    Parameters
+    ----------
+    scale, offset : float
+    prior : float
+        Prior of a target in the loss that was minimised.
+
+    Examples
+    --------
+    >>> from truecost.calibration import Affine
+    >>> found = Affine.fit([-2.0, 0.0, 1.0, -1.0, 1.0, 3.0], [0, 0, 0, 1, 1, 1])
+    >>> [round(float(llr), 3) for llr in found([-1.0, 0.0, 2.0])]
+    [-0.794, -0.191, 1.016]
+    """
+
+    scale: float
+    offset: float
+    prior: float
+
+    @staticmethod
+    def fit(
+        scores: npt.ArrayLike,
+        labels: npt.ArrayLike,
+        *,
+        prior: float | None = None,
+        weights: npt.ArrayLike | None = None,
+        ridge: float = 0.0,
+    ) -> "Affine":
+        """Scale a and offset b of least prior-weighted logistic loss.
+
+        P/T sum over targets of ln(1 + exp(-(a s + b + logit P))) + (1-P)/N sum over nontargets of
+        ln(1 + exp(a s + b + logit P)), in nats, where T and N are the weights of the classes. The
+        minimum is found by Newton's method on standardised scores.
+
+        Parameters
+        ----------
+        scores : array_like, shape (N,)
+            Finite.
+        labels : array_like, shape (N,)
+            1 for a target, 0 for a nontarget.
+        prior : float, optional
+            P, between 0 and 1 (an application's effective prior); the share of the targets in the
+            data when left out.
+        weights : array_like, shape (N,), optional
+            Trial weights, at least 0.
+        ridge : float
+            Adds ridge/2 (a sd)^2 to the loss, sd the standard deviation of the scores; at least 0.
+
+        Returns
+        -------
+        Affine
+
+        Raises
+        ------
+        InputError
+            When a class has no trials, the scores separate the classes (without a ridge) or are all
+            equal, or as the arrays do not fit.
+        UsageError
+            When the prior or the ridge is out of range.
+        """
+        data = sample(scores, labels, prior, weights)
+        _check_ridge(ridge)
+        middle, spread = standard(data)
+        if ridge == 0:
+            refuse_separable(data)
+        moved = (data.scores - middle) / spread
+        logistic = _logistic(moved, data, ridge)
+        scale, offset = newton(logistic, np.array([0.0, data.logit])).tolist()
+        return Affine(scale / spread, offset - data.logit - scale * middle / spread, data.prior)
+
+    def __call__(self, scores: npt.ArrayLike) -> Floats:
+        """Log-likelihood ratios of scores, in nats; of the shape of the scores."""
+        return np.asarray(self.scale * np.asarray(scores, np.float64) + self.offset)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Scale, offset and the prior of the fit."""
+        return {"scale": self.scale, "offset": self.offset, "prior": self.prior}
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Whether the scores look reversed."""
+        return (REVERSED,) if self.scale < 0 else ()
+
+
+@dataclass(frozen=True)
+class AffineClasses:
+    """log p_k = scale * score_k + offset_k + ln P_k, normalised over the classes.
+
+    Parameters
+    ----------
+    scale : float
+    offsets : tuple of float
+        One a class; they sum to 0.
+    priors : tuple of float
+        P, in the loss that was minimised; the log-posteriors contain them.
+    """
+
+    scale: float
+    offsets: tuple[float, ...]
+    priors: tuple[float, ...]
+
+    @staticmethod
+    def fit(
+        scores: npt.ArrayLike,
+        labels: npt.ArrayLike,
+        *,
+        priors: npt.ArrayLike | None = None,
+        weights: npt.ArrayLike | None = None,
+        ridge: float = 0.0,
+    ) -> "AffineClasses":
+        """Scale and offsets of least prior-weighted cross entropy (multinomial logistic).
+
+        sum_k P_k mean over class k of -ln p_k, in nats. Newton's method, or L-BFGS for more than
+        128 classes.
+
+        Parameters
+        ----------
+        scores : array_like, shape (N, K)
+            Finite log-scores; a constant added to a row changes nothing.
+        labels : array_like, shape (N,)
+            Index of the class.
+        priors : array_like, shape (K,), optional
+            P, each above 0; the shares in the data when left out.
+        weights : array_like, shape (N,), optional
+            Trial weights, at least 0.
+        ridge : float
+            Adds ridge/2 (scale sd)^2 to the loss, sd the standard deviation of the scores about
+            the means of their rows and columns; at least 0.
+
+        Returns
+        -------
+        AffineClasses
+
+        Raises
+        ------
+        InputError
+            When a class has no trials, the scores separate the classes (without a ridge), or as the
+            arrays do not fit.
+        UsageError
+            When the priors or the ridge are out of range.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from truecost.calibration import AffineClasses
+        >>> scores = np.array([[1.0, 0, 0], [0, 2, 1], [0, 0, 1], [2, 1, 0], [1, 0, 3], [0, 1, 1]])
+        >>> found = AffineClasses.fit(scores, [0, 1, 2, 1, 2, 0])
+        >>> round(found.scale, 3), round(sum(found.offsets), 12)
+        (1.157, 0.0)
+        """
+        data = class_sample(scores, labels, priors, weights)
+        _check_ridge(ridge)
+        rows = data.scores - data.scores.mean(axis=1, keepdims=True)
+        middle = rows.mean(axis=0)
+        moved = np.ascontiguousarray(rows - middle)
+        spread = float(moved.std())
+        if spread <= 1e-14 * max(1.0, float(np.abs(data.scores).max())):
+            raise InputError(EQUAL)
+        if ridge == 0 and _separable(data):
+            raise InputError(SEPARABLE)
+        scale, offsets = _multinomial(moved / spread, data, ridge)
+        own = offsets - np.log(data.priors) - scale * middle / spread
+        return AffineClasses(
+            scale / spread, tuple((own - own.mean()).tolist()), tuple(data.priors.tolist())
+        )
+
+    def __call__(self, scores: npt.ArrayLike) -> Floats:
+        """Log-posteriors, shape (N, K), from log-scores, shape (N, K)."""
+        given = np.asarray(scores, np.float64)
+        return log_normalise(self.scale * given + np.array(self.offsets) + np.log(self.priors))
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Scale, offsets and the priors of the fit."""
+        return {"scale": self.scale, "offsets": [*self.offsets], "priors": [*self.priors]}
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Whether the scores look reversed."""
+        return (REVERSED,) if self.scale < 0 else ()
+
+
+def standard(data: Sample) -> tuple[float, float]:
+    """Mean and standard deviation of the scores, each class weighing a half; InputError when equal.
+
+    Balanced classes make the fit well conditioned when targets are rare.
+    """
+    half = Sample(data.scores, data.codes, data.own, 0.5).weights
+    middle = float((half * data.scores).sum())
+    spread = float(np.sqrt((half * (data.scores - middle) ** 2).sum()))
+    if spread <= 1e-14 * max(1.0, abs(middle)):
+        raise InputError(EQUAL)
+    return middle, spread
+
+
+def _check_ridge(ridge: float) -> None:
+    if not (np.isfinite(ridge) and ridge >= 0):
+        raise UsageError(f"ridge is {ridge:g}: it must be a finite number, at least 0")
+
+
+def separable(scores: Floats, codes: npt.NDArray[np.uint8]) -> bool:
+    """Whether the scores of two classes do not overlap by more than a tie."""
+    targets, others = scores[codes == 1], scores[codes == 0]
+    return bool(targets.min() >= others.max() or targets.max() <= others.min())
+
+
+def refuse_separable(data: Sample) -> None:
+    """Refuse scores that separate the classes, as the loss has no minimum: InputError."""
+    if separable(data.scores, data.codes):
+        raise InputError(SEPARABLE)
+
+
+def _logistic(moved: Floats, data: Sample, ridge: float) -> Any:
+    """The loss of two classes as a function of (scale, offset)."""
+    from truecost.kernels.calibrating import logistic_pass
+
+    weights, out = data.weights, np.empty(6)
+
+    def evaluate(at: Floats) -> Evaluated:
+        logistic_pass(moved, data.codes, weights, at[0], at[1], out)
+        loss, by_scale, by_offset, aa, ab, bb = out.tolist()
+        return (
+            loss + ridge / 2 * at[0] ** 2,
+            np.array([by_scale + ridge * at[0], by_offset]),
+            np.array([[aa + ridge, ab], [ab, bb]]),
+        )
+
+    return evaluate
+
+
+def _separable(data: ClassSample) -> bool:
+    """Whether some scale of either sign and some offsets put the truth first in every trial.
+
+    With scale 1 that asks for offsets b with b_k - b_y <= min over class y of (s_y - s_k), for all
+    y and k: a system of difference constraints, which has a solution unless its graph has a
+    negative cycle (Bellman 1958). Ties count: the loss then falls towards infinity too, or does
+    not depend on the scale.
+    """
+    classes = len(data.priors)
+    least, most = np.empty((classes, classes)), np.empty((classes, classes))
+    for y in range(classes):
+        own = data.scores[data.labels == y]
+        margins = own[:, y, None] - own
+        least[y], most[y] = margins.min(axis=0), margins.max(axis=0)
+    return not (_negative_cycle(least) and _negative_cycle(-most))
+
+
+def _negative_cycle(distances: Floats) -> bool:
+    """Whether a graph has a negative cycle (Floyd and Warshall)."""
+    if (distances + distances.T < 0).any():
+        return True
+    shortest = distances.copy()
+    for k in range(len(shortest)):
+        np.minimum(shortest, shortest[:, k, None] + shortest[k], out=shortest)
+    # a sum of rounded numbers is not exactly 0 on a cycle of ties
+    return bool((np.diag(shortest) < -1e-12 * np.abs(distances).max()).any())
+
+
+def _multinomial(moved: Floats, data: ClassSample, ridge: float) -> tuple[float, Floats]:
+    """Scale and offsets of least cross entropy."""
+    from truecost.kernels.calibrating import multinomial_pass
+
+    classes = len(data.priors)
+    size = 0 if classes > MANY_CLASSES else classes + 1
+    gradient, hessian = np.empty(classes + 1), np.empty((size, size))
+
+    def evaluate(at: Floats) -> Evaluated:
+        offsets = np.ascontiguousarray(at[1:])
+        loss = multinomial_pass(moved, data.labels, data.weights, at[0], offsets, gradient, hessian)
+        slopes, second = gradient.copy(), hessian.copy()
+        slopes[0] += ridge * at[0]
+        if size:
+            second[0, 0] += ridge
+            second[1:, 1:] += 1 / classes**2  # the offsets have one degree of freedom too many
+        return loss + ridge / 2 * at[0] ** 2, slopes, second
+
+    start = np.concatenate([[0.0], np.log(data.priors)])
+    found = newton(evaluate, start) if size else _quasi_newton(evaluate, start)
+    return float(found[0]), found[1:]
+
+
+def _quasi_newton(evaluate: Any, start: Floats) -> Floats:
+    """The minimum by L-BFGS, without second derivatives."""
+    from scipy.optimize import minimize
+
+    options = {"maxiter": 10_000, "maxfun": 20_000, "maxcor": 30, "ftol": 0.0, "gtol": 1e-10}
+    found = minimize(lambda x: evaluate(x)[:2], start, jac=True, method="L-BFGS-B", options=options)
+    if np.abs(found.jac).max() > 1e-6:
+        raise InputError(SEPARABLE)
+    return np.asarray(found.x)

@@ -1,0 +1,306 @@
+"""What calibrators share: checked and weighted training data, and Newton's method."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from truecost.errors import InputError, UsageError
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.uint8]
+Ints = npt.NDArray[np.int64]
+Evaluated = tuple[float, Floats, Floats]
+
+SEPARABLE = (
+    "the scores separate the classes without error, so the best scale is infinite: train on more "
+    "data, ask for a ridge, or use pav with Laplace's rule"
+)
+
+
+class Calibrator(Protocol):
+    """A fitted map from scores to log-likelihood ratios, or to log-posteriors of classes."""
+
+    def __call__(self, scores: npt.ArrayLike) -> Floats:
+        """The calibrated scores, of the same shape."""
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What was fitted, as plain numbers."""
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What a reader should know of the fit."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Training data of two classes.
+
+    Attributes
+    ----------
+    scores : ndarray of float64, shape (N,)
+    codes : ndarray of uint8, shape (N,)
+        1 for a target.
+    own : ndarray of float64, shape (N,)
+        Weight of each trial, above 0.
+    prior : float
+        Prior of a target in the loss.
+    """
+
+    scores: Floats
+    codes: Codes
+    own: Floats
+    prior: float
+
+    @property
+    def weights(self) -> Floats:
+        """Weight of each trial in the loss: P/T for targets and (1 - P)/N for nontargets, times
+        their own; they sum to one.
+        """
+        of_class = np.bincount(self.codes, self.own, minlength=2)
+        factors = np.array([1 - self.prior, self.prior]) / of_class
+        return np.asarray(self.own * factors[self.codes])
+
+    @property
+    def logit(self) -> float:
+        """Logit of the prior."""
+        return logit(self.prior)
+
+
+def logit(p: float) -> float:
+    """Log odds, ln p / (1 - p)."""
+    return float(np.log(p) - np.log1p(-p))
+
+
+def sample(
+    scores: npt.ArrayLike,
+    labels: npt.ArrayLike,
+    prior: float | None,
+    weights: npt.ArrayLike | None,
+    *,
+    finite: bool = True,
+) -> Sample:
+    """Training data of two classes; trials of weight 0 are left out.
+
+    Parameters
+    ----------
+    scores : array_like, shape (N,)
+    labels : array_like, shape (N,)
+        1 for a target, 0 for a nontarget.
+    prior : float or None
+        Prior of a target; None takes the share of the targets in the data, trial weights included.
+    weights : array_like, shape (N,), optional
+        Trial weights, at least 0.
+    finite : bool
+        Whether infinite scores are refused.
+
+    Returns
+    -------
+    Sample
+
+    Raises
+    ------
+    InputError
+        When lengths differ, a score cannot be used, or a class has no trials.
+    UsageError
+        When the prior is not between 0 and 1.
+    """
+    found, codes, own = _checked(scores, labels, weights, finite)
+    if found.ndim != 1:
+        raise InputError(f"scores of shape {found.shape}: one score a trial was expected")
+    if not np.isin(codes, (0, 1)).all():
+        raise InputError("labels were expected to be 1 (target) or 0 (nontarget)")
+    of_class = np.bincount(codes, own, minlength=2)
+    for count, name in zip(of_class, ("nontargets", "targets"), strict=True):
+        if count == 0:
+            raise InputError(f"there are no {name} to train on: a calibration needs both classes")
+    share = float(of_class[1] / of_class.sum()) if prior is None else float(prior)
+    if not 0 < share < 1:
+        raise UsageError(f"prior is {share:g}: it must lie between 0 and 1, neither included")
+    return Sample(found, codes.astype(np.uint8), own, share)
+
+
+@dataclass(frozen=True, eq=False)
+class ClassSample:
+    """Training data of several classes.
+
+    Attributes
+    ----------
+    scores : ndarray of float64, shape (N, K)
+    labels : ndarray of int64, shape (N,)
+    weights : ndarray of float64, shape (N,)
+        In the loss: P_k / N_k for a trial of class k, times its own; they sum to one.
+    priors : ndarray of float64, shape (K,)
+    shares : ndarray of float64, shape (K,)
+        Of the classes in the data.
+    """
+
+    scores: Floats
+    labels: Ints
+    weights: Floats
+    priors: Floats
+    shares: Floats
+
+
+def class_sample(
+    scores: npt.ArrayLike,
+    labels: npt.ArrayLike,
+    priors: npt.ArrayLike | None,
+    weights: npt.ArrayLike | None,
+) -> ClassSample:
+    """Training data of several classes; trials of weight 0 are left out.
+
+    Parameters
+    ----------
+    scores : array_like, shape (N, K)
+    labels : array_like, shape (N,)
+        Index of the class.
+    priors : array_like, shape (K,), optional
+        Of the classes in the loss; the shares in the data, trial weights included, when left out.
+    weights : array_like, shape (N,), optional
+
+    Returns
+    -------
+    ClassSample
+
+    Raises
+    ------
+    InputError
+        When lengths differ, a score is not finite, or a class has no trials.
+    UsageError
+        When a prior is not above 0, or there is not one a class.
+    """
+    found, codes, own = _checked(scores, labels, weights, True)
+    if found.ndim != 2 or found.shape[1] < 2:
+        raise InputError(f"scores of shape {found.shape}: one log-score a class was expected")
+    classes = found.shape[1]
+    if codes.min() < 0 or codes.max() >= classes:
+        raise InputError(f"labels were expected to be class indices, 0 to {classes - 1}")
+    of_class = np.bincount(codes, own, minlength=classes)
+    empty = np.flatnonzero(of_class == 0)
+    if len(empty):
+        raise InputError(
+            f"class {empty[0]} has no trials to train on: a calibration needs every class"
+        )
+    shares = of_class / of_class.sum()
+    chosen = shares if priors is None else np.asarray(priors, np.float64)
+    if chosen.shape != (classes,) or not (chosen > 0).all():
+        raise UsageError(
+            f"priors are {chosen.tolist()}: a calibration of {classes} classes needs one prior "
+            f"above 0 for each"
+        )
+    chosen = chosen / chosen.sum()
+    return ClassSample(found, codes, own * (chosen / of_class)[codes], chosen, shares)
+
+
+def _checked(
+    scores: npt.ArrayLike, labels: npt.ArrayLike, weights: npt.ArrayLike | None, finite: bool
+) -> tuple[Floats, Ints, Floats]:
+    """Scores, labels and weights of the trials that have weight."""
+    found = np.ascontiguousarray(scores, np.float64)
+    codes = np.asarray(labels)
+    own = np.ones(len(found)) if weights is None else np.asarray(weights, np.float64)
+    if not len(found) == len(codes) == len(own):
+        raise InputError(
+            f"{len(found)} scores, {len(codes)} labels and {len(own)} weights: each trial needs "
+            f"one of each"
+        )
+    if not len(found):
+        raise InputError("there are no trials to train on")
+    if not (np.isfinite(own) & (own >= 0)).all():
+        raise InputError("weights of trials must be finite and at least 0")
+    bad = ~np.isfinite(found) if finite else np.isnan(found)
+    if bad.any():
+        count = int(bad.reshape(len(bad), -1).any(axis=1).sum())
+        raise InputError(
+            f"{count} {'trial has a score' if count == 1 else 'trials have scores'} that cannot be "
+            f"calibrated (missing or infinite; a posterior of 0 or 1?): mend or clip them"
+        )
+    kept = own > 0
+    if not kept.all():
+        found, codes, own = found[kept], codes[kept], own[kept]
+        if not len(found):
+            raise InputError("all trials have weight 0")
+    return found, codes.astype(np.int64), own
+
+
+def newton(evaluate: Callable[[Floats], Evaluated], start: Floats) -> Floats:
+    """The minimum of a smooth, strictly convex function by Newton's method with a line search.
+
+    Parameters
+    ----------
+    evaluate : callable
+        Value, gradient (n,) and Hessian (n, n) at a point (n,).
+    start : ndarray of float64, shape (n,)
+
+    Returns
+    -------
+    ndarray of float64, shape (n,)
+        Where the gradient is 0 to rounding.
+
+    Raises
+    ------
+    InputError
+        When no minimum is found, which means that it lies at infinity, or as good as.
+    """
+    x = start
+    value, gradient, hessian = evaluate(x)
+    for _ in range(200):
+        try:
+            step = np.linalg.solve(hessian, -gradient)
+        except np.linalg.LinAlgError:
+            break
+        slope = float(gradient @ step)
+        if not (np.isfinite(slope) and slope <= 0):
+            break
+        rounding = 1e-14 * max(value, 1e-300)
+        if -slope < rounding:  # one last step, below what the value can tell
+            return np.asarray(x + step)
+        length = 1.0
+        tried = evaluate(x + step)
+        while tried[0] > value + 1e-4 * length * slope + rounding:
+            length /= 2
+            if length < 1e-12:
+                return x  # flat to rounding
+            tried = evaluate(x + length * step)
+        x = x + length * step
+        value, gradient, hessian = tried
+    raise InputError(
+        "the logistic regression finds no minimum: the scores (nearly) separate the classes, or "
+        "a few of them lie very far from the others; look at the scores, or ask for a ridge"
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class TwoClasses:
+    """A calibrator of detection for the log-scores of two classes.
+
+    Parameters
+    ----------
+    inner : Calibrator
+        Maps the difference of the two log-scores to a log-likelihood ratio.
+    priors : tuple of float
+        Of the two classes, that the log-posteriors contain.
+    """
+
+    inner: Calibrator
+    priors: tuple[float, ...]
+
+    def __call__(self, scores: npt.ArrayLike) -> Floats:
+        """Log-posteriors, shape (N, 2), from log-scores, shape (N, 2)."""
+        given = np.asarray(scores, np.float64)
+        odds = self.inner(given[:, 1] - given[:, 0]) + logit(self.priors[1])
+        return np.stack([-np.logaddexp(0, odds), -np.logaddexp(0, -odds)], axis=1)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Those of the inner calibrator."""
+        return self.inner.parameters
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Those of the inner calibrator."""
+        return self.inner.problems

@@ -1,0 +1,188 @@
+"""Cross-fitting: a trial is calibrated by what was fitted to trials that share no unit with it."""
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from truecost.calibration import Calibrator
+from truecost.errors import InputError, UsageError, first_five
+from truecost.factors import encode
+from truecost.splits import folds as deal
+from truecost.tasks.fitting import Fitting
+from truecost.tasks.records import Trials
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Fold = str | npt.ArrayLike
+
+
+@dataclass(frozen=True, eq=False)
+class Folds:
+    """The folds of trials.
+
+    Attributes
+    ----------
+    codes : ndarray of int64, shape (sides, N)
+        Fold of each trial on each side; folds of different factors have different numbers.
+    said : str
+        For the signature.
+    problems : tuple of str
+    """
+
+    codes: Ints
+    said: str
+    problems: tuple[str, ...] = ()
+
+
+def dealt(trials: Trials, k: int, seed: int) -> Folds:
+    """Whole units dealt to k folds, stratified by class; each trial a unit when none is named.
+
+    Parameters
+    ----------
+    trials : Trials
+    k, seed : int
+        As in `truecost.splits.folds`.
+
+    Returns
+    -------
+    Folds
+    """
+    rows: list[Ints] = []
+    for number, columns in enumerate(trials.units.values()):
+        classes = np.tile(trials.labels, len(columns))
+        codes = deal(np.concatenate(columns), k, seed, classes)
+        rows += [part + number * k for part in np.split(codes, len(columns))]
+    names = "-".join(trials.units) or "trial"
+    if not rows:
+        labels: npt.NDArray[Any] = np.arange(len(trials.labels))
+        if trials.ids is not None:
+            labels = trials.ids
+        elif trials.origin is not None:
+            labels = trials.origin
+        rows = [deal(labels, k, seed, trials.labels)]
+    return Folds(np.stack(rows), f"folds{k}:by-{names}:seed{seed}")
+
+
+def given(trials: Trials, fold: Fold) -> Folds:
+    """Folds as the user gives them, with a note when they divide units.
+
+    Parameters
+    ----------
+    trials : Trials
+    fold : str or array_like, shape (N,)
+        A column of `trials.frame`, or a label for each trial.
+
+    Returns
+    -------
+    Folds
+
+    Raises
+    ------
+    UsageError
+        When there is no such column.
+    InputError
+        When there is not a label for each trial, or fewer than two folds.
+    """
+    column = fold if isinstance(fold, str) else "given"
+    labels = _column(trials, fold) if isinstance(fold, str) else np.asarray(fold)
+    if labels.shape != trials.labels.shape:
+        raise InputError(
+            f"{trials.name}: {len(labels)} folds for {len(trials.labels)} trials: give one for each"
+        )
+    names, codes = encode(labels)
+    if len(names) < 2:
+        raise InputError(
+            f"{trials.name}: all trials lie in the fold {names[0]}: at least 2 folds are needed"
+        )
+    problems = []
+    for unit, columns in trials.units.items():
+        of_sides = encode(np.concatenate(columns))
+        pairs = np.unique(np.stack([of_sides[1], np.tile(codes, len(columns))], axis=1), axis=0)
+        divided = of_sides[0][np.flatnonzero(np.bincount(pairs[:, 0]) > 1)]
+        if len(divided):
+            problems.append(
+                f"{_count(len(divided), 'unit')} of {unit!r} lie in more than one fold "
+                f"({first_five(divided)}): the calibration has seen them, which is optimistic"
+            )
+    said = f"folds{len(names)}:column-{column}" if column != "given" else f"folds{len(names)}:given"
+    return Folds(codes.astype(np.int64)[None, :], said, tuple(problems))
+
+
+def _column(trials: Trials, name: str) -> npt.NDArray[Any]:
+    import polars as pl
+
+    if name not in trials.frame.columns:
+        close = get_close_matches(name, trials.frame.columns, n=1)
+        raise UsageError(
+            f"{trials.name}: there is no column {name!r} for the folds"
+            + (f" (did you mean {close[0]!r}?)" if close else "")
+            + f"; the columns are {', '.join(trials.frame.columns) or 'none'}"
+        )
+    column = trials.frame[name].cast(pl.String)
+    empty = column.is_null().sum()
+    if empty:
+        raise InputError(
+            f"{trials.name}: {_count(int(empty), 'trial')} without a fold in column {name!r}"
+        )
+    return column.to_numpy()
+
+
+def cross_fit(
+    trials: Trials, scores: Floats, folds: Folds, fitting: Fitting
+) -> tuple[tuple[Calibrator, ...], Ints, Floats]:
+    """Calibrate each trial by what was fitted to the trials that share none of its folds.
+
+    Parameters
+    ----------
+    trials : Trials
+    scores : ndarray of float64, shape (N,) or (N, K)
+        What the calibrators read.
+    folds : Folds
+    fitting : Fitting
+
+    Returns
+    -------
+    calibrators : tuple of Calibrator
+        One for each combination of folds that a trial has.
+    used : ndarray of int64, shape (N,)
+        Which of them a trial is calibrated by.
+    calibrated : ndarray of float64, of the shape of the scores
+
+    Raises
+    ------
+    InputError
+        When a training part lacks a class or cannot be fitted.
+    """
+    cells, used = np.unique(np.sort(folds.codes, axis=0), axis=1, return_inverse=True)
+    used = used.ravel()
+    out = np.empty_like(scores, np.float64)
+    calibrators = []
+    for number, cell in enumerate(cells.T):
+        apart = np.asarray(~np.isin(folds.codes, cell).any(axis=0))
+        where = f"{trials.name}, without fold {'-'.join(str(c + 1) for c in dict.fromkeys(cell))}"
+        require_classes(trials, apart, where)
+        weights = None if trials.weights is None else trials.weights[apart]
+        found = fitting.fit(scores[apart], trials.labels[apart], weights, where)
+        rows = used == number
+        out[rows] = found(scores[rows])
+        calibrators.append(found)
+    return tuple(calibrators), used.astype(np.int64), out
+
+
+def require_classes(trials: Trials, rows: npt.NDArray[np.bool_], where: str) -> None:
+    """Refuse training trials in which a class does not occur: InputError."""
+    own = None if trials.weights is None else trials.weights[rows]
+    counts = np.bincount(trials.labels[rows], own, minlength=len(trials.classes))
+    empty = [trials.classes[k] for k in np.flatnonzero(counts == 0)]
+    if empty:
+        raise InputError(
+            f"{where}: no trials of {first_five(empty)} to train on; every class is needed: use "
+            f"fewer folds, or train on other data"
+        )
+
+
+def _count(number: int, name: str) -> str:
+    return f"{number} {name}" if number == 1 else f"{number} {name}s"

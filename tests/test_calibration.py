@@ -1,0 +1,842 @@
+"""Calibration: reference figures, laws of each method, oracles, cross-fitting, bad inputs."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import expit
+from sklearn.isotonic import IsotonicRegression
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold
+
+import truecost as tc
+from truecost.calibration import (
+    METHODS,
+    Affine,
+    AffineClasses,
+    Pav,
+    Spline,
+    Temperature,
+    TemperatureClasses,
+)
+from truecost.kernels.calibrating import multinomial_pass
+
+POINT = tc.Plan(replicates=1)
+SCORES = "cases/scores"
+
+# cases/MANIFEST.md: NEC with 0/1 costs, abstaining at 0.1, last class x 10; NCE; NBS
+AFFINE = {
+    "ec_sst2_gpt2": (0.310, 0.655, 0.685, 0.495, 0.4282),
+    "ec_fvcaus_plda": (0.012, 0.008, 0.005, 0.008, 0.0105),
+    "ec_pneumoniamnist_resnet50": (0.239, 0.433, 0.453, 0.336, 0.2799),
+    "ec_iemocap_wav2vec_pt": (0.494, 0.984, 0.606, 0.615, 0.6349),
+    "ec_cifar10_resnet-20": (0.083, 0.311, 0.112, 0.101, 0.1244),
+}
+PAV = {
+    "ec_sst2_gpt2": (0.298, 0.638, 0.661, 0.478),
+    "ec_fvcaus_plda": (0.012, 0.007, 0.004, 0.006),
+    "ec_pneumoniamnist_resnet50": (0.218, 0.404, 0.449, 0.302),
+}
+
+
+def trials_of(shared, case, target=None):
+    folder = shared / SCORES / case
+    return tc.load(tc.read(str(folder)), tc.Options("log-score", target=target), case)
+
+
+def figures(trials):
+    """The five figures of the manifest."""
+    classes = len(trials.classes)
+    plain = 1 - np.eye(classes)
+    abstain = np.column_stack([plain, np.full(classes, 0.1)])
+    skewed = plain * np.where(np.arange(classes) == classes - 1, 10, 1)[:, None]
+    found = [values(trials, ("nec",), tc.Application(m)) for m in map(rows_of, (plain, abstain))]
+    found.append(values(trials, ("nec",), tc.Application(rows_of(skewed))))
+    return [v for part in found for v in part] + values(trials, ("nce", "nbs"), tc.Application())
+
+
+def rows_of(matrix):
+    return tuple(map(tuple, matrix.tolist()))
+
+
+def values(trials, measures, application):
+    scoring = tc.Scoring(application, measures=measures, plan=POINT, clip=1e-30)
+    return [row.point for row in tc.score(trials, scoring)]
+
+
+@pytest.mark.parametrize("case", AFFINE)
+def test_affine_figures_of_published_notebooks(shared, case):
+    trials = trials_of(shared, case)
+    fold = np.empty(len(trials), int)
+    parts = StratifiedKFold(5, shuffle=True, random_state=0)
+    for k, (_, tested) in enumerate(parts.split(trials.scores, trials.labels)):
+        fold[tested] = k
+    calibrated = tc.calibrate(trials, "affine", fold=fold)
+    found = figures(calibrated.trials)
+    assert found[:4] == pytest.approx(AFFINE[case][:4], abs=2e-3)
+    assert found[4] == pytest.approx(AFFINE[case][4], abs=2e-4)
+    assert len(calibrated.calibrators) == 5
+    assert calibrated.problems == ()
+
+
+@pytest.mark.parametrize("case", PAV)
+def test_pav_figures_of_published_notebooks(shared, case):
+    calibrated = tc.calibrate(trials_of(shared, case), "pav", train="self")
+    assert figures(calibrated.trials)[:4] == pytest.approx(PAV[case], abs=2e-3)
+    assert "optimistic" in calibrated.problems[0]
+
+
+@pytest.mark.parametrize("case", PAV)
+def test_pav_on_itself_costs_the_minimum(shared, case):
+    trials = trials_of(shared, case, "1")
+    calibrated = tc.calibrate(trials, "pav", train="self")
+    application = tc.Application.detection(prior=0.01)
+    found = values(calibrated.trials, ("cllr", "act_dcf"), application)
+    assert found == pytest.approx(values(trials, ("min_cllr", "min_dcf"), application), abs=1e-12)
+
+
+# Methods on arrays
+
+
+def sample(seed=0, count=400, share=0.3, spread=1.0):
+    rng = np.random.default_rng(seed)
+    labels = (rng.random(count) < share).astype(int)
+    labels[:2] = 0, 1
+    return rng.normal(labels * 1.5, spread), labels
+
+
+def loss(llrs, labels, prior, weights=None):
+    """Prior-weighted logistic loss, written out."""
+    own = np.ones(len(labels)) if weights is None else weights
+    odds = llrs + np.log(prior / (1 - prior))
+    of_trial = np.logaddexp(0, np.where(labels == 1, -odds, odds))
+    return sum(
+        p * (own * of_trial)[labels == k].sum() / own[labels == k].sum()
+        for k, p in ((1, prior), (0, 1 - prior))
+    )
+
+
+def test_affine_is_logistic_regression():
+    scores, labels = sample()
+    found = Affine.fit(scores, labels)
+    oracle = LogisticRegression(C=np.inf, max_iter=10_000, tol=1e-10).fit(scores[:, None], labels)
+    share = labels.mean()
+    logit = np.log(share / (1 - share))
+    assert found.scale == pytest.approx(oracle.coef_[0, 0], rel=1e-5)
+    assert found.offset == pytest.approx(oracle.intercept_[0] - logit, rel=1e-5)
+    assert found.prior == share
+
+
+def test_affine_with_a_prior_is_weighted_logistic_regression():
+    scores, labels = sample()
+    own = np.random.default_rng(1).uniform(0.1, 3, len(labels))
+    found = Affine.fit(scores, labels, prior=0.02, weights=own)
+    totals = np.bincount(labels, own)
+    of_trial = own * np.array([0.98, 0.02])[labels] / totals[labels] * 1e4
+    oracle = LogisticRegression(C=np.inf, max_iter=10_000, tol=1e-10)
+    oracle.fit(scores[:, None], labels, of_trial)
+    assert found.scale == pytest.approx(oracle.coef_[0, 0], rel=1e-4)
+    assert found.offset == pytest.approx(oracle.intercept_[0] - np.log(0.02 / 0.98), rel=1e-4)
+
+
+def test_affine_classes_are_multinomial_logistic_regression():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 4, 2000)
+    scores = rng.normal(size=(2000, 4)) + 2 * np.eye(4)[labels] * [1, 0.5, 2, 1] + [0, 3, 0, -1]
+    found = AffineClasses.fit(scores, labels)
+    # the oracle: one design row a (trial, class), the scale tied, the offsets free
+    gradient, hessian = np.empty(5), np.empty((0, 0))
+    offsets = np.array(found.offsets) + np.log(found.priors)
+    weights = np.full(2000, 1 / 2000)
+    value = multinomial_pass(scores, labels, weights, found.scale, offsets, gradient, hessian)
+    assert np.abs(gradient).max() < 1e-10
+    posteriors = np.exp(found(scores))
+    assert value == pytest.approx(-np.log(posteriors[np.arange(2000), labels]).mean(), rel=1e-12)
+    # by hand: at the optimum the mean posterior of a class is its share
+    assert posteriors.mean(axis=0) == pytest.approx(np.bincount(labels) / 2000, abs=1e-10)
+    assert sum(found.offsets) == pytest.approx(0, abs=1e-12)
+
+
+def test_two_classes_are_detection():
+    scores, labels = sample()
+    pair = np.stack([-scores / 3, 2 * scores / 3], axis=1)
+    one, two = Affine.fit(scores, labels), AffineClasses.fit(pair, labels)
+    assert two.scale == pytest.approx(one.scale, rel=1e-9)
+    assert two.offsets[1] - two.offsets[0] == pytest.approx(one.offset, rel=1e-9)
+    logs = two(pair)
+    share = labels.mean()
+    assert logs[:, 1] - logs[:, 0] == pytest.approx(one(scores) + np.log(share / (1 - share)))
+
+
+def test_many_classes_are_fitted_without_second_derivatives(monkeypatch):
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 5, 500)
+    scores = rng.normal(size=(500, 5)) + np.eye(5)[labels]
+    exact = AffineClasses.fit(scores, labels)
+    monkeypatch.setattr("truecost.calibration.affine.MANY_CLASSES", 4)
+    found = AffineClasses.fit(scores, labels)
+    assert (found.scale, *found.offsets) == pytest.approx((exact.scale, *exact.offsets), abs=1e-6)
+
+
+@given(
+    st.integers(0, 10_000),
+    st.floats(1e-3, 1e3),
+    st.floats(-1e3, 1e3),
+    st.sampled_from([0.5, 0.01, 0.97]),
+)
+def test_affine_does_not_depend_on_the_scale_of_the_scores(seed, scale, shift, prior):
+    scores, labels = sample(seed, 60)
+    if scores[labels == 1].min() >= scores[labels == 0].max():
+        return
+    one = Affine.fit(scores, labels, prior=prior)
+    two = Affine.fit(scale * scores + shift, labels, prior=prior)
+    assert two(scale * scores + shift) == pytest.approx(one(scores), abs=1e-5)
+
+
+@given(st.integers(0, 10_000), st.sampled_from([0.5, 0.01, 0.97]))
+def test_fits_are_minima(seed, prior):
+    scores, labels = sample(seed, 80)
+    own = np.random.default_rng(seed).uniform(0, 2, 80)
+    affine = Affine.fit(scores, labels, prior=prior, weights=own)
+    alone = Temperature.fit(scores, labels, prior=prior, weights=own)
+    least = loss(affine(scores), labels, prior, own)
+    only = loss(alone(scores), labels, prior, own)
+    assert least <= only + 1e-12
+    for step in (-1e-3, 1e-3):
+        assert loss(affine(scores + step), labels, prior, own) >= least
+        assert loss(affine(scores) * (1 + step), labels, prior, own) >= least
+        assert loss(alone(scores) * (1 + step), labels, prior, own) >= only
+    pav = Pav.fit(scores, labels, weights=own, laplace=False)
+    with np.errstate(invalid="ignore"):
+        assert loss(pav(scores), labels, prior, own) <= least + 1e-12
+    assert least <= loss(np.zeros(80), labels, prior, own) + 1e-12
+
+
+def test_well_calibrated_ratios_stay_as_they_are():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, 200_000)
+    llrs = 2 * rng.normal(2 * labels - 1)
+    at = np.array([-3.0, 0.0, 3.0])
+    for found in (Affine.fit(llrs, labels), Temperature.fit(llrs, labels)):
+        assert found(at) == pytest.approx(at, abs=0.06)
+    assert Spline.fit(llrs, labels)(at) == pytest.approx(at, abs=0.1)
+    assert Pav.fit(llrs, labels)(at) == pytest.approx(at, abs=0.5)
+
+
+def test_the_prior_says_where_a_wrong_model_fits_best():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, 20_000)
+    llrs = 2 * rng.normal(2 * labels - 1)
+    assert Affine.fit(llrs, labels, prior=0.02).offset == pytest.approx(0, abs=0.2)
+    bent = np.sinh(llrs / 2)
+    rare, even = (Affine.fit(bent, labels, prior=p)(bent) for p in (0.02, 0.5))
+    assert loss(rare, labels, 0.02) < loss(even, labels, 0.02) - 1e-4
+    assert loss(even, labels, 0.5) < loss(rare, labels, 0.5) - 1e-4
+
+
+# PAV
+
+
+def brute_pav(scores, labels, weights):
+    """max over a of min over b of the share of targets among the distinct scores a..b."""
+    values = np.unique(scores)
+    t = np.array([weights[(scores == v) & (labels == 1)].sum() for v in values])
+    n = np.array([weights[(scores == v) & (labels == 0)].sum() for v in values])
+    shares = []
+    for k in range(len(values)):
+        ends = [
+            min(t[a : b + 1].sum() / (t + n)[a : b + 1].sum() for b in range(k, len(values)))
+            for a in range(k + 1)
+        ]
+        shares.append(max(ends))
+    found = np.array(shares)
+    with np.errstate(divide="ignore"):
+        return values, np.log(found) - np.log(1 - found) - np.log(t.sum() / n.sum())
+
+
+@given(st.integers(0, 10_000), st.integers(3, 30), st.booleans())
+def test_pav_is_the_max_min_of_shares(seed, count, weighted):
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, 2, count)
+    labels[:2] = 0, 1
+    scores = rng.integers(0, 9, count).astype(float)
+    weights = rng.integers(1, 5, count) / 2 if weighted else np.ones(count)
+    values, llrs = brute_pav(scores, labels, weights)
+    found = Pav.fit(scores, labels, weights=weights)
+    assert found(values) == pytest.approx(llrs, abs=1e-9)
+    assert (np.diff(found.llrs) > 0).all()
+
+
+def test_pav_is_isotonic_regression():
+    scores, labels = sample(count=2000)
+    found = Pav.fit(scores, labels)(scores)
+    share = labels.mean()
+    posterior = IsotonicRegression().fit_transform(scores, labels)
+    odds = np.log(share / (1 - share))
+    assert expit(found + odds) == pytest.approx(posterior, abs=1e-9)
+
+
+def test_pav_steps_half_way_and_is_infinite_at_the_ends():
+    found = Pav.fit([0, 1, 2, 3, 4, 5], [0, 0, 1, 0, 1, 1])
+    assert found.edges.tolist() == [1.5, 3.5]
+    assert found.llrs.tolist() == [-np.inf, 0, np.inf]
+    given_, expected = [-9, 1.49, 1.5, 3.49, 3.5, 99], [-np.inf, -np.inf, 0, 0, np.inf, np.inf]
+    assert found(given_).tolist() == expected
+    assert np.isnan(found([np.nan])[0])
+    low = 1.0
+    high = np.nextafter(low, 2)  # no number lies half way
+    assert Pav.fit([low, high], [0, 1])([low, high]).tolist() == [-np.inf, np.inf]
+    assert Pav.fit([-np.inf, 0, np.inf], [0, 1, 1])([-np.inf, 0]).tolist() == [-np.inf, np.inf]
+
+
+def test_laplaces_rule_adds_a_trial_of_each_class_at_each_end():
+    scores, labels = sample(count=200)
+    found = Pav.fit(scores, labels, laplace=True)
+    far = np.array([scores.min() - 1, scores.max() + 1])
+    padded = Pav.fit(np.concatenate([scores, far, far]), np.concatenate([labels, [1, 1, 0, 0]]))
+    odds = np.log(labels.sum() / (1 - labels).sum())
+    more = np.log((labels.sum() + 2) / ((1 - labels).sum() + 2))
+    assert found(scores) + odds == pytest.approx(padded(scores) + more, abs=1e-12)
+    assert np.isfinite(found.llrs).all()
+
+
+def test_scores_that_tell_nothing_are_one_block():
+    found = Pav.fit([3, 2, 1, 0], [0, 0, 1, 1])
+    assert found.llrs.tolist() == [0]
+    assert "reversed" in found.problems[0]
+
+
+# Spline
+
+
+def test_the_spline_rises_and_is_straight_beyond_its_knots():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, 20_000)
+    llrs = 2 * rng.normal(2 * labels - 1)
+    found = Spline.fit(np.sinh(llrs / 2), labels)
+    at = np.linspace(found.low - 50, found.high + 50, 4001)
+    assert (np.diff(found(at)) >= 0).all()
+    for end, away in ((found.low, -1), (found.high, 1)):
+        line = found(end + away * np.array([0.0, 1.0, 2.0, 40.0]))
+        assert line[2] - line[1] == pytest.approx(line[1] - line[0])
+        assert line[3] - line[0] == pytest.approx(40 * (line[1] - line[0]))
+    inner = np.array([-3.0, -1.0, 0.0, 1.0, 3.0])
+    assert found(np.sinh(inner / 2)) == pytest.approx(inner, abs=0.25)
+    affine = Affine.fit(np.sinh(llrs / 2), labels)
+    bent = np.sinh(llrs / 2)
+    assert loss(found(bent), labels, 0.5) < loss(affine(bent), labels, 0.5) - 1e-3
+
+
+@pytest.mark.parametrize("prior", [None, 0.05])
+def test_the_smoothest_spline_is_the_affine_calibration(prior):
+    scores, labels = sample(count=2000)
+    affine = Affine.fit(scores, labels, prior=prior)
+    smooth = Spline.fit(scores, labels, prior=prior, smoothing=1e6)
+    assert smooth(scores) == pytest.approx(affine(scores), abs=1e-3)
+    assert Spline.fit(scores, labels, prior=prior)(scores) == pytest.approx(affine(scores), abs=0.2)
+
+
+def test_collapsed_scores_give_the_same_curve(monkeypatch):
+    scores, labels = sample(count=8000)
+    short = Spline.fit(scores, labels, smoothing=1e-3)
+    monkeypatch.setattr("truecost.calibration.spline.EXACT", 10_000)
+    exact = Spline.fit(scores, labels, smoothing=1e-3)
+    assert (short.collapsed, exact.collapsed) == (True, False)
+    assert short(scores) == pytest.approx(exact(scores), abs=2e-2)
+
+
+def test_a_far_score_does_not_ruin_the_spline():
+    scores, labels = sample(count=3000)
+    wild = np.where(np.arange(3000) == labels.argmax(), 1e4, scores)
+    apart = np.abs(Spline.fit(wild, labels)(scores) - Spline.fit(scores, labels)(scores))
+    assert np.median(apart) < 0.3
+
+
+# Temperature
+
+
+def test_temperature_of_classes_is_softmax_of_scaled_scores():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 3, 3000)
+    scores = 3 * (rng.normal(size=(3000, 3)) + np.eye(3)[labels])
+    found = TemperatureClasses.fit(scores, labels)
+    logs = found(scores)
+    scaled = found.scale * scores
+    assert logs == pytest.approx(scaled - np.logaddexp.reduce(scaled, axis=1)[:, None])
+
+    def cost(scale):
+        z = scale * scores
+        return -(z[np.arange(3000), labels] - np.logaddexp.reduce(z, axis=1)).mean()
+
+    assert cost(found.scale) < min(cost(found.scale * 0.99), cost(found.scale * 1.01))
+
+
+# What cannot be fitted
+
+
+@pytest.mark.parametrize("fit", [Affine.fit, Spline.fit])
+def test_separated_scores_are_refused(fit):
+    with pytest.raises(tc.InputError, match="separate the classes"):
+        fit([0, 1, 1, 2], [0, 0, 1, 1])  # a tie at the border does not help
+    with pytest.raises(tc.InputError, match="separate the classes"):
+        fit([3, 2, 1, 0], [0, 0, 1, 1])
+    with pytest.raises(tc.InputError, match="all scores are equal"):
+        fit([1, 1, 1, 1], [0, 0, 1, 1])
+
+
+def test_a_ridge_is_finite_where_scores_separate():
+    found = Affine.fit([0, 1, 2, 3], [0, 0, 1, 1], ridge=1e-3)
+    assert 0 < found.scale < 100
+    assert found.offset == pytest.approx(-1.5 * found.scale)
+    with pytest.raises(tc.UsageError, match="ridge is -1"):
+        Affine.fit([0, 1, 2, 3], [0, 0, 1, 1], ridge=-1)
+
+
+@given(st.integers(0, 100_000), st.integers(2, 4), st.integers(6, 14))
+def test_separated_classes_are_found_exactly(seed, classes, count):
+    """A linear program says whether any scale and offsets put the truth first."""
+    from scipy.optimize import linprog
+
+    rng = np.random.default_rng(seed)
+    labels = np.concatenate([np.arange(classes), rng.integers(0, classes, count - classes)])
+    scores = rng.integers(-3, 4, (count, classes)) + 3.0 * np.eye(classes)[labels]
+    rows = []
+    for s, y in zip(scores, labels, strict=True):
+        for k in set(range(classes)) - {int(y)}:
+            row = np.zeros(classes + 1)
+            row[0], row[1 + k], row[1 + y] = s[k] - s[y], 1, -1  # <= 0
+            rows.append(row)
+    worst = np.sum(rows, axis=0)
+    bounds = [(-1, 1)] * (classes + 1)
+    found = linprog(worst, A_ub=rows, b_ub=np.zeros(len(rows)), bounds=bounds)
+    separable = found.fun < -1e-9
+    if separable:
+        with pytest.raises(tc.InputError, match=r"separate|equal"):
+            AffineClasses.fit(scores, labels)
+    elif np.linalg.matrix_rank(np.array(rows)) >= classes:
+        assert np.isfinite(AffineClasses.fit(scores, labels).scale)
+
+
+def test_temperature_without_overlap_is_refused():
+    with pytest.raises(tc.InputError, match="separate the classes"):
+        Temperature.fit([-1, -2, 1, 0.5], [0, 0, 1, 1])
+    with pytest.raises(tc.InputError, match="separate the classes"):
+        TemperatureClasses.fit([[1, 0], [0, 1]], [0, 1])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        (([1, 2], [1, 1]), tc.InputError, "no nontargets"),
+        (([1, 2, 3], [1, 0]), tc.InputError, "3 scores, 2 labels"),
+        (([1, np.nan], [1, 0]), tc.InputError, "1 trial has a score that cannot"),
+        (([1, 2], [1, 2]), tc.InputError, "expected to be 1"),
+        (([], []), tc.InputError, "no trials"),
+        (([[1, 2]], [1]), tc.InputError, "one score a trial"),
+    ],
+)
+def test_arrays_that_cannot_be_fitted(arguments, error, message):
+    for fit in (Affine.fit, Temperature.fit, Pav.fit, Spline.fit):
+        with pytest.raises(error, match=message):
+            fit(*arguments)
+
+
+def test_priors_out_of_range():
+    scores, labels = sample()
+    for fit in (Affine.fit, Temperature.fit, Spline.fit):
+        with pytest.raises(tc.UsageError, match="prior is 1"):
+            fit(scores, labels, prior=1)
+    with pytest.raises(tc.UsageError, match="one prior above 0"):
+        AffineClasses.fit(np.stack([-scores, scores], axis=1), labels, priors=[0, 1])
+    with pytest.raises(tc.InputError, match="class 2 has no trials"):
+        AffineClasses.fit(np.zeros((4, 3)), [0, 1, 0, 1])
+
+
+def test_a_weight_of_zero_is_no_trial_and_two_are_two():
+    scores, labels = sample(count=60)
+    own = np.random.default_rng(0).integers(0, 3, 60)
+    rows = np.repeat(np.arange(60), own)
+    for fit in (Affine.fit, Temperature.fit, Pav.fit):
+        one = fit(scores, labels, weights=own)
+        two = fit(scores[rows], labels[rows])
+        assert one(scores) == pytest.approx(two(scores), abs=1e-9)
+
+
+def test_pav_of_lir_on_its_own_tables(shared):
+    folder = shared / SCORES / "lir_tables"
+    ratios = [np.loadtxt(folder / f) for f in ("LLR_KM.csv", "LLR_KNM.csv")]
+    labels = np.repeat([1, 0], [188, 477])
+    trials = tc.Trials.of(np.concatenate(ratios), labels, kind="score")
+    calibrated = tc.calibrate(trials, "pav", train="self").trials
+    assert values(calibrated, ("cllr",), tc.Application()) == pytest.approx([0.474572], abs=6e-7)
+
+
+# Trials
+
+
+def trials_by_speaker(kind="score", seed=0, speakers=30, name="system"):
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, 2, 600)
+    speaker = rng.integers(0, speakers, 600)
+    scores = 3 + 2 * rng.normal(labels)
+    ids = [f"{name}{i}" for i in range(600)]
+    unit = np.array([f"{name}-{s}" for s in speaker])
+    return tc.Trials.of(scores, labels, kind=kind, unit=unit, ids=ids, name=name, part=speaker % 3)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_no_unit_is_fitted_and_judged(method):
+    trials = trials_by_speaker()
+    found = tc.calibrate(trials, method, folds=4)
+    assert (found.trials.kind, found.trials.name) == ("llr", f"system+{method}")
+    assert len(found.calibrators) == 4
+    units = trials.units["unit"][0]
+    for unit in np.unique(units):
+        assert len(set(found.used[units == unit])) == 1
+    # each trial is calibrated by a fit to the other folds, and by that alone
+    fits = {"affine": Affine, "temperature": Temperature, "pav": Pav, "spline": Spline}
+    options = {} if method == "pav" else {"prior": float(np.mean(trials.labels))}
+    for k in range(4):
+        others, own = found.used != k, found.used == k
+        again = fits[method].fit(trials.scores[others], trials.labels[others], **options)
+        assert (found.trials.scores[own] == again(trials.scores[own])).all()
+
+
+def test_folds_do_not_depend_on_the_order_of_the_trials():
+    trials = trials_by_speaker()
+    order = np.random.default_rng(3).permutation(600)
+    one, two = tc.calibrate(trials), tc.calibrate(trials.take(order))
+    assert two.trials.scores == pytest.approx(one.trials.scores[order], abs=1e-9)
+
+
+def test_trials_with_two_sides_share_no_side_with_their_training_part():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, 900)
+    sides = rng.integers(0, 25, (2, 900))
+    import polars as pl
+
+    from truecost.formats import Table
+
+    frame = pl.DataFrame({"s": rng.normal(labels), "y": labels, "a": sides[0], "b": sides[1]})
+    columns = {"score": "s", "label": "y", "unit": "a+b"}
+    trials = tc.load(Table("two", frame), tc.Options("score", columns), "two")
+    found = tc.calibrate(trials, folds=4)
+    assert len(found.calibrators) == 4 * 5 / 2
+    for k, calibrator in enumerate(found.calibrators):
+        own = found.used == k
+        seen = set(sides[:, own].ravel())
+        held = [  # the folds of these trials hold other units too: found by the fit itself
+            Affine.fit(trials.scores[apart], labels[apart], prior=float(labels.mean()))
+            for apart in [~np.isin(sides, sorted(folds_of(found, sides, seen))).any(axis=0)]
+        ]
+        assert calibrator == held[0]
+    assert "by-a+b" in found.trials.signature
+
+
+def folds_of(found, sides, seen):
+    """All units that lie in the folds of these units."""
+    together = {u: {u} for u in range(25)}
+    for k in range(len(found.calibrators)):  # a cell (i, i) shows which units share a fold
+        units = sides[:, found.used == k]
+        pure = [set(column) for column in units.T]
+        if is_one_fold(pure):
+            whole = set.union(*pure)
+            for unit in whole:
+                together[unit] |= whole
+    return set().union(*(together[u] for u in seen))
+
+
+def is_one_fold(pairs):
+    """Whether pairs of units connect in a way that only one fold gives: with an odd cycle or a
+    loop (two folds give a bipartite graph).
+    """
+    colour = {}
+    changed = True
+    edges = [tuple(p) for p in pairs if len(p) == 2]
+    if any(len(p) == 1 for p in pairs):
+        return True
+    while changed:
+        changed = False
+        for a, b in edges:
+            if not colour:
+                colour[a] = 0
+                changed = True
+            for x, y in ((a, b), (b, a)):
+                if x in colour and y not in colour:
+                    colour[y] = 1 - colour[x]
+                    changed = True
+    return any(colour.get(a) == colour.get(b) for a, b in edges)
+
+
+def test_training_on_other_data():
+    dev, test = trials_by_speaker(seed=1, name="dev"), trials_by_speaker(seed=2, name="test")
+    found = tc.calibrate(test, train=dev)
+    expected = Affine.fit(dev.scores, dev.labels)
+    assert found.calibrators == (expected,)
+    assert (found.trials.scores == expected(test.scores)).all()
+    assert found.problems == ()
+    share = f"{np.mean(dev.labels):.6g}"
+    assert found.trials.signature == f"type:score|calibrated:affine:train-dev:prior-{share}"
+
+
+def test_the_effective_prior_of_the_application_weighs_the_classes():
+    trials = trials_by_speaker()
+    application = tc.Application.detection(10, 1, prior=0.01)
+    found = tc.calibrate(trials, train="self", application=application)
+    expected = Affine.fit(trials.scores, trials.labels, prior=application.effective_prior)
+    assert found.calibrators == (expected,)
+    costly = tc.calibrate(trials, train="self", application=tc.Application.detection(10, 1))
+    share = np.mean(trials.labels)
+    assert costly.priors[1] == pytest.approx(10 * share / (10 * share + 1 - share))
+
+
+def test_log_posteriors_of_classes_are_those_of_detection():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, 500)
+    logs = np.stack([np.zeros(500), rng.normal(2 * labels)], axis=1)
+    classes = tc.Trials.of(logs, labels, kind="log-score")
+    detection = tc.Trials.of(logs, labels, kind="log-score", target="1")
+    for method in ("affine", "pav", "spline"):
+        for application in (tc.Application(), tc.Application(priors=(0.9, 0.1))):
+            found = [
+                values(
+                    tc.calibrate(
+                        t, method, application=application, laplace=method == "pav"
+                    ).trials,
+                    ("nce", "nec"),
+                    application,
+                )
+                for t in (classes, detection)
+            ]
+            assert found[0] == pytest.approx(found[1], abs=1e-8)
+
+
+def test_shared_units_and_ids_are_told():
+    dev, test = trials_by_speaker(seed=1, name="dev"), trials_by_speaker(seed=2, name="dev")
+    units, ids = tc.calibrate(test, train=dev).problems
+    assert units.startswith("30 of the units of 'unit' stand in both dev and dev (dev-0, dev-1, ")
+    assert ids.startswith("600 of the trial ids stand in both")
+
+
+def test_given_folds():
+    trials = trials_by_speaker()
+    found = tc.calibrate(trials, fold="part")
+    assert len(found.calibrators) == 3
+    assert (found.used == trials.frame["part"].to_numpy()).all()
+    assert found.problems == ()
+    assert "folds3:column-part" in found.trials.signature
+    [problem] = tc.calibrate(trials, fold=np.arange(600) % 2).problems
+    assert problem.startswith("30 units of 'unit' lie in more than one fold")
+
+
+def test_soft_labels_stay_in_one_fold():
+    import polars as pl
+
+    from truecost.formats import Table
+
+    rng = np.random.default_rng(0)
+    p = rng.uniform(0, 1, 300).round(2)
+    frame = pl.DataFrame({"s": rng.normal(2 * p), "p": p})
+    trials = tc.load(Table("soft", frame), tc.Options("score", {"score": "s", "soft": "p"}), "soft")
+    found = tc.calibrate(trials)
+    for row in range(300):
+        assert len(set(found.used[trials.origin == row])) == 1
+    table = found.table()
+    assert len(table) == 300
+    assert table.frame["s"].to_list() == frame["s"].to_list()
+
+
+def test_calibrators_stay_in_the_replicates():
+    trials = trials_by_speaker()
+    calibrated = tc.calibrate(trials).trials
+    fixed = tc.Trials.of(calibrated.scores, trials.labels, kind="llr", unit=trials.units["unit"][0])
+    scoring = tc.Scoring(measures=("cllr",), plan=tc.Plan(50))
+    [one], [two] = tc.score(calibrated, scoring), tc.score(fixed, scoring)
+    assert (one.replicates == two.replicates).all()
+
+
+def test_reversed_scores_are_told():
+    trials = trials_by_speaker()
+    turned = tc.Trials.of(-trials.scores, trials.labels, kind="score")
+    [problem] = tc.calibrate(turned).problems
+    assert "scores look reversed" in problem
+    assert problem.endswith("(in 5 of 5 fits)")
+
+
+def test_decomposition_of_cllr_and_of_cross_entropy():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, 800)
+    trials = tc.Trials.of(3 * rng.normal(labels), labels, kind="llr")
+    scoring = tc.Scoring(measures=("cllr", "min_cllr", "cllr_loss"), plan=tc.Plan(100))
+    found = tc.decompose(trials, scoring, "pav")
+    cllr, minimum, loss_ = (e.value for e in found.actual)
+    assert found.minimum[0].value == pytest.approx(minimum)
+    assert found.losses[0].difference.value == pytest.approx(loss_)
+    assert cllr == pytest.approx(minimum + loss_)
+    assert found.losses[0].difference.lower > 0
+    classes = rng.integers(0, 3, 800)
+    scores = 4 * (rng.normal(size=(800, 3)) + np.eye(3)[classes])
+    many = tc.Trials.of(scores, classes, kind="log-score")
+    parts = tc.decompose(many, tc.Scoring(measures=("nce",), plan=tc.Plan(100)))
+    assert parts.losses[0].difference.lower > 0
+    assert parts.minimum[0].dims["system"] == "system+affine"
+    with pytest.raises(tc.UsageError, match="no actual cost"):
+        tc.decompose(trials_by_speaker())
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"method": "platt"}, tc.UsageError, "choose one of affine, temperature, pav, spline"),
+        ({"laplace": True}, tc.UsageError, "for method pav"),
+        ({"method": "pav", "ridge": 1.0}, tc.UsageError, "for method affine"),
+        ({"fold": "prat"}, tc.UsageError, "did you mean 'part'"),
+        ({"fold": "part", "train": "self"}, tc.UsageError, "either train or fold"),
+        ({"fold": [1, 2]}, tc.InputError, "2 folds for 600 trials"),
+        ({"fold": np.ones(600)}, tc.InputError, "at least 2 folds"),
+        ({"folds": 31}, tc.InputError, "30 units for 31 folds"),
+        ({"folds": 1}, tc.UsageError, "at least 2"),
+    ],
+)
+def test_requests_that_cannot_be_met(options, error, message):
+    with pytest.raises(error, match=message):
+        tc.calibrate(trials_by_speaker(), **options)
+
+
+def test_trials_that_cannot_be_calibrated():
+    trials = trials_by_speaker()
+    other = tc.Trials.of(trials.scores, trials.labels, kind="llr", name="dev")
+    with pytest.raises(tc.UsageError, match="dev has scores of type llr, system of type score"):
+        tc.calibrate(trials, train=other)
+    decisions = tc.Trials.of(trials.labels, trials.labels, kind="decision")
+    with pytest.raises(tc.UsageError, match="type decision has no scores"):
+        tc.calibrate(decisions)
+    with pytest.raises(tc.InputError, match="without fold 1: no trials of nontarget to"):
+        tc.calibrate(trials, fold=np.where(trials.labels == 1, "b", "a"))
+    logs = np.random.default_rng(0).normal(size=(90, 3))
+    with pytest.raises(tc.UsageError, match="pav needs two classes, the data have 3"):
+        tc.calibrate(tc.Trials.of(logs, np.arange(90) % 3, kind="log-score"), "pav")
+    sure = tc.Trials.of([0.0, 0.2, 0.9, 1.0, 0.4, 0.6], [0, 1, 0, 1, 0, 1], kind="posterior")
+    with pytest.raises(tc.InputError, match="clip them"):
+        tc.calibrate(sure, train="self")
+    assert tc.calibrate(sure, train="self", clip=0.01).trials.signature.endswith("clip:0.01")
+
+
+# The command line
+
+
+@pytest.fixture
+def run(capfd, tmp_path, monkeypatch):
+    """Run a command in a folder with dev.csv and eval.csv: (exit code, out, err)."""
+    import polars as pl
+
+    for seed, name in enumerate(("dev", "eval")):
+        rng = np.random.default_rng(seed)
+        labels, speaker = rng.integers(0, 2, 400), rng.integers(0, 40, 400)
+        scores = (5 + 3 * rng.normal(labels)).round(4)
+        columns = {"spk": [f"{name}{s}" for s in speaker], "y": labels, "s": scores}
+        pl.DataFrame(columns | {"part": speaker % 3}).write_csv(tmp_path / f"{name}.csv")
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments):
+        from truecost import cli
+
+        code = cli.run([str(a) for a in ("calibrate", *arguments)])
+        return code, *capfd.readouterr()
+
+    return call
+
+
+GIVEN = ("--map", "score=s,label=y,unit=spk", "--replicates", "50")
+
+
+def test_calibrate_as_written(run, tmp_path):
+    out = "eval.calibrated.csv"
+    given_ = ("--type", "score", "--method", "affine", "--map", "score=s,label=y,unit=spk")
+    code, printed, err = run("dev.csv", "eval.csv", *given_, "-o", out)
+    assert code == 0
+    assert "eval+affine" in printed
+    assert "cllr" in printed
+    assert f"calibrated scores: {out}" in err
+    table = tc.read(out)
+    before, dev = tc.read("eval.csv"), tc.read("dev.csv")
+    assert table.columns == ["spk", "y", "s", "part", "score"]
+    assert table.frame["s"].equals(before.frame["s"])
+    labels = dev.numbers("y", "label").astype(int)
+    expected = Affine.fit(dev.numbers("s", "score"), labels)(before.numbers("s", "score"))
+    assert table.numbers("score", "score") == pytest.approx(expected, rel=1e-12)
+    again, _, err = run("dev.csv", "eval.csv", *given_, "-o", out)
+    assert (again, "--force" in err) == (2, True)
+    first = (tmp_path / out).read_bytes()
+    assert run("dev.csv", "eval.csv", *given_, "-o", out, "--force")[0] == 0
+    assert (tmp_path / out).read_bytes() == first
+
+
+def test_calibrated_and_raw_are_compared(run):
+    import json
+
+    code, printed, _ = run("eval.csv", "--type", "llr", *GIVEN, "--measure", "cllr", "--json")
+    found = json.loads(printed)
+    assert code == 0
+    rows = {(r["dims"]["system"], r["kind"]): r["value"] for r in found["rows"]}
+    gain = rows["eval", "value"] - rows["eval+affine", "value"]
+    assert rows["eval", "difference"] == pytest.approx(gain)
+    assert gain > 0
+    assert found["calibration"]["trained"] == "folds5:by-spk:seed0"
+    assert sum(fit["n_trials"] for fit in found["calibration"]["fits"]) == 400
+    assert [i["file"] for i in found["inputs"]] == ["eval.csv"]
+
+
+def test_infinite_ratios_are_told_and_laplace_keeps_them_finite(run):
+    import json
+
+    code, printed, err = run("eval.csv", "--type", "score", "--method", "pav", *GIVEN, "--json")
+    assert code == 0
+    assert '"inf"' in printed
+    assert "--laplace" in err
+    code, printed, err = run(
+        "eval.csv", "--type", "score", "--method", "pav", "--laplace", "--fold", "part", *GIVEN,
+        "--json",
+    )  # fmt: skip
+    assert code == 0
+    assert '"inf"' not in printed
+    assert len(json.loads(printed)["calibration"]["fits"]) == 3
+    assert "infinite" not in err
+
+
+def test_classes_get_a_column_each(run, tmp_path):
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 3, 300)
+    import polars as pl
+
+    scores = rng.normal(size=(300, 3)) + 2 * np.eye(3)[labels]
+    frame = pl.DataFrame({"y": [("a", "b", "c")[k] for k in labels]})
+    frame = frame.with_columns(*(pl.Series(n, scores[:, k]) for k, n in enumerate("abc")))
+    frame.write_csv(tmp_path / "many.csv")
+    given_ = ("--type", "log-score", "--map", "score=a+b+c,label=y", "--replicates", 50)
+    assert run("many.csv", *given_, "-o", "out.csv")[0] == 0
+    table = tc.read("out.csv")
+    assert table.columns == ["y", "raw_a", "raw_b", "raw_c", "a", "b", "c"]
+    logs = np.stack([table.numbers(n, "score") for n in "abc"], axis=1)
+    assert np.exp(logs).sum(axis=1) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("eval.csv", "--type", "score", "--method", "platt"), 2, "choose one of affine"),
+        (("eval.csv", "--type", "score", "--fold", "spkr"), 2, "did you mean 'spk'"),
+        (("eval.csv", "--type", "score", "--fold", "y"), 3, "no trials of"),
+        (("dev.csv", "eval.csv", "--type", "score", "--fold", "part"), 2, "give one file"),
+        (("dev.csv", "eval.csv", "--type", "score", "--in-sample"), 2, "give one file"),
+        (("--type", "score"), 2, "one file"),
+        (("none.csv", "--type", "score"), 3, "none.csv: there is no such file"),
+        (("eval.csv", "--type", "score", "-o", "out.xyz"), 2, "out.xyz"),
+        (("eval.csv", "--type", "score", "-o", "dev.csv"), 2, "--force"),
+    ],
+)
+def test_bad_commands(run, tmp_path, arguments, code, message):
+    found, printed, err = run(*arguments, *GIVEN)
+    assert (found, printed) == (code, "")
+    assert message in err
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["dev.csv", "eval.csv"]
