@@ -1,0 +1,279 @@
+"""From gates and rows to verdicts: pass, fail or undecided, and how many units would decide."""
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+import msgspec
+
+from truecost.gates.gate import Gate, number
+from truecost.gates.matching import rows_of
+from truecost.results import Row, figure
+
+State = Literal["pass", "fail", "undecided"]
+PASSED, FAILED, UNDECIDED = 0, 1, 4  # exit codes
+MOST_UNITS = 10**9  # more than this is no advice
+MOST_UNDEFINED = 0.05  # share of replicates, as for the verdict of a comparison
+BEWARE = {
+    "trials_as_units": "each trial was its own unit",
+    "crossed": "conservative interval of crossed factors",
+    "few_units": "few units",
+    "few_runs": "few runs",
+    "few_errors": "few errors",
+    "no_spread": "no spread",
+    "undefined_replicates": "some replicates undefined",
+}
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How a gate turned out for one row: an entry of `gates` in `result.json`.
+
+    Attributes
+    ----------
+    gate : Gate
+        What was asked for.
+    state : {"pass", "fail", "undecided"}
+    measure : str
+        Name of the measure with its variant.
+    dims : dict of str to str
+        System, subset and so on, as in the row.
+    value, lower, upper : float or None
+        The figure and its interval (of the difference when the gate names a baseline), in the unit
+        of the measure; None when undefined or infinite.
+    level : float
+        Level of the interval.
+    limit : float
+        In the same unit.
+    message : str
+        Why, for a reader.
+    units_needed : int or None
+        About how many units in all would decide an undecided gate, when the value stays as it is:
+        n (a / w)^2 with a the distance from the value to the end of the interval beyond the limit
+        (or, for a value beyond it, to the other end) and w that from the value to the limit.
+    flags : tuple of str
+        Of the row.
+    signature : str
+        Of the row.
+    """
+
+    gate: Gate
+    state: State
+    measure: str
+    dims: dict[str, str]
+    value: float | None
+    lower: float | None
+    upper: float | None
+    level: float
+    limit: float
+    message: str
+    units_needed: int | None = None
+    flags: tuple[str, ...] = ()
+    signature: str
+
+    @property
+    def passed(self) -> bool:
+        """Whether the gate lets the system through: an undecided one when it was told to."""
+        return self.state == "pass" or (self.state == "undecided" and self.gate.undecided == "pass")
+
+    @property
+    def about(self) -> str:
+        """Dims and baseline for a reader: `network, noise=babble, against logistic`."""
+        against = [] if self.gate.baseline is None else [f"against {self.gate.baseline}"]
+        return ", ".join([*self.dims.values(), *against])
+
+    def __str__(self) -> str:
+        """All in a line: `act_dcf 0.51 [0.38, 0.64] (network), wanted <= 0.3: ...`."""
+        name = f"{self.gate.name}: " if self.gate.name else ""
+        about = f" ({self.about})" if self.about else ""
+        return f"{name}{self.measure} {self.found}{about}, wanted {self.gate.bound}: {self.message}"
+
+    @property
+    def found(self) -> str:
+        """The value with its interval, as text."""
+        return f"{figure(self.value)} [{figure(self.lower)}, {figure(self.upper)}]"
+
+
+def check(gates: Iterable[Gate], rows: Sequence[Row]) -> tuple[Verdict, ...]:
+    """What becomes of each gate on the rows of a result.
+
+    Parameters
+    ----------
+    gates : iterable of Gate
+    rows : sequence of Row
+
+    Returns
+    -------
+    tuple of Verdict
+        In the order of the gates; one for each system, application and collection that a gate does
+        not name.
+
+    Raises
+    ------
+    UsageError
+        When a gate fits no row, or several of the same system, or its limit does not go with the
+        direction of the measure.
+
+    Examples
+    --------
+    >>> import truecost as tc
+    >>> from truecost.gates import check
+    >>> trials = tc.Trials.of([1, 0] * 30, [1, 0] * 25 + [0, 1] * 5, kind="decision")
+    >>> rows = tc.score(trials, tc.Scoring(measures=("total_error",)))
+    >>> [verdict] = check([tc.Gate(measure="total_error", max_upper=0.5)], rows)
+    >>> verdict.state, verdict.found
+    ('pass', '0.1667 [0.08333, 0.2667]')
+    """
+    found = []
+    for gate in gates:
+        for row in rows_of(gate, rows):
+            gate.check_direction(row.direction)
+            found.append(judge(gate, row))
+    return tuple(found)
+
+
+def exit_code(verdicts: Iterable[Verdict]) -> int:
+    """The exit code of the verdicts together.
+
+    Parameters
+    ----------
+    verdicts : iterable of Verdict
+
+    Returns
+    -------
+    int
+        1 when a gate failed, otherwise 4 when one is undecided and counts as failed, otherwise 0.
+    """
+    states = {verdict.state for verdict in verdicts if not verdict.passed}
+    return FAILED if "fail" in states else UNDECIDED if states else PASSED
+
+
+def judge(gate: Gate, row: Row) -> Verdict:
+    """The verdict of a gate on the row that it is about.
+
+    Parameters
+    ----------
+    gate : Gate
+    row : Row
+        Its value, or the difference from the baseline.
+
+    Returns
+    -------
+    Verdict
+    """
+    state, message = state_of(gate, row), ""
+    units: int | None = None
+    if state == "undecided":
+        units = None if _unknown(row) else _units_needed(gate, row)
+        message = _unknown(row) or _too_few(gate, row, units)
+    else:
+        message = _decided(gate, row, state)
+    beware = [BEWARE.get(flag, flag.replace("_", " ")) for flag in row.flags]
+    return Verdict(
+        gate=gate,
+        state=state,
+        measure=row.label,
+        dims=row.dims,
+        value=row.value,
+        lower=row.lower,
+        upper=row.upper,
+        level=row.level,
+        limit=gate.limit,
+        message=message + (f"; beware: {', '.join(beware)}" if beware else ""),
+        units_needed=units,
+        flags=row.flags,
+        signature=row.signature,
+    )
+
+
+def state_of(gate: Gate, row: Row) -> State:
+    """Pass, fail or undecided.
+
+    An interval need not hold its value: where it does not, the value counts as an end of it, so
+    that no gate passes with a value beyond the limit.
+    """
+    sign = 1 if gate.is_upper else -1
+    near, far = (row.lower, row.upper) if gate.is_upper else (row.upper, row.lower)
+
+    def beyond(x: float) -> bool:
+        return sign * (x - gate.limit) > 0
+
+    if row.n_undefined > MOST_UNDEFINED * row.n_replicates:
+        return "undecided"
+    # A value without end is beyond every limit, and so is an end of the interval without end.
+    if near is not None and beyond(near) and (row.value is None or beyond(row.value)):
+        return "fail"
+    known = row.value is not None and far is not None
+    if known and not beyond(row.value) and not beyond(far):  # type: ignore[arg-type]
+        return "pass"
+    return "undecided"
+
+
+def _unknown(row: Row) -> str:
+    """Why the interval cannot be held against a limit; empty when it can."""
+    if row.value is None:
+        return f"there is no value: {row.reason or 'undefined'}"
+    if row.lower is None or row.upper is None:
+        return f"there is no whole interval: {row.reason or 'undefined'}"
+    if row.n_undefined > MOST_UNDEFINED * row.n_replicates:
+        share = row.n_undefined / row.n_replicates
+        return f"undefined in {share:.0%} of the replicates: the interval speaks of the others only"
+    return ""
+
+
+def _decided(gate: Gate, row: Row, state: State) -> str:
+    side = "above" if gate.is_upper else "below"
+    if state == "fail":
+        near = row.lower if gate.is_upper else row.upper
+        end = "lower" if gate.is_upper else "upper"
+        return f"the whole interval lies {side} the limit ({end} end {_told_apart(near, gate)})"
+    far, end = (row.upper, "upper") if gate.is_upper else (row.lower, "lower")
+    return f"the {end} end {_told_apart(far, gate)} keeps the limit"
+
+
+def _told_apart(end: float | None, gate: Gate) -> str:
+    """An end of the interval with as many digits as tell it from the limit."""
+    short = figure(end)
+    if end is None or end == gate.limit or figure(gate.limit) != short:
+        return short
+    return f"{end!r}"
+
+
+def _units_needed(gate: Gate, row: Row) -> int | None:
+    """Units in all after which the interval would keep clear of the limit; None when hopeless."""
+    if row.value is None or row.lower is None or row.upper is None or not row.n_units:
+        return None
+    arm = row.upper - row.value if row.value <= gate.limit else row.value - row.lower
+    away = abs(gate.limit - row.value)
+    if away == 0 or arm > away * math.sqrt(MOST_UNITS / row.n_units):
+        return None
+    needed = row.n_units * (arm / away) ** 2
+    return max(row.n_units + 1, math.ceil(needed * (1 - 1e-9)))  # rounding: 400 stays 400
+
+
+def _too_few(gate: Gate, row: Row, units: int | None) -> str:
+    """That the interval straddles the limit, and what more units would do."""
+    limit = number(gate.limit)
+    names = row.factors or ("unit",)
+    what = plural(names[0]) if len(names) == 1 else f"units of {' and of '.join(names)} each"
+    if row.value is not None and (row.value - gate.limit) * (1 if gate.is_upper else -1) > 0:
+        side = "above" if gate.is_upper else "below"
+        count = f" (about {units - row.n_units:,} more)" if units is not None else ""
+        return (
+            f"the value itself lies {side} the limit {limit}, which lies in the interval: more "
+            f"{what} would more likely make it fail{count}"
+        )
+    if units is None:
+        return f"the limit {limit} lies in the interval, so near the value that data do not help"
+    more = units - row.n_units
+    what = names[0] if more == 1 and len(names) == 1 else what
+    return (
+        f"the limit {limit} lies in the interval: about {more:,} more {what} would decide, "
+        f"{units:,} in all, if the value stays where it is"
+    )
+
+
+def plural(noun: str) -> str:
+    """The plural of a factor's name: speakers, queries, classes."""
+    if noun.endswith("y") and noun[-2:-1] not in "aeiou":
+        return f"{noun[:-1]}ies"
+    return f"{noun}es" if noun.endswith(("s", "x", "ch", "sh")) else f"{noun}s"

@@ -1,0 +1,168 @@
+"""One gate: which rows it is about and the limit that their intervals must keep."""
+
+import math
+from typing import Literal
+
+import msgspec
+
+from truecost.errors import UsageError
+
+LIMITS = ("max_upper", "min_lower", "max_upper_delta", "min_lower_delta")
+DIMS = ("system", "subset", "application", "collection", "estimator")
+MIRROR = dict(zip(LIMITS, (LIMITS[1], LIMITS[0], LIMITS[3], LIMITS[2]), strict=True))
+
+
+class Gate(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
+):
+    """A limit that the interval of a measure must keep: `[[gate]]` in a study.
+
+    Exactly one limit is named, in the unit of the measure. Upper limits are for measures whose
+    lower values are better, lower limits for those whose higher values are better.
+
+    Attributes
+    ----------
+    measure : str
+        `NAME`, or `NAME:VARIANT` where there are several.
+    name : str, optional
+        What the gate is called in reports.
+    system, application, collection : str, optional
+        Which rows it is about; every one when left out, each with a verdict of its own.
+    subset : str, optional
+        As the result names it, such as "noise=babble"; the whole data when left out.
+    estimator : str, optional
+        Needed only where a result has several.
+    max_upper : float, optional
+        The upper end of the interval may not exceed it.
+    min_lower : float, optional
+        The lower end of the interval may not fall below it.
+    baseline : str, optional
+        System to compare with, trial by trial; goes with one of the two limits that follow.
+    max_upper_delta, min_lower_delta : float, optional
+        The same limits for the paired difference, system minus baseline.
+    undecided : {"fail", "pass"}
+        What an undecided gate counts as.
+
+    Raises
+    ------
+    UsageError
+        When there is no limit, or several, or one that does not go with a baseline, or a limit is
+        no finite number.
+    """
+
+    measure: str
+    name: str | None = None
+    system: str | None = None
+    subset: str | None = None
+    application: str | None = None
+    collection: str | None = None
+    estimator: str | None = None
+    baseline: str | None = None
+    max_upper: float | None = None
+    min_lower: float | None = None
+    max_upper_delta: float | None = None
+    min_lower_delta: float | None = None
+    undecided: Literal["fail", "pass"] = "fail"
+
+    def __post_init__(self) -> None:
+        given = [name for name in LIMITS if getattr(self, name) is not None]
+        if not self.measure:
+            raise UsageError("a gate names no measure: write measure=NAME")
+        if not given:
+            raise UsageError(f"gate {self.measure}: there is no limit; {_choices(self.baseline)}")
+        if len(given) > 1:
+            raise UsageError(
+                f"gate {self.measure}: {' and '.join(given)} are {len(given)} limits: write a gate "
+                f"for each"
+            )
+        self._check_limit(given[0])
+        if self.undecided not in ("fail", "pass"):
+            raise UsageError(
+                f"gate {self.measure}: undecided is {self.undecided!r}: write fail or pass"
+            )
+
+    def _check_limit(self, key: str) -> None:
+        limit = getattr(self, key)
+        number = isinstance(limit, (int, float)) and not isinstance(limit, bool)
+        if not number or not math.isfinite(limit):
+            raise UsageError(f"gate {self.measure}: {key} is {limit!r}: it must be a finite number")
+        if key.endswith("_delta") != (self.baseline is not None):
+            raise UsageError(f"gate {self.measure}: {key} {_missing(key, self.baseline)}")
+
+    @property
+    def key(self) -> str:
+        """Which of the limits is set: `max_upper`, say."""
+        return next(name for name in LIMITS if getattr(self, name) is not None)
+
+    @property
+    def limit(self) -> float:
+        """The limit itself, in the unit of the measure."""
+        return float(getattr(self, self.key))
+
+    @property
+    def is_upper(self) -> bool:
+        """Whether values above the limit are beyond it."""
+        return self.key.startswith("max")
+
+    @property
+    def bound(self) -> str:
+        """The limit as a relation, such as `<= 0.3`."""
+        return f"{'<=' if self.is_upper else '>='} {number(self.limit)}"
+
+    @property
+    def title(self) -> str:
+        """The name of the gate, or its measure and limit."""
+        against = f" against {self.baseline}" if self.baseline is not None else ""
+        return self.name or f"{self.measure}{against} {self.bound}"
+
+    def check_direction(self, direction: Literal["lower", "higher"]) -> None:
+        """Refuse an upper limit where higher values are better, and the reverse.
+
+        Parameters
+        ----------
+        direction : {"lower", "higher"}
+            Which values of the measure are better.
+
+        Raises
+        ------
+        UsageError
+            With what to write.
+        """
+        if (direction == "lower") == self.is_upper:
+            return
+        other = MIRROR[self.key]
+        # A difference that may get worse by some amount changes its sign with the direction.
+        limit = -self.limit if self.baseline is not None and self.limit else self.limit
+        raise UsageError(
+            f"gate {self.measure}: {direction} is better, so {self.key} would pass bad systems: "
+            f"write {other}={number(limit)}"
+        )
+
+
+def number(limit: float) -> str:
+    """A limit as it was written."""
+    return f"{limit:.10g}"
+
+
+def _choices(baseline: str | None) -> str:
+    if baseline is not None:
+        return (
+            "write max_upper_delta=NUMBER (or min_lower_delta where higher is better): the most "
+            "that the difference from the baseline may be"
+        )
+    return (
+        "write max_upper=NUMBER (or min_lower=NUMBER where higher is better), or baseline=SYSTEM "
+        "with max_upper_delta=NUMBER"
+    )
+
+
+def _missing(key: str, baseline: str | None) -> str:
+    if baseline is None:
+        return (
+            f"limits a difference, but there is no baseline: write baseline=SYSTEM, or "
+            f"{key.removesuffix('_delta')} for a limit on the value"
+        )
+    return (
+        f"limits the value, but there is a baseline: write {key}_delta for a limit on the "
+        f"difference, or leave out the baseline"
+    )

@@ -1,0 +1,366 @@
+"""Gates as users write them, the command with its exit codes, and the files that it writes."""
+
+import json
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gated import ROWS, row, stored, verdicts_of
+from truecost import cli
+from truecost.gates import Gate, Verdict, check, junit, markdown, parse_gate, read_gates
+from truecost.publishing import publish
+from truecost.study import ResultFile
+
+
+@pytest.fixture(autouse=True)
+def no_summary(monkeypatch):
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+
+
+@pytest.fixture
+def result(tmp_path, monkeypatch):
+    """`out/result.json` with ROWS, in the working folder."""
+    monkeypatch.chdir(tmp_path)
+    return stored(ROWS, tmp_path / "out")
+
+
+@pytest.fixture
+def run(capfd):
+    """Run `truecost gate`: (exit code, standard output, standard error)."""
+
+    def call(*arguments):
+        code = cli.run(["gate", *map(str, arguments)])
+        return code, *capfd.readouterr()
+
+    return call
+
+
+# -- gates from text and files
+
+
+def test_values_may_hold_commas_colons_and_equals_signs():
+    gate = parse_gate("eer:nearest:max_upper=0.1,subset=a:b=c,d=e,name=the gate")
+    assert gate == Gate(measure="eer:nearest", max_upper=0.1, subset="a:b=c,d=e", name="the gate")
+    assert parse_gate("act_dcf:subset=noise=babble,max_upper=.3").limit == 0.3
+    assert parse_gate("x:system=a:name=b,max_upper=1").system == "a:name=b"
+
+
+NAMES = st.text("ab=<. :0", min_size=1).map(str.strip).filter(bool)
+
+
+@given(NAMES, st.floats(allow_nan=False, allow_infinity=False), st.booleans())
+def test_a_gate_written_as_text_is_read_back(subset, limit, first):
+    keys = [f"subset={subset}", f"max_upper={limit!r}"]
+    text = f"act_dcf:{','.join(keys if first else keys[::-1])}"
+    assert parse_gate(text) == Gate(measure="act_dcf", max_upper=limit, subset=subset)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("act_dcf", "is not understood: write MEASURE:KEY=VALUE"),
+        ("act_dcf=0.3", "is not understood: write MEASURE:KEY=VALUE"),
+        (":max_upper=0.3", "is not understood"),
+        ("act_dcf:max_uper=0.3", "no key 'max_uper' (did you mean 'max_upper'?)"),
+        ("act_dcf:max-upper=0.3", "no key 'max-upper' (did you mean 'max_upper'?)"),
+        ("act_dcf:max_upper=0.3,sbset=x", "no key 'sbset' (did you mean 'subset'?)"),
+        ("act_dcf:max_uper=1,subset=x", "no key 'max_uper'"),
+        ("act_dcf:max_upper=30%", "max_upper is '30%', which is no number"),
+        ("act_dcf:max_upper=", "max_upper has no value"),
+        ("act_dcf:max_upper=nan", "must be a finite number"),
+        ("act_dcf:max_upper=1,max_upper=2", "max_upper is given twice"),
+        ("act_dcf:max_upper=1,min_lower=2", "max_upper and min_lower are 2 limits"),
+        ("act_dcf:system=A", "there is no limit; write max_upper=NUMBER"),
+        ("act_dcf:baseline=A", "there is no limit; write max_upper_delta=NUMBER"),
+        ("act_dcf:baseline=A,max_upper=1", "write max_upper_delta for a limit on the difference"),
+        ("act_dcf:max_upper_delta=1", "there is no baseline: write baseline=SYSTEM"),
+        ("act_dcf:max_upper=1,undecided=no", "undecided is 'no': write fail or pass"),
+    ],
+)
+def test_bad_gates_on_the_command_line(run, result, text, said):
+    code, out, err = run(result, "--gate", text)
+    assert (code, out) == (2, "")
+    assert said in err
+
+
+GOOD = '[data]\ntype = "llr"\n[[gate]]\nmeasure = "act_dcf"\nsystem = "B"\nmax_upper = 1\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[[gates]]\nmeasure = 'x'", "there is no [[gate]] table (there is 'gates')"),
+        ("[gate]\nmeasure = 'x'\nmax_upper = 1", "there is no [[gate]] table"),
+        ("[[gate]\n", "is not TOML"),
+        ("gate = [1]", "gate 1: is no table"),
+        (f"{GOOD}[[gate]]\nmeasure = 'x'\nmax_uper = 1", "gate 2: there is no key 'max_uper' (did"),
+        ("[[gate]]\nmeasure = 'x'\nmax_upper = true", "gate 1: max_upper: Expected"),
+        ("[[gate]]\nmax_upper = 1", "gate 1: Object missing required field `measure`"),
+        ("[[gate]]\nmeasure = 'x'\nmax_upper = inf", "gate 1: gate x: max_upper is inf"),
+        ("[[gate]]\nmeasure = 'x'\nmax_upper = 1\nundecided = 'no'", "gate 1: undecided: Invalid"),
+    ],
+)
+def test_bad_gate_files(run, result, tmp_path, text, said):
+    (tmp_path / "gates.toml").write_text(text, encoding="utf-8")
+    code, _, err = run(result, "--gates", "gates.toml")
+    assert code == 2
+    assert f"gates.toml: {said}" in err
+
+
+def test_a_study_file_gives_its_gates(run, result, tmp_path):
+    (tmp_path / "study.toml").write_text(GOOD, encoding="utf-8-sig")
+    assert read_gates("study.toml") == (Gate(measure="act_dcf", system="B", max_upper=1),)
+    assert run(result, "--gates", "study.toml")[0] == 0
+    assert run(result, "--gates", "study.toml", "--gate", "act_dcf:max_upper=0.1")[0] == 1
+    assert run(result, "--gates", "none.toml")[::2] == (
+        2,
+        "truecost: none.toml: there is no such file\n",
+    )
+    code, _, err = run(result)
+    assert code == 2
+    assert "no gate is given: say --gate" in err
+
+
+# -- the command
+
+
+@pytest.mark.parametrize(
+    ("gates", "code"),
+    [
+        (["act_dcf:max_upper=0.5"], 0),
+        (["act_dcf:max_upper=0.5", "act_dcf:max_upper=0.1"], 1),
+        (["act_dcf:max_upper=0.3"], 4),
+        (["act_dcf:max_upper=0.3", "act_dcf:max_upper=0.1,system=A"], 1),
+        (["act_dcf:max_upper=0.3,undecided=pass"], 0),
+        (["act_dcf:max_upper=0.3,undecided=pass", "act_dcf:max_upper=0.35"], 4),
+        (["act_dcf:max_upper=0.1,undecided=pass"], 1),
+        (["act_dcf:max_upper=0.5,subset=noise=babble,system=A"], 4),
+        (["act_dcf:max_upper=0.9,subset=snr < 5, noise=music,system=A"], 0),
+        (["act_dcf:max_upper_delta=0,baseline=A"], 0),
+        (["auc:min_lower=0.9"], 4),
+        (["auc:max_upper=0.9"], 2),
+    ],
+)
+def test_exit_codes(run, result, gates, code):
+    arguments = [part for gate in gates for part in ("--gate", gate)]
+    assert run("out/result.json", *arguments)[0] == code
+    assert run("out", *arguments)[0] == code
+
+
+def test_what_is_printed(run, result):
+    code, out, err = run(result, "--gate", "act_dcf:max_upper=0.35")
+    assert code == 4
+    assert [line.split() for line in out.splitlines()] == [
+        ["system", "measure", "value", "95%", "interval", "limit", "state"],
+        ["A", "act_dcf", "0.3", "[0.2,", "0.4]", "<=", "0.35", "undecided"],
+        ["B", "act_dcf", "0.2", "[0.15,", "0.25]", "<=", "0.35", "pass"],
+    ]
+    assert err.startswith("undecided: act_dcf (A): the limit 0.35 lies in the interval: about 300")
+    assert run(result, "--gate", "act_dcf:max_upper=0.35", "--quiet")[2] == ""
+
+
+def test_the_verdicts_as_json(run, result):
+    code, out, _ = run(result, "--gate", "act_dcf:max_upper=0.35", "--json")
+    verdicts = msgspec.convert(json.loads(out)["gates"], tuple[Verdict, ...])
+    assert code == 4
+    assert verdicts == check([parse_gate("act_dcf:max_upper=0.35")], ROWS)
+
+
+def test_verdicts_are_stored_in_a_result(tmp_path):
+    verdicts = check([parse_gate("act_dcf:max_upper=0.35")], ROWS)
+    content = ResultFile(
+        schema_version=1, truecost="0", rows=ROWS, problems=(), inputs=(), gates=verdicts
+    )
+    assert msgspec.json.decode(msgspec.json.encode(content), type=ResultFile).gates == verdicts
+
+
+def test_standard_input(monkeypatch, run, result):
+    class Piped:
+        buffer = (result / "result.json").open("rb")
+
+    monkeypatch.setattr("sys.stdin", Piped)
+    assert run("-", "--gate", "act_dcf:max_upper=0.5")[0] == 0
+    Piped.buffer.close()
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "the file is empty"),
+        ("nothing", "is no JSON"),
+        ("[1]", "is no result"),
+        ('{"rows": []}', "is no result"),
+        ('{"schema_version": 2, "lines": []}', "its schema_version is 2"),
+        ('{"schema_version": 1, "rows": 3}', "the result is damaged"),
+        (
+            '{"schema_version": 1, "truecost": "0", "rows": [], "problems": [], "inputs": []}',
+            "the result holds no rows",
+        ),
+    ],
+)
+def test_bad_results(run, tmp_path, content, said):
+    (tmp_path / "result.json").write_text(content, encoding="utf-8")
+    for path in (tmp_path, tmp_path / "result.json"):
+        code, out, err = run(path, "--gate", "act_dcf:max_upper=1")
+        assert (code, out) == (3, "")
+        assert f"{tmp_path / 'result.json'}: {said}" in err
+
+
+def test_a_row_that_is_damaged_is_named(run, result):
+    path = result / "result.json"
+    path.write_text(path.read_text(encoding="utf-8").replace("0.45", '"x"'), encoding="utf-8")
+    code, _, err = run(path, "--gate", "act_dcf:max_upper=1")
+    assert code == 3
+    assert "at rows[1].lower" in err.replace("[...]", "[1]")
+
+
+def test_no_result(run, tmp_path):
+    code, _, err = run(tmp_path, "--gate", "act_dcf:max_upper=1")
+    assert code == 3
+    assert "there is no result.json in this folder" in err
+    code, _, err = run(tmp_path / "none.json", "--gate", "act_dcf:max_upper=1")
+    assert code == 3
+    assert "there is no such file" in err
+
+
+# -- Markdown, JUnit, files
+
+
+GATES = (
+    "act_dcf:max_upper=0.5",
+    "act_dcf:max_upper=0.1,system=A,name=the | strict_ <one>",
+    "act_dcf:max_upper=0.35,system=A",
+    "act_dcf:max_upper=0.35,system=A,undecided=pass",
+)
+
+
+def test_markdown():
+    lines = markdown(verdicts_of(*GATES), "My gates").splitlines()
+    assert lines[0] == "### My gates: 1 failed, 2 undecided, 2 passed"
+    assert lines[2:5] == [
+        "| state | gate | system | measure | value [interval] | limit | why |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+        r"| pass |  | A | act_dcf | 0.3 \[0.2, 0.4\] | \<= 0.5 "
+        "| the upper end 0.4 keeps the limit |",
+    ]
+    assert [line.split(" | ")[0] for line in lines[4:]] == [
+        *("| pass", "| pass", "| **fail**", "| **undecided**", "| undecided (passes)"),
+    ]
+    assert r"the \| strict\_ \<one\>" in lines[6]
+
+
+def test_markdown_escapes_what_would_break_the_table():
+    odd = row(subset="a|b\n`c` *d* _e_ f_g <h>", system="A")
+    gate = Gate(measure="act_dcf", max_upper=0.5, subset=odd.dims["subset"])
+    [line] = markdown(check([gate], [odd])).splitlines()[4:]
+    assert r"| a\|b \`c\` \*d\* \_e\_ f_g \<h\> |" in line
+    assert len(line.replace(r"\|", "").split("|")) == 9  # as many cells as the head has
+
+
+def test_markdown_of_nothing():
+    assert markdown(()) == "### Quality gates: none\n"
+
+
+def test_junit():
+    suites = ET.fromstring(junit(verdicts_of(*GATES)))
+    [suite] = suites
+    counts = {"tests": "5", "failures": "2", "errors": "0", "skipped": "1"}
+    assert suites.attrib == counts
+    assert suite.attrib == {"name": "truecost gates", **counts}
+    assert [[child.tag for child in case] for case in suite] == [
+        *([], [], ["failure"], ["failure"], ["skipped"]),
+    ]
+    assert [case.get("name") for case in suite][:3] == [
+        *("act_dcf <= 0.5 (A)", "act_dcf <= 0.5 (B)", "the | strict_ <one> (A)"),
+    ]
+    failure = suite[2][0]
+    assert (failure.get("type"), suite[3][0].get("type")) == ("fail", "undecided")
+    assert "act_dcf 0.3 [0.2, 0.4], wanted <= 0.1" in failure.text
+    assert "act_dcf|seed:0" in failure.text
+
+
+@given(st.text())
+def test_junit_is_valid_whatever_the_names(name):
+    odd = row(system=name or "x", signature=name)
+    gate = Gate(measure="act_dcf", max_upper=0.1, name=name or None)
+    text = junit(check([gate], [odd]), name)
+    [suite] = ET.fromstring(text.encode())
+    assert suite.get("failures") == "1"
+    if name.isprintable() and name:
+        assert suite[0].get("name") == f"{name} ({name})"
+
+
+def test_files(run, result, tmp_path):
+    gate = ("--gate", "act_dcf:max_upper=0.35")
+    assert run(result, *gate)[0] == 4
+    assert [p.name for p in tmp_path.rglob("*")] == ["out", "result.json"]
+    assert run(result, *gate, "-o", "ci/gates", "--junit", "j/t.xml", "--markdown", "t.md")[0] == 4
+    verdicts = verdicts_of("act_dcf:max_upper=0.35")
+    for name in ("ci/gates/gates.md", "t.md"):
+        assert (tmp_path / name).read_text(encoding="utf-8") == markdown(verdicts)
+    for name in ("ci/gates/gates.xml", "j/t.xml"):
+        assert (tmp_path / name).read_text(encoding="utf-8") == junit(verdicts)
+    assert not list(tmp_path.rglob("*.part"))
+
+
+def test_one_file_cannot_hold_both(run, result, tmp_path):
+    both = ("--markdown", "x", "--junit", "x")
+    code, _, err = run(result, "--gate", "act_dcf:max_upper=0.35", *both)
+    assert code == 2
+    assert "x: is named for Markdown and for JUnit" in err
+    assert not (tmp_path / "x").exists()
+
+
+def test_no_half_written_files(run, result, tmp_path):
+    (tmp_path / "gates.xml").mkdir()
+    (tmp_path / "gates.md").write_text("earlier", encoding="utf-8")
+    code, out, err = run(result, "--gate", "act_dcf:max_upper=0.35", "-o", tmp_path)
+    assert code == 3
+    assert "gates.xml: cannot be written (it is a folder)" in err
+    assert "undecided" in out  # the verdict is said all the same
+    assert (tmp_path / "gates.md").read_text(encoding="utf-8") == "earlier"
+    assert not list(tmp_path.rglob("*.part"))
+
+
+def test_a_file_in_the_place_of_the_folder(run, result, tmp_path):
+    (tmp_path / "ci").write_text("", encoding="utf-8")
+    code, _, err = run(result, "--gate", "act_dcf:max_upper=0.5", "-o", "ci")
+    assert code == 3
+    assert "ci/gates.md: cannot be written" in err
+
+
+def test_nothing_is_left_aside_when_writing_fails(tmp_path, monkeypatch):
+    monkeypatch.setattr("pathlib.Path.write_text", lambda *_, **__: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        publish({tmp_path / "a": "x", tmp_path / "b": "y"})
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_step_summary_is_appended_to(run, result, tmp_path, monkeypatch):
+    summary = tmp_path / "summary.md"
+    summary.write_text("# Build\n", encoding="utf-8")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    for _ in range(2):
+        assert run(result, "--gate", "act_dcf:max_upper=0.5")[0] == 0
+    table = markdown(verdicts_of("act_dcf:max_upper=0.5"))
+    assert summary.read_text(encoding="utf-8") == f"# Build\n{table}\n{table}\n"
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path))
+    code, _, err = run(result, "--gate", "act_dcf:max_upper=0.5")
+    assert code == 3
+    assert "GITHUB_STEP_SUMMARY names this file" in err
+
+
+def test_help_needs_no_heavy_import():
+    code = """if True:
+        import sys
+        from truecost import cli
+        cli.run(["gate", "--help"])
+        print([m for m in ("numpy", "polars") if m in sys.modules], file=sys.stderr)"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    assert done.stderr.strip() == "[]"
+    assert "--gates" in done.stdout

@@ -1,0 +1,307 @@
+"""Gates: three states and their laws, which rows they are about, the helper for tests."""
+
+import math
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import truecost as tc
+from gated import ROWS, row, states
+from truecost.gates import Gate, assert_gate, check, exit_code, parse_gate
+
+# -- the three states
+
+ENDS = st.floats(-2, 2).map(lambda x: round(x, 3) + 0.0)  # without -0.0
+
+
+@st.composite
+def intervals(draw):
+    """Value and ends in any order that the methods can give: the value may lie outside."""
+    lower, upper = sorted(draw(st.tuples(ENDS, ENDS)))
+    value = draw(st.one_of(st.floats(lower, upper), ENDS))
+    return value, lower, upper
+
+
+@given(intervals(), ENDS, ENDS)
+def test_the_state_is_monotone_in_the_limit(ends, one, other):
+    order = {"fail": 0, "undecided": 1, "pass": 2}
+    strict, loose = sorted((one, other))
+    found = [
+        order[check([Gate(measure="act_dcf", max_upper=limit)], [row(*ends)])[0].state]
+        for limit in (strict, loose)
+    ]
+    assert found[0] <= found[1]
+
+
+@given(intervals(), ENDS)
+def test_what_a_state_says_of_value_and_ends(ends, limit):
+    value, lower, upper = ends
+    [verdict] = check([Gate(measure="act_dcf", max_upper=limit)], [row(*ends)])
+    highest, lowest = max(value, upper), min(value, lower)
+    assert (verdict.state == "pass") == (highest <= limit)
+    assert (verdict.state == "fail") == (lowest > limit)
+    assert (verdict.units_needed is None) or verdict.state == "undecided"
+
+
+@given(intervals(), ENDS)
+def test_a_lower_limit_is_the_mirror_of_an_upper_one(ends, limit):
+    value, lower, upper = ends
+    [up] = check([Gate(measure="act_dcf", max_upper=limit)], [row(*ends)])
+    mirrored = row(-value, -upper, -lower, direction="higher")
+    [down] = check([Gate(measure="act_dcf", min_lower=-limit)], [mirrored])
+    assert (up.state, up.units_needed) == (down.state, down.units_needed)
+
+
+@given(intervals(), ENDS)
+def test_so_many_units_decide_and_far_fewer_do_not(ends, limit):
+    """The interval drawn in by sqrt(n / N) around its value keeps clear of the limit."""
+    value, lower, upper = ends
+    assume(lower <= value <= upper)
+    gate = Gate(measure="act_dcf", max_upper=limit)
+    [verdict] = check([gate], [row(*ends)])
+    assume(verdict.units_needed is not None)
+
+    def state_with(units):
+        shrink = math.sqrt(100 / units)
+        drawn_in = (value, value + (lower - value) * shrink, value + (upper - value) * shrink)
+        return check([gate], [row(*drawn_in)])[0].state
+
+    assert verdict.units_needed > 100
+    assert state_with(verdict.units_needed * 1.0001) == ("pass" if value <= limit else "fail")
+    assert verdict.units_needed == 101 or state_with(verdict.units_needed * 0.98) == "undecided"
+
+
+def test_a_limit_on_an_end_is_kept():
+    assert states("act_dcf:max_upper=0.4,system=A") == ["pass"]
+    assert states("act_dcf:max_upper=0.2,system=A") == ["undecided"]
+    assert states("act_dcf:max_upper=0.19999,system=A") == ["fail"]
+    assert states("auc:min_lower=0.85,system=A") == ["pass"]
+    assert states("auc:min_lower=0.95,system=A") == ["undecided"]
+    assert states("auc:min_lower=0.951,system=A") == ["fail"]
+
+
+def test_units_needed_by_hand():
+    """n (a / w)^2: 100 (0.1 / 0.05)^2 = 400, 300 more."""
+    [verdict] = check([parse_gate("act_dcf:max_upper=0.35,system=A")], ROWS)
+    assert verdict.units_needed == 400
+    assert verdict.message == (
+        "the limit 0.35 lies in the interval: about 300 more speakers would decide, 400 in all, "
+        "if the value stays where it is"
+    )
+
+
+def test_a_value_beyond_the_limit_would_more_likely_fail():
+    [verdict] = check([parse_gate("act_dcf:max_upper=0.25,system=A")], ROWS)
+    assert verdict.state == "undecided"
+    assert verdict.units_needed == 400
+    assert "the value itself lies above the limit 0.25" in verdict.message
+    assert "more speakers would more likely make it fail (about 300 more)" in verdict.message
+
+
+def test_a_value_on_the_limit_is_not_helped_by_data():
+    [verdict] = check([parse_gate("act_dcf:max_upper=0.3,system=A")], ROWS)
+    assert (verdict.state, verdict.units_needed) == ("undecided", None)
+    assert "so near the value that data do not help" in verdict.message
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"n_units": 1, "upper": 0.3000001}, "about 1 more speaker would decide, 2 in all"),
+        ({"factors": ("query",)}, "300 more queries"),
+        ({"factors": ("speaker", "session")}, "300 more units of speaker and of session each"),
+    ],
+)
+def test_units_are_named_by_their_factor(changes, said):
+    one = row(**changes)
+    limit = 0.35 if "upper" not in changes else 0.30000009
+    [verdict] = check([Gate(measure="act_dcf", max_upper=limit)], [one])
+    assert said in verdict.message
+
+
+def test_flags_are_mentioned():
+    flagged = row(flags=("few_units", "few_errors"))
+    [verdict] = check([Gate(measure="act_dcf", max_upper=0.5)], [flagged])
+    assert verdict.message == ("the upper end 0.4 keeps the limit; beware: few units, few errors")
+    assert verdict.flags == ("few_units", "few_errors")
+
+
+@pytest.mark.parametrize(
+    ("unknown", "said"),
+    [
+        (
+            {"value": None, "lower": None, "upper": None, "reason": "there are no targets"},
+            "no targ",
+        ),
+        ({"lower": None, "upper": None, "reason": "there is 1 unit only"}, "no whole interval"),
+        ({"upper": None, "reason": "the upper end is infinite"}, "upper end is infinite"),
+        ({"n_undefined": 101}, "undefined in 5% of the replicates"),
+    ],
+)
+def test_what_is_undefined_is_undecided(unknown, said):
+    [verdict] = check([Gate(measure="act_dcf", max_upper=0.9)], [row(**unknown)])
+    assert (verdict.state, verdict.units_needed) == ("undecided", None)
+    assert said in verdict.message
+    assert not verdict.passed
+    assert exit_code([verdict]) == 4
+
+
+def test_an_infinite_value_whose_interval_lies_beyond_the_limit_fails():
+    infinite = row(None, 0.5, None, reason="infinite: a truth was given probability 0")
+    assert states("act_dcf:max_upper=0.4", [infinite]) == ["fail"]
+    assert states("act_dcf:max_upper=0.6", [infinite]) == ["undecided"]
+
+
+def test_an_end_close_to_the_limit_is_told_apart_from_it():
+    [verdict] = check([Gate(measure="act_dcf", max_upper=0.4)], [row(upper=0.39999999)])
+    assert "0.39999999" in verdict.message
+
+
+# -- which rows a gate is about
+
+
+def test_each_system_has_its_verdict_on_the_whole():
+    verdicts = check([parse_gate("act_dcf:max_upper=0.3")], ROWS)
+    assert [(v.dims, v.state) for v in verdicts] == [
+        ({"system": "A"}, "undecided"),
+        ({"system": "B"}, "pass"),
+    ]
+
+
+def test_each_application_and_collection_has_its_verdict():
+    rows = [
+        row(application=a, collection=c, system=s) for a in "xy" for c in "uv" for s in ("A", "B")
+    ]
+    found = [v.dims for v in check([parse_gate("act_dcf:max_upper=0.5,application=x")], rows)]
+    assert found == [r.dims for r in rows[:4]]
+
+
+def test_a_paired_gate_reads_the_difference():
+    [verdict] = check([parse_gate("act_dcf:max_upper_delta=0,baseline=A")], ROWS)
+    assert (verdict.state, verdict.value, verdict.upper) == ("pass", -0.1, -0.05)
+    assert verdict.about == "B, against A"
+    assert states("act_dcf:max_upper_delta=-0.1,baseline=A") == ["undecided"]
+    assert states("act_dcf:max_upper_delta=-0.2,baseline=A") == ["fail"]
+    assert states("auc:min_lower_delta=-0.05,baseline=A") == ["pass"]
+    assert states("auc:min_lower_delta=0.01,baseline=A") == ["undecided"]
+
+
+def test_the_variant_may_be_left_out_where_there_is_one():
+    one, two = (row(measure="eer", variant=v) for v in ("rocch", "nearest"))
+    assert states("eer:max_upper=0.5", [one]) == ["pass"]
+    assert states("eer:nearest:max_upper=0.5", [one, two]) == ["pass"]
+    with pytest.raises(tc.UsageError, match=r"2 rows .*eer:rocch \(A\).*name the variant"):
+        states("eer:max_upper=0.5", [one, two])
+
+
+@pytest.mark.parametrize(
+    ("gate", "said"),
+    [
+        ("act_dfc:max_upper=1", r"no measure 'act_dfc' \(did you mean 'act_dcf'\?\).*act_dcf, auc"),
+        ("act_dcf:max_upper=1,system=C", r"no system 'C'; there are: A, B"),
+        ("act_dcf:max_upper=1,subset=noise=bable", r"did you mean 'noise=babble'\?"),
+        ("act_dcf:max_upper=1,application=x", r"the result names no application"),
+        ("act_dcf:max_upper_delta=0,baseline=B", r"no baseline 'B'; there are: A"),
+        ("act_dcf:max_upper=1,subset=noise=music", r"there are: noise=babble; snr < 5, noise=mus"),
+        ("auc:max_upper=0.9", r"higher is better, so max_upper .* write min_lower=0\.9"),
+        ("act_dcf:min_lower=0.9", r"lower is better, so min_lower .* write max_upper=0\.9"),
+        ("auc:max_upper_delta=0.1,baseline=A", r"write min_lower_delta=-0\.1"),
+    ],
+)
+def test_a_gate_that_fits_no_row(gate, said):
+    with pytest.raises(tc.UsageError, match=said):
+        states(gate)
+
+
+def test_no_comparison_to_hold_against():
+    with pytest.raises(tc.UsageError, match=r"compares no systems.*truecost compare A=FILE"):
+        states("act_dcf:max_upper_delta=0,baseline=A", ROWS[:6])
+
+
+def test_a_system_without_the_measure_is_not_passed_over():
+    rows = [*ROWS, row(measure="p_miss", system="B")]
+    with pytest.raises(tc.UsageError, match="no p_miss for A: say which to check with system=NAME"):
+        states("p_miss:max_upper=1", rows)
+    assert states("p_miss:max_upper=1,system=B", rows) == ["pass"]
+    with pytest.raises(tc.UsageError, match="has act_dcf for subsets only"):
+        states("act_dcf:max_upper=1", [row(subset="x=1"), row(subset="x=2")])
+
+
+def test_rows_that_a_gate_cannot_tell_apart():
+    estimators = [row(dims={"estimator": e}) for e in ("plain", "stratified")]
+    with pytest.raises(tc.UsageError, match=r"2 rows .*say which with estimator=NAME"):
+        states("act_dcf:max_upper=1", estimators)
+    assert states("act_dcf:max_upper=1,estimator=plain", estimators) == ["pass"]
+    with pytest.raises(tc.UsageError, match="tell them apart by nothing but"):
+        states("act_dcf:max_upper=1", [row(dims={"query": q}) for q in "ab"])
+    assert states("act_dcf:max_upper=1", [row(), row(dims={"query": "a"})]) == ["pass"]
+
+
+# -- the helper for tests
+
+
+@pytest.fixture(scope="module")
+def scored():
+    """Two systems on the same trials of 40 speakers: (old, new, comparison), and an AUC."""
+    rng = np.random.default_rng(3)
+    labels, speakers = rng.integers(0, 2, 800), rng.integers(0, 40, 800)
+    plan = tc.Plan(200, seed=0)
+    scoring = tc.Scoring(tc.Application.detection(), ("act_dcf", "auc"), plan)
+    found = []
+    for noise in (1.5, 1.0):
+        scores = 3 * labels - 1.5 + noise * rng.normal(size=800)
+        found.append(tc.score(tc.Trials.of(scores, labels, kind="llr", unit=speakers), scoring))
+    (old, _), (new, auc) = found
+    return old, new, tc.compare(new, old), auc
+
+
+def test_assert_gate_lets_through_what_keeps_the_limit(scored):
+    old, new, comparison, auc = scored
+    assert assert_gate(new, max_upper=new.upper).state == "pass"
+    assert assert_gate(new.row(), max_upper=new.upper).state == "pass"
+    assert assert_gate(auc, min_lower=0.8).state == "pass"
+    assert assert_gate(comparison, max_upper_delta=0.0).state == "pass"
+    assert assert_gate(comparison.difference, max_upper_delta=0.0).state == "pass"
+    assert assert_gate(new, max_upper=np.float64(new.value), undecided="pass").passed
+    assert old.lower > new.upper  # what the next test rests on
+
+
+def test_assert_gate_says_why(scored):
+    old, new, comparison, _ = scored
+    with pytest.raises(AssertionError) as failed:
+        assert_gate(old, max_upper=new.upper)
+    said = str(failed.value)
+    for part in ("gate fail", str(old), f"wanted <= {new.upper:.10g}", old.signature):
+        assert part in said
+    with pytest.raises(AssertionError, match=r"(?s)gate undecided: .*more units? would decide"):
+        assert_gate(
+            msgspec.structs.replace(new.row(), factors=("unit",)),
+            max_upper=(new.value + new.upper) / 2,
+        )
+    with pytest.raises(AssertionError, match="against system"):
+        assert_gate(comparison, max_upper_delta=-0.9)
+
+
+@pytest.mark.parametrize(
+    ("which", "limits", "said"),
+    [
+        (1, {}, "there is no limit"),
+        (1, {"max_upper": 1, "min_lower": 0}, "are 2 limits"),
+        (1, {"min_lower": 0.1}, r"lower is better.* write max_upper=0\.1"),
+        (3, {"max_upper": 0.1}, r"higher is better.* write min_lower=0\.1"),
+        (1, {"max_upper_delta": 0.1}, "give a Comparison, or max_upper"),
+        (2, {"max_upper": 0.1}, "write max_upper_delta, or give the estimate of one system"),
+        (1, {"max_upper": "0.1"}, "must be a finite number"),
+    ],
+)
+def test_assert_gate_refuses_limits_that_make_no_sense(scored, which, limits, said):
+    with pytest.raises(tc.UsageError, match=said):
+        assert_gate(scored[which], **limits)
+
+
+def test_assert_gate_refuses_ratios(scored):
+    with pytest.raises(tc.UsageError, match="not on ratios"):
+        assert_gate(scored[2].ratio, max_upper=1)
