@@ -1,0 +1,375 @@
+"""Methods: what a way of making systems gives, told from runs of it.
+
+A *system* is scored as it is. A *method* (paper 003, section 4.2) is known from several runs: each
+is a system trained with another seed, perhaps on another training set. Two estimates tell of it:
+
+- `run`: the replicates of all runs pooled; what one more run will give;
+- `mean`: the mean over runs, with the runs resampled as an outer factor; what the method gives on
+  average.
+
+All runs are scored on the same test units with the same plan, so a replicate weighs the test units
+of all runs alike. Run weights multiply the mean over runs, never the inside of a ratio. They are
+keyed by the method: equal seeds do not pair methods, the test units do.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from truecost.comparison import derived
+from truecost.errors import InputError, UsageError
+from truecost.estimates import FEW_UNITS
+from truecost.intervals import ONE_UNIT, ends, finite
+from truecost.names import Method
+from truecost.results import Comparison, Estimate
+from truecost.runs import Runs
+from truecost.weights import Plan
+
+Floats = npt.NDArray[np.float64]
+Estimator = Literal["run", "mean"]
+FEW_RUNS = FEW_UNITS  # runs are resampled as units are: too few make as narrow an interval
+SHARED = (
+    *("measure", "parameters", "factors", "n_units", "n_trials", "n_replicates"),
+    *("level", "method", "resampling"),
+)
+
+
+@dataclass(frozen=True)
+class MethodEstimate:
+    """What the runs of a method tell, for one measure.
+
+    Attributes
+    ----------
+    runs : Runs
+    members : tuple of Estimate
+        One for each run, in the order of `runs`.
+    run : Estimate
+        What one run gives: `dims["estimator"]` is "run".
+    mean : Estimate
+        What the method gives on average: `dims["estimator"]` is "mean".
+    plan : Plan
+        The plan of replicates and run weights.
+    """
+
+    runs: Runs
+    members: tuple[Estimate, ...]
+    run: Estimate
+    mean: Estimate
+    plan: Plan
+
+
+def estimate_method(members: Sequence[Estimate], runs: Runs, plan: Plan) -> MethodEstimate:
+    """Both estimates of a method from those of its runs.
+
+    With x_j the value of run j, x_j^(r) that in replicate r, and v_j^(r) the weight of the run:
+
+    - the value of both is the mean over runs, sum_j x_j / J, and so is the reference;
+    - `run`: the percentile interval of all x_j^(r) pooled;
+    - `mean`: that of sum_j v_j^(r) x_j^(r) / sum_j v_j^(r), undefined where a run with a weight is.
+
+    Counts that differ from run to run are means; `runs`, `lowest_run` and `highest_run` are added,
+    and a threshold is given when all runs share it. With one run both are the interval of that run.
+
+    Parameters
+    ----------
+    members : sequence of Estimate
+        One for each run, from the same trials, measure and plan.
+    runs : Runs
+    plan : Plan
+        With which the members were made; its seed draws the run weights.
+
+    Returns
+    -------
+    MethodEstimate
+
+    Raises
+    ------
+    UsageError
+        When the members have bca intervals.
+    InputError
+        When the members do not agree, or are not as many as the runs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import truecost as tc
+    >>> plan = tc.Plan(500, seed=0)
+    >>> scoring = tc.Scoring(measures=("total_error",), plan=plan)
+    >>> labels, speakers = np.arange(400) % 2, np.arange(400) // 10
+    >>> members = []
+    >>> for seed, error in enumerate((0.1, 0.15, 0.2)):
+    ...     wrong = np.random.default_rng(seed).random(400) < error
+    ...     decided = np.where(wrong, 1 - labels, labels)
+    ...     trials = tc.Trials.of(decided, labels, kind="decision", unit=speakers)
+    ...     members += tc.score(trials, scoring)
+    >>> method = tc.estimate_method(members, tc.Runs("cnn", {"seed": ("1", "2", "3")}), plan)
+    >>> print("one run:", method.run)
+    one run: total_error 0.1533 [0.085, 0.2313]
+    >>> print("mean:   ", method.mean)
+    mean:    total_error 0.1533 [0.11, 0.2088]
+    """
+    _check(members, runs, plan)
+    # In the order of the levels: the result does not depend on the order of the files.
+    order = sorted(range(len(runs)), key=lambda j: [column[j] for column in runs.levels.values()])
+    runs = Runs(
+        runs.method, {k: tuple(c[j] for j in order) for k, c in runs.levels.items()}, runs.hold
+    )
+    members = [members[j] for j in order]
+    drawn = np.array([e.replicates for e in members])  # (runs, replicates)
+    sizes = {runs.key(k): len(set(c)) for k, c in runs.levels.items() if len(set(c)) > 1}
+    outer = {runs.key(name): size for name, size in runs.varied.items()}
+    return MethodEstimate(
+        runs,
+        tuple(members),
+        _summary(members, runs, "run", drawn.ravel(), sizes),
+        _summary(members, runs, "mean", weighted_mean(drawn, runs.weights(plan)), outer),
+        plan,
+    )
+
+
+def weighted_mean(drawn: Floats, weights: Floats) -> Floats:
+    """Mean over runs in each replicate; a run that weighs 0 does not count even when undefined.
+
+    Parameters
+    ----------
+    drawn : ndarray of float64, shape (runs, replicates)
+    weights : ndarray of float64, shape (replicates, runs)
+
+    Returns
+    -------
+    ndarray of float64, shape (replicates,)
+        NaN where a run that weighs is, or none weighs.
+    """
+    seen = weights.T
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found: Floats = np.where(seen > 0, seen * drawn, 0.0).sum(axis=0) / seen.sum(axis=0)
+    return found
+
+
+def _check(members: Sequence[Estimate], runs: Runs, plan: Plan) -> None:
+    """Refuse estimates that are not those of the runs of one method."""
+    refuse_bca(members[0].method if members else "percentile")
+    if len(members) != len(runs):
+        raise InputError(
+            f"method {runs.method!r} has {len(runs)} runs but {len(members)} estimates: "
+            f"one for each is needed"
+        )
+    for other in members[1:]:
+        _agree(members[0], other, "runs of a method")
+    made = members[0].resampling
+    if not {f"replicates:{plan.replicates}", f"seed:{plan.seed}"} <= set(made.split("|")):
+        raise InputError(
+            f"the estimates were made with another plan ({made}) than the {plan.replicates} "
+            f"replicates with seed {plan.seed} given: give the plan that they were made with"
+        )
+
+
+def refuse_bca(method: Method) -> None:
+    """Refuse bca intervals for methods: UsageError."""
+    if method == "bca":
+        raise UsageError(
+            "bca intervals are not defined for methods: the replicates come from several runs, and "
+            "a unit left out is left out of all of them, so that no jackknife matches them; use "
+            "the percentile method"
+        )
+
+
+def _agree(a: Estimate, b: Estimate, what: str) -> None:
+    """Refuse two estimates of which a replicate is not the same draw of test units."""
+    for name in (*SHARED, "subset"):
+        left, right = (getattr(e, name, None) or e.dims.get(name) for e in (a, b))
+        if left != right:
+            raise InputError(
+                f"these are not {what} on the same test: {name} is {left} against {right}; score "
+                f"all on the same trials with the same options"
+            )
+
+
+def _summary(
+    members: Sequence[Estimate],
+    runs: Runs,
+    estimator: Estimator,
+    replicates: Floats,
+    sizes: Mapping[str, int],
+) -> Estimate:
+    """One estimate of a method; `sizes` are the levels of each run factor that varied."""
+    first = members[0]
+    point = float(np.mean([e.point for e in members]))
+    lower, upper, reason = _ends(first, point, replicates)
+    if len(members) > 1 and reason and np.isnan(point):
+        reason = next((e.reason for e in members if np.isnan(e.point)), reason)
+    tests = first.units_by_factor or dict.fromkeys(first.factors, first.n_units)
+    few = len(runs) if estimator == "run" else min(sizes.values(), default=FEW_RUNS)
+    undefined = int(np.isnan(replicates).sum())
+    found = {
+        "crossed": estimator == "mean" and len(tests) + len(sizes) > 1 and bool(sizes),
+        "few_runs": len(runs) == 1 or few < FEW_RUNS,
+        "no_spread": lower is not None and lower == upper,
+        "undefined_replicates": undefined > 0,
+    }
+    flags = [f for e in members for f in e.flags if f not in ("no_spread", "undefined_replicates")]
+    thresholds = {e.threshold for e in members}
+    references = [e.reference for e in members]
+    return msgspec.structs.replace(
+        first,
+        dims={**first.dims, "system": runs.method, "estimator": estimator},
+        point=point,
+        value=finite(point),
+        lower=lower,
+        upper=upper,
+        reference=None if None in references else float(np.mean([r or 0.0 for r in references])),
+        factors=(*first.factors, *sizes),
+        units_by_factor={**tests, **sizes} if len(tests) + len(sizes) > 1 else {},
+        counts=_counts(members),
+        threshold=thresholds.pop() if len(thresholds) == 1 else None,
+        n_replicates=len(replicates),
+        n_undefined=undefined,
+        reason=reason,
+        flags=tuple(dict.fromkeys([*flags, *(f for f, holds in found.items() if holds)])),
+        signature=f"{_said(estimator, runs)}|{first.signature}",
+        replicates=replicates,
+        left_out=None,
+        resampling=f"{first.resampling}|{_said(estimator, runs)}",
+    )
+
+
+def _ends(
+    member: Estimate, point: float, replicates: Floats
+) -> tuple[float | None, float | None, str | None]:
+    """The percentile interval; none when the test has one unit, whatever the runs do."""
+    lower, upper, reason = ends(replicates, member.level, "percentile", point)
+    sizes = member.units_by_factor.values() or [member.n_units]
+    if member.factors and max(sizes) < 2 and reason is None:
+        return None, None, ONE_UNIT
+    return lower, upper, reason
+
+
+def _said(estimator: Estimator, *methods: Runs) -> str:
+    """For the signature: the estimator, the runs, and how they were drawn."""
+    words = [f"estimator:{estimator}", f"runs:{'+'.join(str(len(runs)) for runs in methods)}"]
+    if estimator == "mean":
+        outer = [runs.key(name) for runs in methods for name in runs.varied]
+        held = [runs.key(name) for runs in methods for name in runs.hold]
+        words += [f"outer:{'+'.join(outer)}"] if outer else []
+        words += [f"held:{'+'.join(held)}"] if held else []
+    return "|".join(words)
+
+
+def _counts(members: Sequence[Estimate]) -> dict[str, float]:
+    """Counts of a run, on average, and the range of the runs' values (paper 003, section 4.2)."""
+    found: dict[str, float] = {}
+    for name in dict.fromkeys(n for e in members for n in e.counts):
+        seen = [e.counts.get(name, 0) for e in members]
+        found[name] = seen[0] if len(set(seen)) == 1 else float(np.mean(seen))
+    points = [e.point for e in members]
+    found["runs"] = len(members)
+    if np.isfinite(points).all():
+        found |= {"lowest_run": min(points), "highest_run": max(points)}
+    return found
+
+
+def compare_methods(
+    system: MethodEstimate, baseline: MethodEstimate, estimator: Estimator = "mean"
+) -> Comparison:
+    """Difference and ratio of two methods for one measure.
+
+    A replicate weighs the test units of both methods alike; their runs are drawn independently,
+    for equal seeds do not pair methods (paper 003, section 4.2). `mean` compares the methods'
+    means; `run` pools x_i^(r) - y_j^(r) over all pairs of a run of one and a run of the other: what
+    a run of one gives against a run of the other.
+
+    Parameters
+    ----------
+    system, baseline : MethodEstimate
+        From the same trials, measure and plan; their names differ.
+    estimator : {"mean", "run"}
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    InputError
+        When the estimates cannot be paired, or both methods have one name.
+    """
+    _agree(system.members[0], baseline.members[0], "two methods")
+    if system.plan != baseline.plan or system.runs.method == baseline.runs.method:
+        raise InputError(
+            f"{system.runs.method} and {baseline.runs.method} cannot be compared: two methods "
+            f"of different names, scored with the same plan, are needed"
+        )
+    left: Estimate = getattr(system, estimator)
+    right: Estimate = getattr(baseline, estimator)
+    pair = (left, right) if estimator == "mean" else _all_pairs(system, baseline)
+    test = system.members[0]
+    said = _said(estimator, system.runs, baseline.runs)
+    units = {**left.units_by_factor, **right.units_by_factor}
+    factors = tuple(dict.fromkeys([*left.factors, *right.factors]))
+
+    def named(found: Estimate) -> Estimate:
+        """With the run factors of both methods."""
+        return msgspec.structs.replace(
+            found,
+            factors=factors,
+            units_by_factor=units,
+            signature=f"paired {found.kind}|{said}|{test.signature}",
+            resampling=f"{test.resampling}|{said}",
+        )
+
+    difference = derived("difference", np.subtract, *pair)
+    return Comparison(left, right, named(difference), named(derived("ratio", np.divide, *pair)))
+
+
+def _all_pairs(system: MethodEstimate, baseline: MethodEstimate) -> tuple[Estimate, Estimate]:
+    """The two with their replicates laid out so that every run meets every run of the other."""
+    a = np.array([e.replicates for e in system.members])[:, None]
+    b = np.array([e.replicates for e in baseline.members])[None, :]
+    shape = np.broadcast_shapes(a.shape, b.shape)
+
+    def laid(estimate: Estimate, drawn: Floats) -> Estimate:
+        return msgspec.structs.replace(
+            estimate, replicates=np.broadcast_to(drawn, shape).ravel().copy()
+        )
+
+    return laid(system.run, a), laid(baseline.run, b)
+
+
+def scope(found: MethodEstimate, estimator: Estimator = "mean") -> str:
+    """What varied and what was held fixed, in words for a reader.
+
+    Parameters
+    ----------
+    found : MethodEstimate
+    estimator : {"mean", "run"}
+
+    Returns
+    -------
+    str
+        One line without a full stop; the same for both estimators unless a column is held.
+    """
+    runs, test = found.runs, found.members[0]
+    tests = test.units_by_factor or dict.fromkeys(test.factors, test.n_units)
+    units = [f"{name} ({size})" for name, size in tests.items()]
+    levels = {name: len(set(column)) for name, column in runs.levels.items()}
+    many = {name: size for name, size in levels.items() if size > 1}
+    varied = runs.varied if estimator == "mean" else many
+    held = [f"{name} ({size})" for name, size in levels.items() if name not in varied]
+    count = f"{len(runs)} {'run' if len(runs) == 1 else 'runs'}"
+    head = {"mean": f", mean of {count}", "run": f", one run, from {count}"}[estimator]
+    said = [
+        runs.method + (head if runs.varied != many else f": {count}"),
+        "varied: " + (", ".join([*(f"{n} ({s})" for n, s in varied.items()), *_tests(units)])),
+        "held fixed: " + ", ".join([*held, "whatever else the runs share, such as training data"]),
+    ]
+    if len(runs) == 1:
+        said.append(f"one run tells nothing of the variation over {' and '.join(runs.levels)}")
+    return "; ".join(said)
+
+
+def _tests(units: Sequence[str]) -> list[str]:
+    return [f"units of the test: {', '.join(units)}"] if units else []
