@@ -1,0 +1,90 @@
+"""Measures of decisions when any of several labels is right: what several annotators accept.
+
+All read one tally, `accepted`, with the axis decision. A trial has a set A of accepted labels, and
+the decision d costs the least that any of them makes it cost, min over k in A of c[k, d]. The
+statistics: `n` counts the trials that are decided d, `cost` and `error` what their decisions cost
+under the costs given and under 0/1 costs; `constant_cost` and `constant_error` what all trials
+would cost if every one were decided d.
+Sources: paper 003, section 3.7 (an error is what the user takes for one), and 3.1 and 3.5 for the
+expected cost and its reference.
+"""
+
+from truecost.application import Application
+from truecost.evidence import Totals
+from truecost.measures.base import Floats, Measure, Result, share
+
+ACCEPTED = ("accepted",)
+
+
+def _paid(totals: Totals, what: str) -> tuple[Floats, Floats]:
+    """Mean over the trials of a replicate, and that of its best constant decision."""
+    n = totals.sums("accepted", "n").sum(axis=-1)
+    paid = totals.sums("accepted", what).sum(axis=-1)
+    constant = totals.sums("accepted", f"constant_{what}").min(axis=-1)
+    return share(paid, n), share(constant, n)
+
+
+def accepted_cost(totals: Totals, application: Application) -> Result:
+    """Expected cost when any accepted label is right: mean over trials of min_{k in A} c[k, d].
+
+    A is the set of accepted labels of a trial and d its decision. Range [0, max c] in the unit of
+    the costs, lower is better; the reference is the best constant decision under the same rule,
+    min_d mean min_{k in A} c[k, d], chosen anew in each replicate. Equal to `expected_cost` at the
+    shares of the data when each trial has one label. Paper 003, sections 3.1 and 3.7.
+    """
+    del application
+    return _paid(totals, "cost")
+
+
+def accepted_nec(totals: Totals, application: Application) -> Result:
+    """Normalised expected cost when any accepted label is right: `accepted_cost` / its reference.
+
+    Range [0, inf), lower is better; 1.0 is the best constant decision under the same rule.
+    Undefined where that costs nothing (one label is accepted everywhere). Equal to `nec` at the
+    shares of the data when each trial has one label. Paper 003, sections 3.5 and 3.7.
+    """
+    del application
+    cost, naive = _paid(totals, "cost")
+    return share(cost, naive), 1.0
+
+
+def accepted_error(totals: Totals, application: Application) -> Result:
+    """Share of decisions that no accepted label makes right.
+
+    Range [0, 1], lower is better; the reference always decides the label that most trials accept.
+    Abstaining counts as an error. Equal to `total_error` at the shares of the data when each trial
+    has one label. Paper 003, section 3.7.
+    """
+    del application
+    return _paid(totals, "error")
+
+
+MEASURES = (
+    Measure(
+        "accepted_nec",
+        accepted_nec,
+        ACCEPTED,
+        "Normalised expected cost, any accepted label right",
+        "lower",
+        "paper 003, 3.5 and 3.7",
+        uses=("costs",),
+    ),
+    Measure(
+        "accepted_cost",
+        accepted_cost,
+        ACCEPTED,
+        "Expected cost, any accepted label right",
+        "lower",
+        "paper 003, 3.1 and 3.7",
+        uses=("costs",),
+    ),
+    Measure(
+        "accepted_error",
+        accepted_error,
+        ACCEPTED,
+        "Share of decisions that nobody accepts",
+        "lower",
+        "paper 003, 3.7",
+        uses=(),
+    ),
+)
