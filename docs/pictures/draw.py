@@ -1,46 +1,69 @@
-"""Draw the picture of the README from the demo's result: python docs/pictures/draw.py."""
+"""Draw the pictures of the README and the documentation: python docs/pictures/draw.py."""
 
 from importlib.resources import files
 from pathlib import Path
 
-import matplotlib as mpl
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import truecost as tc
-from truecost import study
+from truecost.gates import check
 from truecost.report import curves, plots
 
 INK = "#30363d"
+SUBSETS = ("active < 0.4", "active >= 0.4 AND active < 0.8", "active >= 0.8")
 
 
-def demo() -> study.Outcome:
-    """The outcome of `truecost demo`, without subsets."""
+def demo() -> tc.Outcome:
+    """The outcome of `truecost demo`."""
     folder = files("truecost") / "data" / "demo"
-    columns = {"id": "trial", "score": "score", "label": "label", "unit": "speaker"}
-    scoring = tc.Scoring(tc.Application.detection(prior=0.05))
-    paths = [f"{name}={folder / name}.csv" for name in ("logistic", "network")]
-    return study.run(paths, tc.Options("llr", columns), scoring, compare=True)
+    tables = {
+        "baseline": "logistic",
+        "data": {"type": "llr", "map": {"id": "trial", "unit": "speaker"}},
+        "systems": {name: {"file": f"{folder / name}.csv"} for name in ("logistic", "network")},
+        "application": {"prior": 0.05},
+        "subsets": {name: name for name in SUBSETS},
+    }
+    return tc.run(tc.Study.of(tables))
 
 
-def picture(outcome: study.Outcome) -> Figure:
-    """Normalised costs beside DET curves."""
+def picture(outcome: tc.Outcome) -> Figure:
+    """Normalised costs beside DET curves: the picture of the README."""
     figure = Figure(figsize=(10.5, 4.4), layout="constrained", facecolor="white")
     left, right = figure.subplots(1, 2, width_ratios=(1.25, 1))
     costs = ("act_dcf", "min_dcf", "cllr", "min_cllr")
     plots.cost_bars([r for r in outcome.estimates if r.measure in costs], left)
-    plots.det(curves.curves_of(outcome), right)
+    plots.det(curves.of(outcome.parts[0]).det, right)
     return figure
 
 
+def pictures(outcome: tc.Outcome) -> dict[str, Axes]:
+    """One of each kind, by name of the file."""
+    [part] = outcome.parts
+    found, rows = curves.of(part), outcome.estimates
+    whole = [r for r in rows if "subset" not in r.dims]
+    gates = [tc.Gate(measure="act_dcf", max_upper=0.7), tc.Gate(measure="cllr", max_upper=0.35)]
+    return {
+        "costs": plots.cost_bars([r for r in whole if r.reference == 1]),
+        "det": plots.det(found.det),
+        "threshold": plots.cost_against_threshold(found.cost),
+        "reliability": plots.reliability(found.reliability),
+        "subsets": plots.forest([r for r in rows if r.measure == "act_dcf"]),
+        "comparison": plots.differences(
+            [c for c in outcome.comparisons if "subset" not in c.difference.dims]
+        ),
+        "gates": plots.gates(check(gates, whole)),
+    }
+
+
 def main() -> None:
-    """Write demo.svg beside this file."""
-    ink = {key: INK if value == plots.INK else value for key, value in plots.STYLE.items()}
-    with mpl.rc_context(ink):
-        figure = picture(demo())
-        target = Path(__file__).with_name("demo.svg")
-        figure.savefig(target, facecolor="white", metadata={"Date": None, "Creator": None})
-        text = target.read_text(encoding="utf-8").replace(plots.INK, INK)
-        target.write_text(text, encoding="utf-8")
+    """Write all of them beside this file."""
+    place = Path(__file__).parent
+    with plots.style(INK):
+        outcome = demo()
+        plots.save(picture(outcome).axes[0], place / "demo.svg")
+        for name, ax in pictures(outcome).items():
+            plots.save(ax, place / f"{name}.svg")
 
 
 if __name__ == "__main__":

@@ -13,11 +13,11 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from truecost.measures import find
-from truecost.report.curves import Curve
-from truecost.results import Comparison, Row, assumed
+from truecost.report.curves import Curve, Curves
+from truecost.results import Row, assumed, verdict_of
 
 if TYPE_CHECKING:
-    from truecost.study import Outcome
+    from truecost.study import ResultFile
 
 BARS = ("nec", "act_dcf", "min_dcf", "nce", "cllr", "min_cllr", "nbs", "nte", "nmae", "nmse")
 FOREST = ("nec", "act_dcf", "min_dcf", "nmae", "nte")
@@ -35,24 +35,25 @@ class Section:
     table: tuple[tuple[str, ...], ...]
 
 
-def render(outcome: "Outcome", curves: Sequence[Curve]) -> str:
+def render(result: "ResultFile", curves: Sequence[Curves]) -> str:
     """The whole page."""
-    rows = outcome.rows
-    values = [r for r in rows if r.kind == "value"]
-    sections = [s for s in (_bars(values), _det(curves), _forest(values)) if s is not None]
+    values = [r for r in result.rows if r.kind == "value"]
+    pairs = _pairs(result.rows)
+    det = [_det(found.det, found.part, k) for k, found in enumerate(curves)]
+    sections = [s for s in (_bars(values), *det, _forest(values)) if s is not None]
     page = _template().render(
-        verdict=_verdict(outcome, values),
+        verdict=_verdict(pairs, values),
         sections=sections,
         all_header=HEADER,
         all_rows=[_cells(r) for r in values],
-        paired=[_paired(c) for c in outcome.comparisons],
+        paired=[_paired(*pair) for pair in pairs],
         how=_how(values),
         systems=_systems(values),
         level=values[0].level,
-        problems=outcome.problems,
-        input_rows=[(i.system or "key", i.file, i.sha256[:16] + "...") for i in outcome.inputs],
+        problems=result.problems,
+        input_rows=[(i.system or "key", i.file, i.sha256[:16] + "...") for i in result.inputs],
         signatures=_signatures(values),
-        version=outcome.to_dict()["truecost"],
+        version=result.truecost,
         application=assumed(values),
     )
     return str(page)
@@ -77,15 +78,21 @@ def _systems(values: Sequence[Row]) -> str:
     return ", ".join(names) if len(names) < 3 else f"{len(names)} systems"
 
 
-def _verdict(outcome: "Outcome", values: Sequence[Row]) -> list[str]:
+def _pairs(rows: Sequence[Row]) -> list[tuple[Row, Row]]:
+    """Each difference with its ratio, which follows it."""
+    derived = [r for r in rows if r.kind != "value"]
+    return list(zip(derived[::2], derived[1::2], strict=True))
+
+
+def _verdict(pairs: Sequence[tuple[Row, Row]], values: Sequence[Row]) -> list[str]:
     """A sentence for each system, then for each comparison."""
     main = _main(values)
     title = find(main).title.lower()
     said = [_sentence(r, title) for r in values if r.measure == main and "subset" not in r.dims]
     return said + [
-        _difference(c, title)
-        for c in outcome.comparisons
-        if c.system.measure == main and "subset" not in c.system.dims
+        _difference(row, title)
+        for row, _ in pairs
+        if row.measure == main and "subset" not in row.dims
     ]
 
 
@@ -121,13 +128,12 @@ CAVEATS = {
 }
 
 
-def _difference(comparison: Comparison, title: str) -> str:
-    row = comparison.difference
+def _difference(row: Row, title: str) -> str:
     pair = f"{row.dims['system']} against {row.baseline}"
     if row.value is None or row.lower is None or row.upper is None:
         return f"{pair}: the difference is undefined."
     said = f"{pair}: {title} {row.value:+.3g} ({_text(row.lower)} to {_text(row.upper)}), "
-    return f"{said}{comparison.verdict}."
+    return f"{said}{verdict_of(row)}."
 
 
 def _text(value: float | None) -> str:
@@ -164,7 +170,7 @@ def _alternative(what: str, rows: Sequence[Row]) -> str:
     return f"{what}: {'; '.join(said[:12])}{'; and more' if len(said) > 12 else ''}"
 
 
-def _det(curves: Sequence[Curve]) -> Section | None:
+def _det(curves: Sequence[Curve], part: str, place: int) -> Section | None:
     from truecost.report import plots
 
     if not curves:
@@ -185,10 +191,10 @@ def _det(curves: Sequence[Curve]) -> Section | None:
             for g in range(4, len(c.rates), 14)
         )
     return Section(
-        "Detection error trade-off",
+        f"Detection error trade-off{part and ': '}{part}",
         "Every threshold gives a point; lower and further left is "
         "better. The band is the interval of the miss rate at each false-alarm rate.",
-        _pictures("det", plots.det, curves, 6.2, 4.9),
+        _pictures(f"det{place}", plots.det, curves, 6.2, 4.9),
         "Miss rate against false-alarm rate. "
         + "; ".join(
             f"{c.system}: {_percent(c.actual[1])} missed at {_percent(c.actual[0])} false alarms"
@@ -236,11 +242,10 @@ def _cells(row: Row) -> tuple[str, ...]:
     )
 
 
-def _paired(comparison: Comparison) -> tuple[str, ...]:
-    row, ratio = comparison.difference, comparison.ratio
+def _paired(row: Row, ratio: Row) -> tuple[str, ...]:
     return (
         *(row.dims["system"], row.baseline or "", row.dims.get("subset", "all"), row.label),
-        *(_text(row.value), _ends(row), _text(ratio.value), _ends(ratio), comparison.verdict),
+        *(_text(row.value), _ends(row), _text(ratio.value), _ends(ratio), verdict_of(row)),
     )
 
 

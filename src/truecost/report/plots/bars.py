@@ -1,0 +1,228 @@
+"""Normalised costs as bars, minimum and calibration loss stacked, the naive system at 1."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from matplotlib.axes import Axes
+
+from truecost.report.numbers import slot_of
+from truecost.report.plots.look import (
+    SMALL,
+    WIDE,
+    finish,
+    ink,
+    legend_below,
+    legend_height,
+    looks,
+    naive_line,
+    needed,
+    new_axes,
+    short,
+    wrapped,
+)
+from truecost.results import Row
+
+PAIRS = {"act_dcf": "min_dcf", "cllr": "min_cllr"}  # actual: its minimum
+NAMES = {"act_dcf": "detection cost", "cllr": "Cllr"}
+COLUMNS = (10, 50)  # of figures, in points from the right end of the axes
+FURTHEST = 3.0  # bars are cut at so many times the naive cost
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One bar: a cost of a system, and the least that another threshold or calibration would give.
+
+    Attributes
+    ----------
+    system, name : str
+        Name of the system and of the cost.
+    actual : Row
+    minimum : Row or None
+    """
+
+    system: str
+    name: str
+    actual: Row
+    minimum: Row | None = None
+
+
+def bars_of(rows: Sequence[Row]) -> list[Bar]:
+    """Bars of some rows: an actual cost takes its minimum with it, the others stand alone.
+
+    Parameters
+    ----------
+    rows : sequence of Row
+        Of any measures and systems; subsets are left out.
+
+    Returns
+    -------
+    list of Bar
+        By measure in the order of the rows, then by system.
+    """
+    whole = [r for r in rows if r.kind == "value" and "subset" not in r.dims]
+    found = {(r.dims["system"], slot_of(r), r.label): r for r in whole}
+    bars = []
+    for (system, slot, label), row in found.items():
+        actual = next((a for a, m in PAIRS.items() if m == label), None)
+        if actual is not None and (system, slot, actual) in found:
+            continue  # stands in the bar of its actual cost
+        least = found.get((system, slot, PAIRS[label])) if label in PAIRS else None
+        name = label if least is None else NAMES[label]
+        bars.append(Bar(system, name if slot == "all" else f"{name}\n{slot}", row, least))
+    order = {name: k for k, name in enumerate(dict.fromkeys(b.name for b in bars))}
+    return sorted(bars, key=lambda b: order[b.name])
+
+
+def cost_bars(rows: Sequence[Row], ax: Axes | None = None) -> Axes:
+    """Normalised costs with intervals, the naive system as a line at 1.
+
+    Where a row has its minimum (`act_dcf` and `min_dcf`, `cllr` and `min_cllr`) the full part of
+    the bar is the minimum and the pale part on it the calibration loss; together they are the
+    actual cost. Bars end at three times the naive cost; the figures stand at the right.
+
+    Parameters
+    ----------
+    rows : sequence of Row
+        Rows whose reference is 1, grouped by measure, a bar a system.
+    ax : matplotlib.axes.Axes, optional
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import truecost as tc
+    >>> from truecost.report import plots
+    >>> labels = np.arange(400) % 2
+    >>> llrs = 4 * np.random.default_rng(0).normal(2 * labels - 1)
+    >>> trials = tc.Trials.of(llrs, labels, kind="llr", name="mine")
+    >>> rows = tc.score(trials, tc.Scoring(measures=("cllr", "min_cllr"), plan=tc.Plan(100)))
+    >>> ax = plots.cost_bars(rows)
+    >>> [text.get_text() for text in ax.texts]
+    ['naive system', '0.53', '0.408', 'actual', 'minimum']
+    """
+    bars = bars_of(rows)
+    needed(bars, "there is no row of the whole data")
+    look = looks([b.system for b in bars])
+    ax = ax or new_axes(WIDE, bars_height(rows))
+    drawn = [v for b in bars for v in (b.actual.value, b.actual.upper) if v is not None]
+    most = min(1.12 * max([1.0, *drawn]), FURTHEST)
+    ticks, place = [], 0.0
+    names = list(dict.fromkeys(b.name for b in bars))
+    split = any(b.minimum is not None for b in bars)
+    _naive(ax, most)
+    for name in names:
+        group = [b for b in bars if b.name == name]
+        ticks.append(place + (len(group) - 1) / 2)
+        for bar in group:
+            _bar(ax, bar, place, look[bar.system], most)
+            place += 1
+        place += 0.6
+    ax.set_yticks(ticks, [_label(n) for n in names])
+    ax.tick_params(axis="y", length=0)
+    ax.set_ylim(place - 0.9, -0.7)
+    ax.set_xlim(0, most)
+    ax.set_xlabel("cost, as a share of the naive system's")
+    if split:
+        for head, at in zip(("actual", "minimum"), COLUMNS, strict=True):
+            _note(ax, head, at, None)
+    handles = _handles(bars)
+    if handles:
+        legend_below(ax, handles)
+    return finish(ax)
+
+
+def _label(name: str) -> str:
+    return "\n".join(wrapped(part, 1.1) for part in name.split("\n"))
+
+
+def _naive(ax: Axes, most: float) -> None:
+    """The line of the naive system, with its name above it, clear of the heads at the right."""
+    from matplotlib.transforms import blended_transform_factory
+
+    naive_line(ax, 1, vertical=True)
+    above = blended_transform_factory(ax.transData, ax.transAxes)
+    side = "right" if most < 1.5 else "center"
+    ax.text(1, 1.01, "naive system", ha=side, va="bottom", transform=above, fontsize=SMALL)
+
+
+def _bar(ax: Axes, bar: Bar, place: float, look: Mapping[str, Any], most: float) -> None:
+    """A bar with its interval; the value stands at the right edge, where nothing collides."""
+    row, least, colour = bar.actual, bar.minimum, look["color"]
+    filled = {"height": 0.8, "facecolor": colour, "hatch": look["hatch"], "linewidth": 0}
+    if row.value is not None:
+        solid = row.value if least is None or least.value is None else least.value
+        ax.barh(place, min(solid, most), edgecolor=ink(), **filled)
+        if solid < row.value:
+            ax.barh(place, row.value - solid, left=solid, edgecolor=ink(), alpha=0.35, **filled)
+        if row.value > most:  # the bar goes on
+            ax.plot(most, place, ">", color=colour, markersize=9, clip_on=False, zorder=4)
+    shift = 0.17 if least is not None else 0.0
+    _interval(ax, row, place - shift, colour)
+    _note(ax, _text(row), COLUMNS[0], place)
+    if least is not None:
+        _interval(ax, least, place + shift, colour)
+        _note(ax, _text(least), COLUMNS[1], place)
+
+
+def _interval(ax: Axes, row: Row, place: float, colour: str) -> None:
+    if row.lower is None or row.upper is None:
+        return
+    for stroke, width in ((colour, 4.2), (ink(), 1.8)):  # ink on a rim of the bar's own colour
+        ax.plot(
+            [row.lower, row.upper],
+            [place, place],
+            color=stroke,
+            linewidth=width,
+            solid_capstyle="butt",
+        )
+
+
+def _text(row: Row) -> str:
+    if row.value is None:
+        return "infinite" if (row.reason or "").startswith("infinite") else "none"
+    return f"{row.value:.3g}" if abs(row.value) < 1e4 else f"{row.value:.1e}"
+
+
+def _note(ax: Axes, text: str, right: float, place: float | None) -> None:
+    """Text at the right of the axes beside a bar, or above all of them."""
+    ax.annotate(
+        text,
+        (1.0, 1.01 if place is None else place),
+        (right, 0),
+        xycoords="axes fraction" if place is None else ("axes fraction", "data"),
+        textcoords="offset points",
+        va="bottom" if place is None else "center",
+        fontsize=SMALL,
+    )
+
+
+def _handles(bars: Sequence[Bar]) -> list[Any]:
+    """What the colours and the pale part mean."""
+    systems = list(dict.fromkeys(b.system for b in bars))
+    look = looks(systems)
+    found: list[Any] = []
+    if len(systems) > 1:
+        found = [_patch(short(s), look[s]["color"], look[s]["hatch"]) for s in systems]
+    if any(b.minimum is not None for b in bars):
+        found += [_patch("minimum", ink()), _patch("calibration loss", ink(), alpha=0.35)]
+    return found
+
+
+def _patch(label: str, colour: str, hatch: str = "", alpha: float = 1.0) -> Any:
+    from matplotlib.patches import Patch
+
+    return Patch(
+        facecolor=colour, edgecolor=ink(), linewidth=0, hatch=hatch, alpha=alpha, label=label
+    )
+
+
+def bars_height(rows: Sequence[Row], width: float = WIDE) -> float:
+    """Height in inches that shows these rows at a width in inches."""
+    bars = bars_of(rows)
+    labels = [str(h.get_label()) for h in _handles(bars)]
+    below = legend_height(labels, width) if labels else 0.0
+    return 1.0 + 0.3 * len(bars) + 0.18 * len({b.name for b in bars}) + below

@@ -1,0 +1,346 @@
+"""Values and differences in rows: subsets as a forest plot, and paired comparisons."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+
+from truecost.report.numbers import slot_of
+from truecost.report.plots.look import (
+    COLOURS,
+    SMALL,
+    WIDE,
+    figure_of,
+    finish,
+    ink,
+    legend_below,
+    legend_height,
+    looks,
+    mark_handle,
+    naive_line,
+    needed,
+    new_axes,
+    short,
+    width_of,
+    wrapped,
+)
+from truecost.results import Comparison, Row, verdict_of
+
+WEAK = {"few_units", "few_errors", "no_spread"}
+LINE = 0.165  # inches: a line of a label
+MOST_LINES = 3  # of a name; a longer one loses its middle
+
+
+def label_of(name: str, width: float) -> str:
+    """A name in at most three lines that leave room for the rows."""
+    across = 0.32 * width if width > 5 else 0.43 * width
+    lines = wrapped(name, across)
+    most = len(name)
+    while lines.count("\n") >= MOST_LINES:
+        most -= 2
+        lines = wrapped(short(name, most), across)
+    return lines
+
+
+@dataclass(frozen=True)
+class Slots:
+    """Where rows stand: a slot for each label, as high as its label and its markers need.
+
+    Attributes
+    ----------
+    labels : tuple of str
+    middles : tuple of float
+        Middle of each slot, in inches from the top.
+    height : float
+        Of all slots, in inches.
+    """
+
+    labels: tuple[str, ...]
+    middles: tuple[float, ...]
+    height: float
+
+    @staticmethod
+    def of(labels: Sequence[str], markers: int) -> "Slots":
+        """Slots for these labels, of some lines each, with so many markers one below the other."""
+        middles, top = [], 0.0
+        for label in labels:
+            height = max(0.1 + LINE * (1 + label.count("\n")), 0.12 + 0.16 * markers)
+            middles.append(top + height / 2)
+            top += height
+        return Slots(tuple(labels), tuple(middles), top)
+
+    def set_on(self, ax: Axes) -> None:
+        """Labels and limits of the axes."""
+        ax.set_yticks(self.middles, self.labels, fontsize=SMALL)
+        ax.tick_params(axis="y", length=0)
+        ax.set_ylim(self.height, 0)
+
+
+def forest(rows: Sequence[Row], ax: Axes | None = None) -> Axes:
+    """One measure by subset: value and interval of each system, with counts.
+
+    Rows that rest on few units or errors are hollow and dotted, and do not widen the axis: an
+    interval that leaves it ends in an arrow.
+
+    Parameters
+    ----------
+    rows : sequence of Row
+        Rows of one measure; a slot for each subset (or collection and so on), "all" for the whole.
+    ax : matplotlib.axes.Axes, optional
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import truecost as tc
+    >>> from truecost.report import plots
+    >>> labels, rooms = np.arange(400) % 2, np.arange(400) // 2 % 3
+    >>> llrs = 2 * np.random.default_rng(0).normal(2 * labels - 1)
+    >>> trials = tc.Trials.of(llrs, labels, kind="llr", name="mine", room=rooms)
+    >>> scoring = tc.Scoring(measures=("cllr",), plan=tc.Plan(100), subsets=("room",))
+    >>> ax = plots.forest(tc.score(trials, scoring))
+    >>> [text.get_text().split()[0] for text in ax.get_yticklabels()]
+    ['all', 'room=0', 'room=1', 'room=2']
+    """
+    needed(rows, "there are no rows")
+    systems = list(dict.fromkeys(r.dims["system"] for r in rows))
+    look = looks(systems)
+    ax = ax or new_axes(WIDE, forest_height(rows))
+    slots = _forest_slots(rows, width_of(ax))
+    subsets = list(dict.fromkeys(slot_of(r) for r in rows))
+    span = _span(rows, rows[0].reference)
+    for row in rows:
+        middle = slots.middles[subsets.index(slot_of(row))]
+        place = middle + 0.16 * (systems.index(row.dims["system"]) - (len(systems) - 1) / 2)
+        _interval(ax, row, place, look[row.dims["system"]], span)
+    if rows[0].reference is not None and len({r.reference for r in rows}) == 1:
+        naive_line(ax, rows[0].reference, vertical=True)
+    slots.set_on(ax)
+    ax.set_xlim(*span)
+    ax.set_xlabel(rows[0].label)
+    handles = _forest_handles(rows)
+    if len(handles) > 1:
+        legend_below(ax, handles)
+    return finish(ax, grid="x")
+
+
+def _forest_slots(rows: Sequence[Row], width: float) -> Slots:
+    counted = {slot_of(r): r for r in rows}
+    labels = [f"{label_of(s, width)}\n{_counts(r, width)}" for s, r in counted.items()]
+    return Slots.of(labels, len({r.dims["system"] for r in rows}))
+
+
+def _counts(row: Row, width: float) -> str:
+    if "targets" in row.counts:
+        said = (_many(row.counts["targets"], "target"), _many(row.n_trials, "trial"))
+    else:
+        said = (_many(row.n_trials, "trial"), _many(row.n_units, "unit"))
+    return (", " if width > 5 or sum(map(len, said)) < 22 else ",\n").join(said)
+
+
+def _many(count: float, name: str) -> str:
+    return f"{count:.6g} {name}{'' if count == 1 else 's'}"
+
+
+def _span(rows: Sequence[Row], line: float | None) -> tuple[float, float]:
+    """Ends of the axis: values, and intervals as far as they are no more than three times as wide
+    as all that rests on enough.
+    """
+    values = [r.value for r in rows if r.value is not None]
+    strong = [r for r in rows if not WEAK & set(r.flags)]
+    sure = [v for r in strong for v in (r.lower, r.upper) if v is not None]
+    sure += values + ([] if line is None else [line])
+    if not sure:
+        return 0.0, 1.0
+    low, high = min(sure), max(sure)
+    room = (high - low) or abs(high) or 1.0
+    all_ends = [v for r in rows for v in (r.lower, r.upper) if v is not None]
+    low = max(min([low, *all_ends]), low - 0.5 * room)
+    high = min(max([high, *all_ends]), high + 0.5 * room)
+    edge = 0.04 * (high - low) or 0.1
+    return low - edge, high + edge
+
+
+def _forest_handles(rows: Sequence[Row]) -> list[Any]:
+    look = looks([r.dims["system"] for r in rows])
+    handles = [
+        Line2D([], [], label=short(s), color=look[s]["color"], marker=look[s]["marker"])
+        for s in look
+    ]
+    if any(WEAK & set(r.flags) for r in rows):
+        handles.append(mark_handle("too few units or errors", filled=False, linestyle=":"))
+    return handles
+
+
+def forest_height(rows: Sequence[Row], width: float = WIDE) -> float:
+    """Height in inches that shows these rows at a width in inches."""
+    handles = _forest_handles(rows)
+    below = legend_height([str(h.get_label()) for h in handles], width) if len(handles) > 1 else 0.0
+    return 0.7 + _forest_slots(rows, width).height + below
+
+
+def _interval(
+    ax: Axes,
+    row: Row,
+    place: float,
+    look: Mapping[str, Any],
+    span: tuple[float, float],
+    *,
+    hollow: bool = False,
+) -> None:
+    """A marker with its interval; hollow and dotted when it rests on too little."""
+    if row.value is None:
+        ax.annotate(
+            "undefined",
+            (0.01, place),
+            xycoords=("axes fraction", "data"),
+            va="center",
+            fontsize=SMALL - 1,
+        )
+        return
+    weak = bool(WEAK & set(row.flags))
+    if row.lower is not None and row.upper is not None:
+        low, high = max(row.lower, span[0]), min(row.upper, span[1])
+        ax.plot(
+            [low, high],
+            [place, place],
+            color=look["color"],
+            linewidth=2,
+            linestyle=":" if weak else "-",
+        )
+        _arrows(ax, (row.lower, row.upper), span, place, look["color"])
+    ax.plot(
+        row.value,
+        place,
+        marker=look["marker"],
+        color=look["color"],
+        markersize=6,
+        markerfacecolor="none" if weak or hollow else look["color"],
+        linestyle="none",
+    )
+
+
+def _arrows(
+    ax: Axes, ends: tuple[float, float], span: tuple[float, float], place: float, colour: str
+) -> None:
+    """Arrows just inside the axes where an interval leaves them."""
+    from matplotlib.transforms import offset_copy
+
+    leaves = ((ends[0] < span[0], span[0], "<", 4), (ends[1] > span[1], span[1], ">", -4))
+    for out, edge, arrow, inside in leaves:
+        if out:
+            moved = offset_copy(ax.transData, figure_of(ax), x=inside, units="points")
+            ax.plot(edge, place, arrow, color=colour, markersize=6, transform=moved)
+
+
+VERDICTS: dict[str, dict[str, Any]] = {
+    "better": {"color": COLOURS[2], "marker": "o"},
+    "worse": {"color": COLOURS[1], "marker": "X"},
+}
+
+
+def differences(found: Sequence[Comparison | Row], ax: Axes | None = None) -> Axes:
+    """Paired differences with intervals, a line at 0 and the verdict in words.
+
+    A row a difference, in their order; what differs between the rows stands at the left, what they
+    share below. Undecided rows are hollow.
+
+    Parameters
+    ----------
+    found : sequence of Comparison or Row
+        As `compare` gives them, or rows of kind "difference" (others are left out): of any
+        measures, subsets and systems.
+    ax : matplotlib.axes.Axes, optional
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import truecost as tc
+    >>> from truecost.report import plots
+    >>> scoring = tc.Scoring(measures=("total_error",), plan=tc.Plan(200, seed=0))
+    >>> labels, speakers = np.arange(60) % 2, np.arange(60) // 2
+    >>> guess = tc.Trials.of(np.arange(60) % 3 == 0, labels, kind="decision", unit=speakers)
+    >>> better = tc.Trials.of(labels, labels, kind="decision", unit=speakers)
+    >>> [old], [new] = tc.score(guess, scoring), tc.score(better, scoring)
+    >>> ax = plots.differences([tc.compare(new, old)])
+    >>> [text.get_text() for text in ax.texts]
+    ['better']
+    """
+    rows = _differences(found)
+    needed(rows, "there is no comparison, nor a row of kind difference")
+    ax = ax or new_axes(WIDE, differences_height(rows))
+    slots = _difference_slots(rows, width_of(ax))
+    span = _span(rows, 0.0)
+    naive_line(ax, 0, vertical=True)
+    for row, place in zip(rows, slots.middles, strict=True):
+        verdict = verdict_of(row)
+        look = VERDICTS.get(verdict, {"color": ink(), "marker": "o"})
+        _interval(ax, row, place, look, span, hollow=verdict == "undecided")
+        word_beside(ax, verdict, place)
+    slots.set_on(ax)
+    ax.set_xlim(*span)
+    ax.set_xlabel(wrapped(_shared(rows), 0.75 * width_of(ax)))
+    return finish(ax, grid="x")
+
+
+def word_beside(ax: Axes, word: str, place: float, *, bold: bool = False) -> None:
+    """A word at the right of a row."""
+    ax.annotate(
+        word,
+        (1, place),
+        (8, 0),
+        xycoords=("axes fraction", "data"),
+        textcoords="offset points",
+        va="center",
+        fontsize=SMALL,
+        fontweight="bold" if bold else "normal",
+    )
+
+
+def _differences(found: Sequence[Comparison | Row]) -> list[Row]:
+    rows = [c.difference if isinstance(c, Comparison) else c for c in found]
+    return [r for r in rows if r.kind == "difference"]
+
+
+def _words(row: Row) -> tuple[str, str, str]:
+    """Pair of systems, measure, and what it is about."""
+    pair = f"{short(row.dims['system'])} minus {short(row.baseline or '')}"
+    return pair, row.label, slot_of(row)
+
+
+def _varying(rows: Sequence[Row]) -> list[int]:
+    """Which of the words differ between the rows."""
+    words = [_words(r) for r in rows]
+    return [k for k in range(3) if len({w[k] for w in words}) > 1]
+
+
+def _shared(rows: Sequence[Row]) -> str:
+    """What the rows share: the label of the axis."""
+    varying = _varying(rows)
+    pair, measure, subset = _words(rows[0])
+    said = "difference" if 1 in varying else f"difference in {measure}"
+    if 0 not in varying:
+        said += f", {pair}"
+    return said + (f", {subset}" if 2 not in varying and subset != "all" else "")
+
+
+def _difference_slots(rows: Sequence[Row], width: float) -> Slots:
+    varying = _varying(rows) or [1]
+    labels = ["\n".join(label_of(_words(r)[k], width) for k in varying) for r in rows]
+    return Slots.of(labels, 1)
+
+
+def differences_height(found: Sequence[Comparison | Row], width: float = WIDE) -> float:
+    """Height in inches that shows these rows at a width in inches."""
+    rows = _differences(found)
+    below = wrapped(_shared(rows), 0.75 * width).count("\n") * 0.17
+    return 0.75 + below + _difference_slots(rows, width).height

@@ -1,0 +1,200 @@
+"""The two error rates against each other: DET on probit axes, and ROC."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from truecost.report.curves import Curve
+from truecost.report.plots.look import (
+    WIDE,
+    finish,
+    ink,
+    legend_below,
+    legend_height,
+    line_handle,
+    looks,
+    needed,
+    new_axes,
+    operating_handles,
+    point,
+    short,
+    width_of,
+)
+
+ENDS_FA, ENDS_MISS = (0.05, 0.2, 0.4, 0.6), (0.05, 0.2, 0.4, 0.6, 0.8, 0.96)  # of the DET axes
+TICKS = (1e-5, 1e-4, 1e-3, 0.01, 0.05, 0.2, 0.4, 0.6, 0.8, 0.95, 0.99)
+
+
+def det(curves: Sequence[Curve], ax: Axes | None = None) -> Axes:
+    """DET curves on probit axes with the band of Pmiss and the operating points.
+
+    Parameters
+    ----------
+    curves : sequence of Curve
+        As `curves.det_curves` gives them.
+    ax : matplotlib.axes.Axes, optional
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import truecost as tc
+    >>> from truecost.report import curves, plots
+    >>> labels = np.arange(400) % 2
+    >>> llrs = 2 * np.random.default_rng(0).normal(2 * labels - 1)
+    >>> trials = tc.Trials.of(llrs, labels, kind="llr", name="mine")
+    >>> scoring = tc.Scoring(tc.Application.detection(prior=0.1), plan=tc.Plan(100))
+    >>> ax = plots.det(curves.det_curves([trials], scoring))
+    >>> plots.save(ax, "det.pdf").name
+    'det.pdf'
+    """
+    from scipy.special import ndtri
+
+    needed(curves, "curves need a detection system whose scores rank trials")
+    floor = min(0.5 / max(1 / c.rates[0], 20) for c in curves)
+    most_fa, most_miss = _ends(curves)
+
+    def place(rates: Any, highest: float) -> Any:
+        return ndtri(np.clip(rates, floor, highest))
+
+    ax = ax or new_axes(6.4, det_height(curves, 6.4))
+    look = looks([c.system for c in curves])
+    for c in curves:
+        seen = np.isfinite(c.lower) & np.isfinite(c.upper)
+        ax.fill_between(
+            place(c.rates[seen], most_fa),
+            place(c.lower[seen], most_miss),
+            place(c.upper[seen], most_miss),
+            color=look[c.system]["color"],
+            alpha=0.18,
+            linewidth=0,
+        )
+        drawn = c.p_fa > 0  # no false alarms lies infinitely far left
+        ax.step(
+            ndtri(np.clip(c.p_fa[drawn], floor, 1 - 1e-3)),
+            ndtri(np.clip(c.p_miss[drawn], floor, 1 - 1e-3)),
+            where="pre",
+            color=look[c.system]["color"],
+            linestyle=look[c.system]["linestyle"],
+            linewidth=1.6,
+        )
+        for at, filled in ((c.actual, True), (c.minimum, False)):
+            if at is not None and np.isfinite(at).all():  # what lies outside stands on the edge
+                x, y = place(at[0], most_fa), place(at[1], most_miss)
+                point(ax, x, y, look[c.system], filled=filled)
+    lines = ndtri([floor, min(most_fa, most_miss)])
+    ax.plot(lines, lines, color=ink(), linewidth=0.7, linestyle=(0, (1, 3)))
+    ax.set_xlim(ndtri(floor), ndtri(most_fa))
+    ax.set_ylim(ndtri(floor), ndtri(most_miss))
+    _ticks(ax, floor, most_fa, most_miss)
+    ax.set_xlabel("false-alarm rate")
+    ax.set_ylabel("miss rate")
+    legend_below(ax, _handles(curves))
+    return finish(ax, grid="both")
+
+
+def _ends(curves: Sequence[Curve]) -> tuple[float, float]:
+    """Where the DET axes end: so that curves, bands and operating points are seen."""
+    fa, miss = [ENDS_FA[0]], [ENDS_MISS[0]]
+    for c in curves:
+        fa += [p[0] for p in (c.actual, c.minimum) if p is not None]
+        miss += [p[1] for p in (c.actual, c.minimum) if p is not None]
+        fa += [float(r) for r in c.rates[c.middle > 0]]
+        miss += [float(m) for m in (*c.p_miss[c.p_fa > 0], *c.upper) if np.isfinite(m)]
+    return tuple(
+        next((end for end in ends if end > max(rates)), ends[-1])
+        for ends, rates in ((ENDS_FA, fa), (ENDS_MISS, miss))
+    )  # type: ignore[return-value]
+
+
+def _ticks(ax: Axes, floor: float, most_fa: float, most_miss: float) -> None:
+    """Rates as ticks, as many as do not collide."""
+    from scipy.special import ndtri
+
+    width = 0.8 * width_of(ax)
+    for axis, most, room in ((ax.xaxis, most_fa, 0.085), (ax.yaxis, most_miss, 0.0)):
+        scale = width / (ndtri(most) - ndtri(floor))  # inches of the axis
+        kept: list[float] = []
+        for rate in reversed([t for t in TICKS if floor <= t <= most]):
+            apart = scale * (ndtri(kept[-1]) - ndtri(rate)) if kept else np.inf
+            if apart > 0.2 + room * len(f"{100 * rate:g}"):
+                kept.append(rate)
+        axis.set_ticks(ndtri(kept), [f"{100 * t:g}%" for t in kept])
+
+
+def _handles(curves: Sequence[Curve]) -> list[Any]:
+    look = looks([c.system for c in curves])
+    systems = [line_handle(short(c.system), look[c.system]) for c in curves]
+    points = operating_handles(
+        any(c.actual is not None for c in curves), any(c.minimum is not None for c in curves)
+    )
+    return [*systems, *points]
+
+
+def det_height(curves: Sequence[Curve], width: float = WIDE) -> float:
+    """Height in inches that shows these curves about square at a width in inches."""
+    labels = [str(h.get_label()) for h in _handles(curves)]
+    return min(width, 6.0) * 0.92 + legend_height(labels, width)
+
+
+def roc(curves: Sequence[Curve], ax: Axes | None = None) -> Axes:
+    """ROC curves: 1 - Pmiss against Pfa, with the band and the operating points.
+
+    The area under the curve weighs thresholds that nobody would use (paper 003, section 3.1);
+    `det` shows the same trade-off where it matters.
+
+    Parameters
+    ----------
+    curves : sequence of Curve
+        As `curves.det_curves` gives them.
+    ax : matplotlib.axes.Axes, optional
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import truecost as tc
+    >>> from truecost.report import curves, plots
+    >>> trials = tc.Trials.of([0.1, 0.4, 0.3, 0.9], [0, 0, 1, 1], kind="score", name="mine")
+    >>> ax = plots.roc(curves.det_curves([trials], tc.Scoring(plan=tc.Plan(50))))
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('false-alarm rate', 'detection rate')
+    """
+    needed(curves, "curves need a detection system whose scores rank trials")
+    ax = ax or new_axes(6.4, det_height(curves, 6.4))
+    look = looks([c.system for c in curves])
+    for c in curves:
+        seen = np.isfinite(c.lower) & np.isfinite(c.upper)
+        ax.fill_between(
+            c.rates[seen],
+            1 - c.upper[seen],
+            1 - c.lower[seen],
+            color=look[c.system]["color"],
+            alpha=0.18,
+            linewidth=0,
+        )
+        ax.plot(
+            c.p_fa,
+            1 - c.p_miss,
+            color=look[c.system]["color"],
+            linestyle=look[c.system]["linestyle"],
+            linewidth=1.6,
+        )
+        for at, filled in ((c.actual, True), (c.minimum, False)):
+            if at is not None:
+                point(ax, at[0], 1 - at[1], look[c.system], filled=filled)
+    ax.plot([0, 1], [0, 1], color=ink(), linewidth=0.7, linestyle=(0, (1, 3)))
+    ax.set_xlim(0, 1)
+    ax.set_ylim(0, 1)
+    ax.set_xlabel("false-alarm rate")
+    ax.set_ylabel("detection rate")
+    legend_below(ax, _handles(curves))
+    return finish(ax, grid="both")

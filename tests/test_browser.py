@@ -1,0 +1,373 @@
+"""The report in a real browser: no network, no faults, no script needed, accessible, legible.
+
+Each report is opened wide and narrow, light and dark, with every table open. Without Chromium,
+playwright or axe-core the tests are skipped, or fail when TRUECOST_BROWSER=required;
+TRUECOST_BROWSER=skip leaves them out.
+"""
+
+import contextlib
+import html
+import io
+import itertools
+import json
+import os
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+import pytest
+
+from browser import WIDTHS, Visit, missing, screenshots, started, visit
+from truecost.cli import run
+
+pytestmark = pytest.mark.xdist_group("browser")  # one browser is enough
+
+LONG = "a_name_without_any_space_that_goes_on_and_on_" * 2
+AWKWARD = ("<script>alert('x')</script>", "\"quoted\" & 'more' $5$ a_{n} ^2", LONG)
+REPORTS = ("demo", "one", "awkward", "classes", "numbers", "few")
+VIEWS = (
+    ("wide", "light"),
+    ("middle", "light"),
+    ("narrow", "dark"),
+    ("wide", "dark"),
+    ("narrow", "light"),
+)
+# The richest reports in all views; the others once in each width and once in each scheme.
+OPENED = [
+    (name, view) for name in REPORTS for view in VIEWS[: 5 if name in ("demo", "awkward") else 3]
+]
+LEAST_TEXT = 9.0  # CSS pixels
+LEAST_CONTRAST = 4.5  # WCAG 2.2, 1.4.3
+PRINTED = 718  # CSS pixels of A4 between margins of 1 cm
+
+
+def tell(*words):
+    """Run the command line, which must succeed."""
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        code = run([*map(str, words)])
+    assert code == 0, said.getvalue()
+
+
+def demo(folder):
+    tell("demo", "-o", folder / "out")
+
+
+def one(folder):
+    """One system whose scores are only ranks, no units."""
+    rng = np.random.default_rng(1)
+    label = rng.integers(0, 2, 300)
+    pl.DataFrame({"score": rng.normal(label), "label": label}).write_csv(folder / "a.csv")
+    tell("score", folder / "a.csv", "--type", "score", "--replicates", 100, "-o", folder / "out")
+
+
+def awkward(folder):
+    """Names of systems and subsets with markup, quotes, dollars and without end."""
+    rng = np.random.default_rng(2)
+    label = rng.integers(0, 2, 600)
+    unit = rng.integers(0, 40, 600)
+    room = [AWKWARD[u % 3] for u in unit]
+    systems = []
+    for k, name in enumerate(AWKWARD):
+        frame = {"id": np.arange(600), "score": rng.normal(2 * label - 1, 1 + k), "label": label}
+        pl.DataFrame({**frame, "unit": unit, "room": room}).write_csv(folder / f"{k}.csv")
+        systems.append(f"{name}={folder / f'{k}.csv'}")
+    how = ("--type", "llr", "--subset", "room", "--measure", "act_dcf,min_dcf")
+    tell("compare", *systems, *how, "--replicates", 100, "-o", folder / "out")
+
+
+def classes(folder):
+    """Three classes with posteriors."""
+    rng = np.random.default_rng(3)
+    label = rng.integers(0, 3, 400)
+    logits = rng.normal(size=(400, 3)) + 2 * np.eye(3)[label]
+    chances = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    columns = dict(zip("abc", chances.T, strict=True))
+    names = {"label": np.array(list("abc"))[label], "unit": rng.integers(0, 50, 400)}
+    pl.DataFrame({**columns, **names}).write_csv(folder / "a.csv")
+    how = ("--type", "posterior", "--map", "score=a+b+c", "--replicates", 100)
+    tell("score", folder / "a.csv", *how, "-o", folder / "out")
+
+
+def numbers(folder):
+    """Predicted numbers of two systems, by region."""
+    rng = np.random.default_rng(4)
+    truth, unit = rng.gamma(2, 1e4, 300), rng.integers(0, 30, 300)
+    for name, noise in (("a", 3e3), ("b", 9e3)):
+        frame = {"id": np.arange(300), "score": truth + rng.normal(0, noise, 300), "label": truth}
+        pl.DataFrame({**frame, "unit": unit, "region": unit % 4}).write_csv(folder / f"{name}.csv")
+    how = ("--type", "number", "--subset", "region", "--replicates", 100)
+    tell("compare", folder / "a.csv", folder / "b.csv", *how, "-o", folder / "out")
+
+
+def few(folder):
+    """Few units, no errors, and measures that are undefined: the report warns of all of them."""
+    frame = {"score": [4.0, 3.0, -2.0, -3.0, 2.0, -1.0], "label": [1, 1, 0, 0, 1, 0]}
+    frame |= {"unit": ["x", "y", "x", "y", "z", "z"], "room": ["p", "q", "p", "q", "r", "r"]}
+    pl.DataFrame(frame).write_csv(folder / "a.csv")
+    how = ("--type", "llr", "--prior", 0.001, "--subset", "room", "--subset", "score > 2.5")
+    tell("score", folder / "a.csv", *how, "--replicates", 100, "-o", folder / "out")
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory):
+    """A report by name, each made once."""
+    made = {}
+
+    def report(name):
+        if name not in made:
+            folder = tmp_path_factory.mktemp(name)
+            globals()[name](folder)
+            made[name] = folder / "out" / "report.html"
+        return made[name]
+
+    return report
+
+
+@pytest.fixture(scope="module")
+def browser():
+    wish, lacking = os.environ.get("TRUECOST_BROWSER"), missing()
+    if wish == "skip":
+        pytest.skip("TRUECOST_BROWSER=skip")
+    if lacking and wish == "required":
+        pytest.fail(f"TRUECOST_BROWSER=required, but missing: {'; '.join(lacking)}")
+    if lacking:
+        pytest.skip(f"no browser tests: missing {'; '.join(lacking)}")
+    with started() as running:
+        yield running
+
+
+@dataclass
+class Seen:
+    """A report in one view, every table open; measured once."""
+
+    name: str
+    view: str
+    visit: Visit
+
+    @cached_property
+    def words(self):
+        return self.visit.measure("words")
+
+    @cached_property
+    def pictures(self):
+        return self.visit.measure("pictures")
+
+    @cached_property
+    def tree(self):
+        return self.visit.tree()
+
+
+@pytest.fixture(scope="module", params=OPENED, ids=lambda p: f"{p[0]}, {' '.join(p[1])}")
+def seen(request, browser, reports):
+    name, (width, scheme) = request.param
+    with visit(browser, reports(name), WIDTHS[width], scheme) as opened:
+        opened.measure("open")
+        yield Seen(name, width, opened)
+
+
+def test_asks_nothing_of_the_network_and_reports_no_fault(seen, reports):
+    assert seen.visit.requests == [reports(seen.name).as_uri()]
+    assert seen.visit.faults == []
+
+
+def test_axe_finds_nothing_serious(seen):
+    grave = [f for f in seen.visit.axe() if f["impact"] in ("serious", "critical")]
+    assert [(f["id"], f["help"], [n["html"][:120] for n in f["nodes"]]) for f in grave] == []
+
+
+def test_the_page_does_not_scroll_sideways(seen):
+    widths = seen.visit.measure("widths")
+    assert widths["content"] <= widths["window"]
+
+
+def test_every_picture_fits_and_has_a_name(seen):
+    assert seen.pictures
+    width = seen.visit.measure("widths")["window"]
+    for picture in seen.pictures:
+        assert len(picture["name"]) > 20
+        assert 0 <= picture["left"] < picture["right"] <= width
+
+
+def test_every_figure_has_a_table_of_its_numbers(seen):
+    figures = seen.visit.measure("figures")
+    assert figures
+    for figure in figures:
+        assert figure["tables"], f"no table: {figure['name'][:80]}"
+
+
+def test_every_table_is_one_for_a_screen_reader_too(seen):
+    tables = seen.visit.measure("tables")
+    for table in tables:
+        assert table_faults(table) == []
+    roles = [node["role"] for node in seen.tree]
+    assert roles.count("table") == len(tables)
+    assert roles.count("columnheader") == sum(t["columns"] for t in tables)
+    assert roles.count("rowheader") == sum(len(t["rows"]) for t in tables)
+
+
+def table_faults(table):
+    """What keeps a reader from a table or from its meaning."""
+    widths = {row["width"] for row in table["rows"]}
+    faults = {
+        "no caption": not table["name"],
+        "not visible": not table["visible"],
+        "hidden from screen readers": table["hiddenByPicture"],
+        "no rows": not table["rows"],
+        "no digits": not table["digits"],
+        f"{table['columns']} column headers for rows of {widths}": widths != {table["columns"]},
+        "rows without a header": not all(row["named"] for row in table["rows"]),
+    }
+    return [name for name, found in faults.items() if found]
+
+
+def test_a_screen_reader_reads_the_name_of_every_picture(seen):
+    names = [n["name"] for n in seen.tree if n["role"] in ("image", "img")]
+    assert all(len(name) > 20 for name in names)
+    wanted = {" ".join(p["name"].split()) for p in seen.pictures}
+    assert wanted <= {" ".join(name.split()) for name in names}
+
+
+def test_text_in_pictures_is_large_and_dark_enough(seen):
+    assert seen.words
+    small = [(w["text"], w["size"]) for w in seen.words if w["size"] < LEAST_TEXT - 0.01]
+    pale = [(w["text"], w["contrast"]) for w in seen.words if w["contrast"] < LEAST_CONTRAST]
+    assert (small, pale) == ([], [])
+
+
+def test_text_in_pictures_neither_collides_nor_is_cut(seen):
+    assert collisions(seen.words) == []
+    assert [w["text"] for w in seen.words if outside(w)] == []
+
+
+def outside(word, slack=1.0):
+    """Whether a corner of the text lies outside its picture."""
+    frame, xs, ys = word["frame"], *zip(*word["core"], strict=True)
+    return (
+        min(xs) < frame["left"] - slack
+        or max(xs) > frame["right"] + slack
+        or min(ys) < frame["top"] - slack
+        or max(ys) > frame["bottom"] + slack
+    )
+
+
+def collisions(words):
+    """Pairs of texts of one picture whose boxes (turned as they are) overlap."""
+    return [
+        (a["text"], b["text"])
+        for a, b in itertools.combinations(words, 2)
+        if a["picture"] == b["picture"] and overlap(np.array(a["core"]), np.array(b["core"]))
+    ]
+
+
+def overlap(a, b):
+    """Whether two convex quadrilaterals overlap: no side of either one separates them."""
+    for corners in (a, b):
+        sides = np.roll(corners, -1, axis=0) - corners
+        for normal in sides[:2] @ np.array([[0, -1], [1, 0]]):
+            left, right = a @ normal, b @ normal
+            if left.max() <= right.min() or right.max() <= left.min():
+                return False
+    return True
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_without_scripts_the_page_is_the_same(browser, reports, name):
+    with (
+        visit(browser, reports(name)) as usual,
+        visit(browser, reports(name), scripts=False) as plain,
+    ):
+        for what in ("text", "pictures", "words"):
+            assert plain.measure(what) == usual.measure(what), what
+            assert plain.measure(what)
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_what_is_closed_opens_from_the_keyboard_without_scripts(browser, reports, name):
+    with visit(browser, reports(name), scripts=False) as seen:
+        closed = [t["name"] for t in seen.measure("tables") if not t["visible"]]
+        for summary in seen.page.locator("summary").all():
+            if summary.evaluate("e => !e.parentElement.open"):
+                summary.focus()
+                seen.page.keyboard.press("Enter")
+        assert [t["name"] for t in seen.measure("tables") if not t["visible"]] == []
+        assert closed or not seen.page.locator("summary").count()
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_prints_with_every_table_whole(browser, reports, name):
+    with visit(browser, reports(name), width=PRINTED) as seen:
+        assert seen.page.pdf(format="A4").startswith(b"%PDF-")
+        seen.page.emulate_media(media="print")
+        tables = seen.measure("tables")
+        assert [t["name"] for t in tables if not t["visible"]] == []  # opened for paper
+        assert [(t["name"], t["cut"]) for t in tables if t["cut"] > 1] == []
+
+
+def test_names_are_shown_as_they_are(browser, reports):
+    with visit(browser, reports("awkward")) as seen:
+        seen.measure("open")
+        text = " ".join(seen.measure("text").split())
+    for name in AWKWARD:
+        assert name in text
+
+
+def test_figures_of_the_result_are_on_the_page(browser, reports):
+    rows = json.loads((reports("demo").parent / "result.json").read_text(encoding="utf-8"))["rows"]
+    main = [r for r in rows if r["measure"] == "act_dcf" and "subset" not in r["dims"]]
+    with visit(browser, reports("demo")) as seen:
+        text = seen.measure("text")
+    values = [r["value"] for r in main if r["kind"] == "value"]
+    assert len(values) == 2
+    for value in values:
+        assert f"{value:.3g}" in text
+
+
+def test_screenshots_of_all_views(browser, reports, tmp_path):
+    # the command has a browser of its own, and playwright runs one at a time in a thread
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1) as other:
+        paths = other.submit(lambda: list(screenshots(reports("one"), tmp_path))).result()
+    assert len(paths) == 8
+    assert all(p.read_bytes().startswith(b"\x89PNG") for p in paths)
+
+
+FAULTY = f"""<!DOCTYPE html><html lang="en"><title>Faulty</title><body style="background:white">
+<img src="https://example.org/dot.png" alt="dot">
+<script>document.title = "x"; alert(1); undefinedFunction()</script>
+<p style="color: #ccc; width: 2000px">{html.escape("pale & wide")}</p>
+<figure><svg width="100" height="50" viewBox="0 0 100 50">
+<rect width="100" height="50" fill="#aaa"/>
+<text x="5" y="20" style="font-size: 6px; fill: #888">first</text>
+<text x="8" y="22" style="font-size: 12px">second</text>
+<text x="90" y="40" style="font-size: 12px" transform="rotate(3)">third one</text>
+</svg></figure>
+<h2>Another thing</h2>
+<div style="overflow: auto; width: 100px"><table style="width: 400px">
+<tr><td>one</td><td>2</td></tr></table></div>
+"""
+
+
+def test_faults_are_found(browser, tmp_path):
+    page = tmp_path / "faulty.html"
+    page.write_text(FAULTY, encoding="utf-8")
+    with visit(browser, page) as seen:
+        assert "https://example.org/dot.png" in seen.requests
+        assert any(fault.startswith("dialog") for fault in seen.faults)
+        assert any("undefinedFunction" in fault for fault in seen.faults)
+        assert "color-contrast" in {f["id"] for f in seen.axe() if f["impact"] == "serious"}
+        widths = seen.measure("widths")
+        assert widths["content"] > widths["window"]
+        words = {w["text"]: w for w in seen.measure("words")}
+        assert words["first"]["size"] == pytest.approx(6)
+        assert words["first"]["contrast"] == pytest.approx(1.53, abs=0.01)  # #888 on #aaa
+        assert words["second"]["contrast"] == pytest.approx(9.04, abs=0.01)  # black on #aaa
+        assert collisions(list(words.values())) == [("first", "second")]
+        assert [outside(w) for w in words.values()] == [False, False, True]
+        assert seen.measure("figures")[0]["tables"] == []
+        assert seen.measure("pictures")[0]["name"] == ""
+        [table] = seen.measure("tables")
+        assert table["cut"] >= 300
+        assert set(table_faults(table)) >= {"no caption", "rows without a header"}
