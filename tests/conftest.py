@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from truecost import study
 from truecost.factors import Factor
 from truecost.ranking import Ranking
+from truecost.study.naming import name_systems
 from truecost.sweep import Sweep
 from truecost.weights import Plan
 
@@ -24,6 +26,20 @@ def shared() -> Path:
     if not (SHARED / "cases" / "MANIFEST.md").is_file():
         pytest.skip(f"{SHARED} is missing: the reference cases lie beside the repository")
     return SHARED
+
+
+@pytest.fixture(scope="session")
+def ran():
+    """Run a study of some files, each `PATH` or `NAME=PATH`; the first is the baseline if asked."""
+
+    def run(*paths, compare=False, data=None, **tables):
+        named = dict(name_systems([str(p) for p in paths]))
+        tables["systems"] = {name: {"file": path} for name, path in named.items()}
+        if compare:
+            tables["baseline"] = next(iter(named))
+        return study.run(study.Study.of({"data": data or {"type": "llr"}, **tables}))
+
+    return run
 
 
 class Scan:

@@ -5,6 +5,8 @@ In a page, examples share one namespace and one empty folder, in the order of th
 - a `python` block that opens with a comment such as `# src/truecost/measures/mine.py` is that file;
 - in `console` blocks each `$ ` line runs in the folder, and what follows is what it prints
   (standard output and standard error, as a terminal shows them).
+A page that says `<!-- needs: PATH, ... -->` finds these files and folders, of the repository or of
+`shared/` beside it, in its folder by their last names; it is skipped where `shared` is missing.
 `...` in an output stands for any text. UPDATE_DOCS=1 writes what is printed now into the pages.
 """
 
@@ -35,10 +37,12 @@ from truecost.measures import registry
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES += sorted((ROOT / "examples").glob("*/README.md"))
 FOUND = [m.name for m in pkgutil.walk_packages(truecost.__path__, "truecost.")]
 MODULES = ["truecost", *(m for m in FOUND if not m.endswith("__main__"))]
 FENCE = re.compile(r"^(`{3,})(python|console)\n(.*?)^\1 *$", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)\n", re.MULTILINE)
+NEEDS = re.compile(r"^<!-- needs: (.+?) -->$", re.MULTILINE)
 SHELL = re.compile(r"[|<>;&$*`]")  # what needs a shell, outside of quotes
 
 
@@ -48,6 +52,7 @@ def folder(tmp_path, monkeypatch) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
     places = [*truecost.measures.__path__, str(tmp_path / "src/truecost/measures")]
     monkeypatch.setattr(truecost.measures, "__path__", places)
     before = set(sys.modules)
@@ -59,15 +64,26 @@ def folder(tmp_path, monkeypatch) -> Iterator[Path]:
             del sys.modules[name]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
-def test_examples_of_a_page(page, folder):
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_examples_of_a_page(page, folder, request):
     text, names = page.read_text(encoding="utf-8"), {"__name__": "__main__"}
+    for needed in NEEDS.findall(text):
+        provide(needed.split(", "), folder, request)
     now = FENCE.sub(lambda found: rerun(found, names, folder), text)
     if os.environ.get("UPDATE_DOCS"):
         page.write_text(now, encoding="utf-8")
     elif now != text:
         lines = (text.splitlines(keepends=True), now.splitlines(keepends=True))
         pytest.fail("".join(difflib.unified_diff(*lines, f"{page}", "what it prints", n=1)))
+
+
+def provide(paths: list[str], folder: Path, request: pytest.FixtureRequest) -> None:
+    """Put what a page needs into its folder; skip the page where the shared data are missing."""
+    for path in map(Path, paths):
+        shared = path.parts[0] == "shared"
+        base = request.getfixturevalue("shared").parent if shared else ROOT
+        assert (base / path).exists(), f"the page needs {path}, which is not there"
+        (folder / path.name).symlink_to(base / path)
 
 
 def rerun(found: re.Match[str], names: dict[str, Any], folder: Path) -> str:

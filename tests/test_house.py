@@ -9,22 +9,34 @@ SOURCE = Path(__file__).parents[1] / "src" / "truecost"
 TIERS = (
     ("cli", "__main__"),
     ("study", "report"),
+    ("gates",),
     ("tasks",),
-    ("formats", "estimates", "comparison", "results", "intervals"),
-    ("measures",),
+    (
+        "citations",
+        "formats",
+        "estimates",
+        "comparison",
+        "results",
+        "intervals",
+        "leaderboard",
+        "methods",
+    ),
+    ("measures", "calibration"),
     (
         "evidence",
         "sweep",
         "tally",
         "ranking",
         "slots",
+        "splits",
         "weights",
         "factors",
+        "runs",
         "application",
         "bayes",
     ),
     ("kernels",),
-    ("errors", "names", "version"),
+    ("errors", "names", "publishing", "version"),
 )
 TIER = {room: tier for tier, rooms in enumerate(TIERS) for room in rooms}
 FILES = sorted(p for p in SOURCE.rglob("*.py") if p != SOURCE / "__init__.py")

@@ -7,7 +7,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-import truecost as tc
 from truecost import study
 from truecost.report import curves, page, plots
 
@@ -34,7 +33,7 @@ class Page(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def outcome(tmp_path_factory):
+def outcome(tmp_path_factory, ran):
     folder = tmp_path_factory.mktemp("report")
     rng = np.random.default_rng(5)
     label = (rng.random(900) < 0.3).astype(int)
@@ -43,19 +42,21 @@ def outcome(tmp_path_factory):
         s = gain * (label - 0.5) * 2 + rng.normal(size=900) + 0.5 * rng.normal(size=60)[speaker]
         frame = {"id": np.arange(900), "score": s, "label": label, "unit": speaker}
         pl.DataFrame({**frame, "room": speaker % 3}).write_csv(folder / f"{name}.csv")
-    scoring = tc.Scoring(tc.Application.detection(5, 1, 0.1), plan=tc.Plan(400), subsets=("room",))
     paths = [f"base={folder / 'base.csv'}", f"better <b>={folder / 'better <b>.csv'}"]
-    return study.run(paths, tc.Options("llr"), scoring, compare=True)
+    application = {"cost_miss": 5, "prior": 0.1}
+    tables = {"application": application, "subsets": {"room": "room"}}
+    return ran(*paths, compare=True, interval={"replicates": 400}, **tables)
 
 
 @pytest.fixture(scope="module")
 def found(outcome):
-    return curves.curves_of(outcome)
+    [only] = curves.of_outcome(outcome)
+    return only.det
 
 
 @pytest.fixture(scope="module")
-def report(outcome, found):
-    return page.render(outcome, found)
+def report(outcome):
+    return page.render(outcome.result, curves.of_outcome(outcome))
 
 
 def test_nothing_is_fetched_and_nothing_runs(report):
@@ -103,7 +104,7 @@ def test_curves_agree_with_the_rows(outcome, found):
     for curve in found:
         miss, fa = (rows[curve.system, name].point for name in ("p_miss", "p_fa"))
         assert curve.actual == pytest.approx((fa, miss))
-        application = outcome.scoring.application
+        application = outcome.parts[0].scoring[curve.system].application
         least = application.cost_miss * 0.1 * curve.minimum[1] + 0.9 * curve.minimum[0]
         assert least / application.naive_cost == pytest.approx(rows[curve.system, "min_dcf"].point)
 
@@ -117,9 +118,9 @@ def test_band_holds_the_curve_and_the_curve_is_monotone(found):
         assert len(curve.p_miss) <= curves.DRAWN
 
 
-def test_curve_table_has_both_kinds(found):
+def test_curve_table_has_all_kinds(found):
     frame = curves.frame_of(found)
-    assert set(frame["kind"]) == {"det", "band"}
+    assert set(frame["kind"]) == {"det", "band", "det point"}
     assert set(frame["system"]) == {"base", "better <b>"}
 
 
@@ -138,7 +139,7 @@ def test_pictures_draw_on_given_axes(outcome, found, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["score", "decision", "number", "posterior"])
-def test_other_types_have_a_report_too(tmp_path, kind):
+def test_other_types_have_a_report_too(tmp_path, kind, ran):
     rng = np.random.default_rng(0)
     label = rng.integers(0, 2, 80)
     score = {
@@ -148,7 +149,7 @@ def test_other_types_have_a_report_too(tmp_path, kind):
         "posterior": 0.1 + 0.8 * label,
     }[kind]
     pl.DataFrame({"score": score, "label": label}).write_csv(tmp_path / "a.csv")
-    outcome = study.run([str(tmp_path / "a.csv")], tc.Options(kind), tc.Scoring(plan=tc.Plan(50)))
+    outcome = ran(tmp_path / "a.csv", data={"type": kind}, interval={"replicates": 50})
     target = study.write(outcome, str(tmp_path / "out"))
     assert "What it really costs" in (target / "report.html").read_text()
     assert (target / "curves.parquet").exists() == (kind in ("score", "posterior"))
@@ -163,7 +164,8 @@ def test_the_picture_of_the_readme_shows_the_figures_of_the_demo():
     draw = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(draw)
     drawn = (place / "demo.svg").read_text(encoding="utf-8")
-    rows = [r for r in draw.demo().estimates if r.measure in ("act_dcf", "min_dcf", "cllr")]
+    costs = ("act_dcf", "min_dcf", "cllr")
+    rows = [r for r in draw.demo().estimates if r.measure in costs and "subset" not in r.dims]
     assert len(rows) == 6
     for row in rows:
         assert f">{row.value:.3g}</text>" in drawn

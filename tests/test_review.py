@@ -48,7 +48,7 @@ def test_errors_of_a_partition_add_up_to_the_whole():
     assert nontargets[0].value == nontargets[1].value  # decided as the whole is
 
 
-@pytest.mark.parametrize("name", sorted(registry()))
+@pytest.mark.parametrize("name", sorted(n for n in registry() if not n.startswith("accepted")))
 def test_a_replicate_without_a_class_is_undefined_for_every_measure(name):
     """With one target unit of many, a third of the replicates have no target."""
     labels = np.r_[np.ones(2), np.zeros(60)].astype(int)
@@ -218,7 +218,7 @@ def test_rounding_above_zero_is_no_missing_score():
     assert np.isposinf(trials.scores[0])
 
 
-def test_the_report_does_not_decide_where_the_terminal_does_not(tmp_path):
+def test_the_report_does_not_decide_where_the_terminal_does_not(tmp_path, ran):
     labels = np.r_[np.ones(3), np.zeros(57)].astype(int)
     unit = np.r_[[0, 0, 1], np.repeat(np.arange(2, 21), 3)]
     rng = np.random.default_rng(3)
@@ -227,8 +227,8 @@ def test_the_report_does_not_decide_where_the_terminal_does_not(tmp_path):
         frame = {"id": np.arange(60), "score": score, "label": labels, "unit": unit}
         pl.DataFrame(frame).write_csv(tmp_path / f"{name}.csv")
     paths = [str(tmp_path / f"{name}.csv") for name in ("old", "new")]
-    scoring = tc.Scoring(measures=("nec",), allow_reversed=True)
-    outcome = study.run(paths, tc.Options("llr"), scoring, compare=True)
+    data = {"type": "llr", "allow_reversed": True}
+    outcome = ran(*paths, compare=True, data=data, measures=["nec"])
     assert outcome.comparisons[0].difference.n_undefined > 100
     assert outcome.comparisons[0].verdict == "undecided"
     study.write(outcome, str(tmp_path / "out"))
@@ -236,10 +236,10 @@ def test_the_report_does_not_decide_where_the_terminal_does_not(tmp_path):
 
 
 @pytest.fixture
-def outcome(tmp_path, monkeypatch):
+def outcome(tmp_path, monkeypatch, ran):
     monkeypatch.chdir(tmp_path)
     pl.DataFrame({"score": [1.0, -1], "label": [1, 0]}).write_csv("a.csv")
-    return study.run(["a.csv"], tc.Options("llr"), tc.Scoring(plan=POINT))
+    return ran("a.csv", interval={"replicates": 1})
 
 
 def names(folder):

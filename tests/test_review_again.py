@@ -105,19 +105,19 @@ def test_a_score_at_the_deployed_threshold_is_accepted(kind, columns):
         assert tc.score(trials, scoring)[0].value == 0
 
 
-def test_names_with_dollars_are_names(tmp_path):
+def test_names_with_dollars_are_names(tmp_path, ran):
     pl.DataFrame({"score": [1.0, -1, 2], "label": [1, 0, 1], "room": ["$a$", "_b^$x", "c"]}
                  ).write_csv(tmp_path / "_a$x^$.csv")  # fmt: skip
-    scoring = tc.Scoring(plan=POINT, measures=("p_miss",), subsets=("room",))
-    outcome = study.run([str(tmp_path / "_a$x^$.csv")], tc.Options("llr"), scoring)
+    tables = {"measures": ["p_miss"], "subsets": {"room": "room"}}
+    outcome = ran(tmp_path / "_a$x^$.csv", interval={"replicates": 1}, **tables)
     assert (study.write(outcome, str(tmp_path / "out")) / "report.html").stat().st_size > 1000
 
 
-def test_an_earlier_result_survives_a_failure(tmp_path, monkeypatch):
+def test_an_earlier_result_survives_a_failure(tmp_path, monkeypatch, ran):
     from pathlib import Path
 
     pl.DataFrame({"score": [1.0, -1], "label": [1, 0]}).write_csv(tmp_path / "a.csv")
-    outcome = study.run([str(tmp_path / "a.csv")], tc.Options("llr"), tc.Scoring(plan=POINT))
+    outcome = ran(tmp_path / "a.csv", interval={"replicates": 1})
     target = study.write(outcome, str(tmp_path / "out"))
     before = {p.name: p.read_bytes() for p in target.iterdir()}
     rename = Path.rename
@@ -182,9 +182,9 @@ def test_progress_is_told_and_shown_on_terminals_only(tmp_path, monkeypatch, cap
     assert "a[b]" in sys.stderr.getvalue()
 
 
-def test_probabilities_given_as_likelihood_ratios_are_remarked(tmp_path):
+def test_probabilities_given_as_likelihood_ratios_are_remarked(tmp_path, ran):
     frame = detections()
     pl.DataFrame({**frame, "s": 1 / (1 + np.exp(-frame["s"]))}).write_csv(tmp_path / "a.csv")
-    options = tc.Options("llr", MAPPED)
-    outcome = study.run([str(tmp_path / "a.csv")], options, tc.Scoring(plan=POINT))
+    data = {"type": "llr", "map": MAPPED}
+    outcome = ran(tmp_path / "a.csv", data=data, interval={"replicates": 1})
     assert "--type posterior" in outcome.problems[0].message

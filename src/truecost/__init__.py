@@ -25,12 +25,18 @@ if TYPE_CHECKING:
     from truecost.evidence import Evidence, Totals, totals
     from truecost.factors import Factor
     from truecost.formats import read
+    from truecost.gates import Gate, Verdict, assert_gate
     from truecost.measures import Measure, find
+    from truecost.methods import MethodEstimate, compare_methods, estimate_method
     from truecost.ranking import Ranking
     from truecost.results import Comparison, Estimate
+    from truecost.runs import Runs
+    from truecost.study import Outcome, Study, run, write
     from truecost.sweep import Sweep
     from truecost.tally import Tally
+    from truecost.tasks.calibrating import Calibrated, calibrate
     from truecost.tasks.columns import Options
+    from truecost.tasks.decomposing import Decomposition, decompose
     from truecost.tasks.records import Trials, load
     from truecost.tasks.scoring import Scoring
     from truecost.tasks.trials import compare_systems, score
@@ -47,9 +53,15 @@ _HOME = {
     "truecost.ranking": ("Ranking",),
     "truecost.tally": ("Tally",),
     "truecost.formats": ("read",),
+    "truecost.gates": ("Gate", "Verdict", "assert_gate"),
     "truecost.measures": ("Measure", "find"),
+    "truecost.methods": ("MethodEstimate", "compare_methods", "estimate_method"),
+    "truecost.runs": ("Runs",),
+    "truecost.study": ("Outcome", "Study", "run", "write"),
     "truecost.sweep": ("Sweep",),
+    "truecost.tasks.calibrating": ("Calibrated", "calibrate"),
     "truecost.tasks.columns": ("Options",),
+    "truecost.tasks.decomposing": ("Decomposition", "decompose"),
     "truecost.tasks.records": ("Trials", "load"),
     "truecost.tasks.scoring": ("Scoring",),
     "truecost.tasks.trials": ("compare_systems", "score"),
@@ -61,35 +73,50 @@ __all__ = [
     "PRESETS",
     "Application",
     "Block",
+    "Calibrated",
     "Comparison",
     "Context",
+    "Decomposition",
     "Estimate",
     "Evidence",
     "Factor",
+    "Gate",
     "InputError",
     "Measure",
+    "MethodEstimate",
     "MissingExtraError",
     "Options",
+    "Outcome",
     "Plan",
     "Ranking",
+    "Runs",
     "Scoring",
+    "Study",
     "Sweep",
     "Tally",
     "Totals",
     "Trials",
     "TruecostError",
     "UsageError",
+    "Verdict",
     "Weights",
     "__version__",
+    "assert_gate",
+    "calibrate",
     "compare",
+    "compare_methods",
     "compare_systems",
+    "decompose",
     "estimate",
+    "estimate_method",
     "find",
     "load",
     "preset",
     "read",
+    "run",
     "score",
     "totals",
+    "write",
 ]
 
 

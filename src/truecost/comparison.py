@@ -58,15 +58,29 @@ def compare(system: Estimate, baseline: Estimate) -> Comparison:
     return Comparison(
         system,
         baseline,
-        _derived("difference", np.subtract, system, baseline),
-        _derived("ratio", np.divide, system, baseline),
+        derived("difference", np.subtract, system, baseline),
+        derived("ratio", np.divide, system, baseline),
     )
 
 
-def _derived(
+def derived(
     kind: Literal["difference", "ratio"], operation: Any, system: Estimate, baseline: Estimate
 ) -> Estimate:
-    """System against baseline by an operation, for the point and every replicate."""
+    """System against baseline by an operation, for the point and every replicate.
+
+    Parameters
+    ----------
+    kind : {"difference", "ratio"}
+    operation : callable
+        `numpy.subtract` or `numpy.divide`; what is not finite is undefined.
+    system, baseline : Estimate
+        Whose replicates correspond: `compare` checks it, other callers must.
+
+    Returns
+    -------
+    Estimate
+        With the dims, factors and units of `system`, and the flags of both.
+    """
 
     def both(a: Any, b: Any) -> Floats:
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -31,7 +31,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         What enters the value: `preset`, `costs`, `prior` or `priors` as `Application.describe`
         gives them, where the measure uses them, and `variant`.
     dims : dict of str to str
-        What the row is about: `system`, and `subset` where it is one.
+        What the row is about: `system`; `collection` and `application` where there are several;
+        `estimator` (run, mean) of a method; `subset` where it is one.
     value, lower, upper : float or None
         The figure and the ends of its interval, in the unit of the measure; None when undefined or
         infinite: `reason` says which.
@@ -46,15 +47,21 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     factors : tuple of str
         What was resampled; factors that the plan holds are not.
     n_units : int
-        Number of units; of the factor that has the fewest when several are crossed.
+        Number of units; of the factor that has the fewest when several are crossed (of a method:
+        units of the test).
     units_by_factor : dict of str to int
-        Number of units of each factor; only when several are crossed.
+        Number of units of each factor; only when several are crossed. `COLUMN of METHOD` counts
+        the runs of a method.
     n_trials : int
         Trials scored; one with a soft label counts once.
     counts : dict of str to float
-        `nontargets` and `targets`, or `class NAME` for each class; `misses` and `false_alarms`, or
-        `errors`, when decisions were counted; `impossible`, the truths that were given probability
-        0; and what a measure says beside its value: NAME at the point, NAME_mean over replicates.
+        `nontargets` and `targets`, or `class NAME` for each class (where any of several annotators
+        may be right, the trials that accept it); `annotators_per_trial`, and `several_accepted` or
+        `several_labels`, the trials of which several labels are right or given; `misses` and
+        `false_alarms`, or `errors`, when decisions were counted (means over the runs of a method);
+        `impossible`, the truths that were given probability 0; `runs`, `lowest_run` and
+        `highest_run` of a method; and what a measure says beside its value: NAME at the point,
+        NAME_mean over replicates.
     threshold : float or None
         The decision threshold, where there is one: natural-log likelihood ratio, or raw score.
     n_replicates, n_undefined : int
@@ -68,6 +75,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
           hang together make the interval too narrow;
         - `crossed`: several factors or sides; the interval is conservative;
         - `few_units`: fewer than 20 units; the interval covers too little;
+        - `few_runs`: a method has fewer than 20 runs; as far as the runs vary, the interval covers
+          too little;
         - `few_errors`: fewer than 10 errors of the kind that the measure counts;
         - `no_spread`: the interval has no width, no replicate differs from the value;
         - `undefined_replicates`: the measure is undefined in some replicates.
@@ -219,15 +228,32 @@ class Comparison:
     def verdict(self) -> Literal["better", "worse", "undecided"]:
         """Whether the interval of the difference excludes 0, and on which side.
 
-        "undecided" when it holds 0, an end of it is missing, or more than 5 % of the replicates of
-        the difference are undefined; otherwise the side and the direction of the measure tell.
+        See `verdict_of`.
         """
-        low, high = self.difference.lower, self.difference.upper
-        # When many replicates are undefined the interval speaks of the others only.
-        lost = self.difference.n_undefined > 0.05 * self.difference.n_replicates
-        if low is None or high is None or low <= 0 <= high or lost:
-            return "undecided"
-        return "better" if (high < 0) == (self.difference.direction == "lower") else "worse"
+        return verdict_of(self.difference)
+
+
+def verdict_of(difference: Row) -> Literal["better", "worse", "undecided"]:
+    """Whether the interval of a difference excludes 0, and on which side.
+
+    Parameters
+    ----------
+    difference : Row
+        Of kind "difference".
+
+    Returns
+    -------
+    {"better", "worse", "undecided"}
+        "undecided" when the interval holds 0, an end of it is missing, or more than 5 % of the
+        replicates of the difference are undefined; otherwise the side and the direction of the
+        measure tell.
+    """
+    low, high = difference.lower, difference.upper
+    # When many replicates are undefined the interval speaks of the others only.
+    lost = difference.n_undefined > 0.05 * difference.n_replicates
+    if low is None or high is None or low <= 0 <= high or lost:
+        return "undecided"
+    return "better" if (high < 0) == (difference.direction == "lower") else "worse"
 
 
 def assumed(rows: Sequence[Row]) -> str:

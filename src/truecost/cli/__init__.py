@@ -1,4 +1,4 @@
-"""The command line: `truecost VERB` for trials, later `truecost TASK VERB`.
+"""The command line: `truecost TASK VERB`; a bare verb means trials.
 
 Commands are registered as strings and imported when used, so that `--help` stays fast. This is the
 only place that turns exceptions into exit codes:
@@ -23,15 +23,34 @@ app = App(
     help="What a detection or classification system really costs: its errors as a cost, "
     "with an interval, a naive reference and a signature. Start with: truecost demo",
 )
-for verb, place, text in (
+TRIALS = (
     ("score", "trials:score", "Score systems: costs and error rates with intervals."),
     ("compare", "trials:compare", "Compare systems with the first, trial by trial."),
     ("plan", "trials:plan", "How many more units narrow the interval."),
-    ("list", "lists:show", "List measures, formats, presets or score types."),
-    ("schema", "lists:schema", "JSON schema of result.json."),
+    ("validate", "validate:validate", "Check inputs and submissions, with or without the key."),
+    ("leaderboard", "leaderboard:leaderboard", "Rank many submissions with paired intervals."),
+    ("calibrate", "calibrate:calibrate", "Turn scores into likelihood ratios."),
+)
+METHODS = (
+    ("score", "methods:score", "Score methods: sets of runs over seeds and training sets."),
+    ("compare", "methods:compare", "Compare methods with the first."),
+)
+GLOBAL = (
+    ("run", "studies:run", "Run a study: several systems, applications, subsets, collections."),
+    ("gate", "gate:gate", "Check a result against limits: pass, fail or undecided."),
+    ("report", "studies:report", "Write a result directory again from a study."),
+    ("convert", "convert:convert", "Convert between file formats."),
+    ("list", "lists:show", "List measures, formats, presets, advice or score types."),
+    ("schema", "lists:schema", "JSON schema of result.json or of study.toml."),
     ("demo", "demo:demo", "Evaluate and compare two real keyword detectors."),
-):
-    app.command(f"truecost.cli.{place}", name=verb, help=text)
+)
+trials = App(name="trials", help="Trials with scores or decisions (the task when none is named).")
+methods = App(name="methods", help="Methods: runs over seeds and training sets.")
+for task, commands in ((app, (*TRIALS, *GLOBAL)), (trials, TRIALS), (methods, METHODS)):
+    for verb, place, text in commands:
+        task.command(f"truecost.cli.{place}", name=verb, help=text)
+for task in (trials, methods):
+    app.command(task)
 
 
 def main() -> None:
@@ -47,7 +66,7 @@ def run(arguments: list[str]) -> int:
     # The parser takes a lone hyphen for an option: give it the file that means the same.
     arguments = ["/dev/stdin" if a == "-" else a for a in arguments]
     try:
-        app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
+        done = app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()
     except CycloptsError as error:
         return _fail(EXIT_USAGE, _plain(error), debug)
@@ -69,15 +88,11 @@ def run(arguments: list[str]) -> int:
             f"please report it with the output of the same command and --debug",
             debug,
         )
-    return 0
+    return done if isinstance(done, int) else 0  # a gate's verdict is an exit code
 
 
 def _plain(error: Exception) -> str:
     said = " ".join(str(error).split())
-    if "--type" in said and "requires an argument" in said:
-        from truecost.names import SCORE_TYPES
-
-        said = f"say what the scores are: --type {'|'.join(SCORE_TYPES)}; truecost list types"
     return f"{said} (see --help)"
 
 

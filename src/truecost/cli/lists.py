@@ -7,7 +7,8 @@ from cyclopts import Parameter
 
 from truecost.names import FORMATS, MAP_KEYS, SCORE_TYPES
 
-Kind = Literal["measures", "formats", "presets", "types", "map"]
+Kind = Literal["measures", "formats", "presets", "advice", "types", "map"]
+Which = Literal["result", "study"]
 
 
 def show(
@@ -18,7 +19,7 @@ def show(
     Parameters
     ----------
     kind
-        measures, formats, presets, types (of scores) or map (keys of --map).
+        measures, formats, presets, advice, types (of scores) or map (keys of --map).
     json
         Print JSON.
     """
@@ -60,14 +61,32 @@ def _entries(kind: Kind) -> list[dict[str, Any]]:
             }
             for name, p in PRESETS.items()
         ]
+    if kind == "advice":
+        return _advice()
     found = {"formats": FORMATS, "types": SCORE_TYPES, "map": MAP_KEYS}[kind]
     return [{"name": name, "text": text} for name, text in found.items()]
 
 
-def schema() -> None:
-    """Print the JSON schema of result.json and of what --json prints."""
+def _advice() -> list[dict[str, Any]]:
+    """What is said of intervals by flag, and of measures by name."""
+    from truecost.measures import registry
+    from truecost.study.advice import ADVICE
+
+    on_measures = {m.label: m.advice for m in registry().values() if m.advice}
+    return [{"name": name, "text": text} for name, text in (ADVICE | on_measures).items()]
+
+
+def schema(which: Which = "result", /) -> None:
+    """Print the JSON schema of result.json (and of what --json prints), or of study.toml.
+
+    Parameters
+    ----------
+    which
+        result or study.
+    """
     import msgspec
 
-    from truecost.study import ResultFile
+    from truecost.study import ResultFile, Study
 
-    print(json_module.dumps(msgspec.json.schema(ResultFile), indent=2))
+    kind = {"result": ResultFile, "study": Study}[which]
+    print(json_module.dumps(msgspec.json.schema(kind), indent=2))

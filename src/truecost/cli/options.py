@@ -1,4 +1,7 @@
-"""Options that commands share, and how they become the library's arguments."""
+"""Options that commands share, and the study that they fill in.
+
+None means not given: the command line is laid over --config, that over the defaults.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,13 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from truecost.errors import InputError, UsageError
-from truecost.names import Method, Missing, Scheme, ScoreType
+from truecost.names import Annotators, Method, Missing, Scheme, ScoreType
 
 if TYPE_CHECKING:
-    from truecost.application import Application
-    from truecost.tasks.columns import Options
-    from truecost.tasks.scoring import Scoring
-    from truecost.weights import Plan
+    from collections.abc import Sequence
+
+    from truecost.study import Study
+    from truecost.study.tables import ApplicationTable, DataTable, IntervalTable
+
+Flag = Parameter(negative=())
 
 
 @Parameter(name="*", group="Data")
@@ -21,36 +26,62 @@ if TYPE_CHECKING:
 class Data:
     """What the files hold."""
 
-    type: Annotated[ScoreType, Parameter(show_choices=True)]
-    """What the scores are; never guessed."""
+    type: Annotated[ScoreType | None, Parameter(show_choices=True)] = None
+    """What the scores are; needed unless the format states it, never guessed."""
     map: str = ""
-    """Columns, as KEY=COLUMN,...: id, score, label, soft, unit, unit2, stratum, weight."""
+    """Columns, as KEY=COLUMN,...; see: truecost list map"""
     key: str | None = None
     """File with labels, units and other columns, joined by id."""
+    metadata: Annotated[tuple[str, ...], Flag] = ()
+    """FILE with further columns, joined by id, or COLUMN=FILE, joined by that column."""
     target: str | None = None
     """Label of the class to detect."""
     classes: str | None = None
     """Class names in the order of the score columns, comma-separated."""
-    missing: Missing = "error"
-    """What to do with trials that have no score."""
+    annotators: Annotators | None = None
+    """What several labels of a trial mean: soft votes, or any accepted one counts as right."""
+    accept: float | None = None
+    """Least share of the annotators that makes a label accepted (any of them unless given)."""
+    missing: Missing | None = None
+    """What to do with trials that have no score (error unless given)."""
     llr_base: float | None = None
     """Base of the logarithm of likelihood ratios (e unless given)."""
     training_prior: str | None = None
     """Prior of the target, or of each class, that the posteriors contain (data unless given)."""
+    threshold: float | None = None
+    """Deployed threshold on the score, in place of the Bayes threshold."""
     clip: float | None = None
     """Least probability that a class is given; enters the signature."""
-    allow_reversed: Annotated[bool, Parameter(negative=())] = False
+    allow_reversed: Annotated[bool, Flag] = False
     """Accept scores that rank nontargets above targets."""
     input_format: str | None = None
-    """csv, tsv, parquet, ndjson, npz or npy; from the file's ending unless given."""
+    """Format of the scores; recognised unless given. See: truecost list formats"""
+    key_format: str | None = None
+    """Format of the key; recognised unless given."""
 
-    def options(self) -> "Options":
-        """The reader's options."""
-        from truecost.tasks.columns import Options
+    def table(self) -> "DataTable":
+        """`[data]` of the study."""
+        from truecost.study.tables import DataTable
 
-        classes = None if self.classes is None else tuple(self.classes.split(","))
-        return Options(
-            self.type, pairs(self.map), self.target, classes, self.missing, self.llr_base
+        training = self.training_prior
+        priors = None if training is None else numbers(training, "--training-prior")
+        return DataTable(
+            type=self.type,
+            map=pairs(self.map),
+            key=self.key,
+            metadata=self.metadata,
+            target=self.target,
+            classes=() if self.classes is None else tuple(self.classes.split(",")),
+            annotators=self.annotators,
+            accept=self.accept,
+            missing=self.missing,
+            llr_base=self.llr_base,
+            training_prior=priors[0] if priors is not None and len(priors) == 1 else priors,
+            threshold=self.threshold,
+            clip=self.clip,
+            allow_reversed=self.allow_reversed or None,
+            input_format=self.input_format,
+            key_format=self.key_format,
         )
 
 
@@ -71,36 +102,19 @@ class Costs:
     """Prior of each class, comma-separated."""
     cost_matrix: str | None = None
     """Rows are true classes, columns decisions (one more: abstain); "0 1; 10 0" or a file."""
-    threshold: float | None = None
-    """Deployed threshold on the score, in place of the Bayes threshold."""
 
-    def application(self) -> "Application":
-        """The application that the options describe."""
-        from truecost.application import Application, preset
+    def table(self) -> "ApplicationTable":
+        """`[application]` of the study."""
+        from truecost.study.tables import ApplicationTable
 
-        single = {"--cost-miss": self.cost_miss, "--cost-fa": self.cost_fa, "--prior": self.prior}
-        given = [name for name, value in single.items() if value is not None]
-        if self.preset is not None:
-            if given or self.priors or self.cost_matrix:
-                raise UsageError(
-                    f"--preset sets costs and prior: leave out "
-                    f"{', '.join(given) or '--priors and --cost-matrix'}"
-                )
-            return preset(self.preset)
-        if self.cost_matrix is None and self.priors is None:
-            miss = 1.0 if self.cost_miss is None else self.cost_miss
-            fa = 1.0 if self.cost_fa is None else self.cost_fa
-            return Application.detection(miss, fa, self.prior) if given else Application()
-        clash = [n for n in given if n != "--prior" or self.priors]
-        if clash:
-            raise UsageError(
-                f"{', '.join(clash)} cannot be combined with --cost-matrix or --priors"
-            )
-        priors = None if self.priors is None else numbers(self.priors, "--priors")
-        if self.prior is not None:
-            priors = (1 - self.prior, self.prior)
-        matrix = None if self.cost_matrix is None else read_matrix(self.cost_matrix)
-        return Application(matrix, priors)
+        return ApplicationTable(
+            preset=self.preset,
+            cost_miss=self.cost_miss,
+            cost_fa=self.cost_fa,
+            prior=self.prior,
+            priors=() if self.priors is None else numbers(self.priors, "--priors"),
+            cost_matrix=() if self.cost_matrix is None else read_matrix(self.cost_matrix),
+        )
 
 
 @Parameter(name="*", group="Interval")
@@ -108,37 +122,54 @@ class Costs:
 class Interval:
     """How the interval is made."""
 
-    level: float = 0.95
-    """Level of the intervals."""
-    replicates: int = 2000
-    """Number of bootstrap replicates."""
-    seed: int = 0
-    """Seed of all random numbers."""
-    method: Method = "percentile"
-    """Percentile, or bias-corrected and accelerated (one factor only)."""
-    resample: Scheme = "multinomial"
-    """How units are drawn."""
+    level: float | None = None
+    """Level of the intervals (0.95 unless given)."""
+    replicates: int | None = None
+    """Number of bootstrap replicates (2,000 unless given)."""
+    seed: int | None = None
+    """Seed of all random numbers (0 unless given)."""
+    method: Method | None = None
+    """Percentile unless given, or bias-corrected and accelerated (one factor only)."""
+    resample: Scheme | None = None
+    """How units are drawn (multinomial unless given)."""
     block_length: int | None = None
     """Length of moving blocks (cube root of the number of units unless given)."""
+    hold: Annotated[tuple[str, ...], Flag] = ()
+    """Factor that is not resampled; may be repeated."""
     jobs: int | None = None
     """Threads; the result does not depend on them."""
 
-    def plan(self) -> "Plan":
-        """The resampling plan."""
-        from truecost.weights import Plan
+    def table(self) -> "IntervalTable":
+        """`[interval]` of the study."""
+        from truecost.study.tables import IntervalTable
 
-        return Plan(self.replicates, self.seed, self.resample, block_length=self.block_length)
+        return IntervalTable(
+            level=self.level,
+            replicates=self.replicates,
+            seed=self.seed,
+            method=self.method,
+            resample=self.resample,
+            block_length=self.block_length,
+            hold=self.hold,
+            jobs=self.jobs,
+        )
 
 
 @Parameter(name="*", group="Output")
 @dataclass(frozen=True, kw_only=True)
 class Output:
-    """Where the result goes."""
+    """Where the result goes, and what else there is to say."""
 
     output: Annotated[str | None, Parameter(name=["--output", "-o"])] = None
     """Directory for result.json, curves.parquet and report.html."""
-    json: Annotated[bool, Parameter(negative=())] = False
+    json: Annotated[bool, Flag] = False
     """Print result.json on standard output."""
+    config: str | None = None
+    """A study file whose settings hold where the command line gives none."""
+    print_config: Annotated[bool, Flag] = False
+    """Print the study that the options make (TOML) and do nothing else."""
+    cite: Annotated[bool, Flag] = False
+    """Print BibTeX of what the chosen measures come from and do nothing else."""
     advice: bool = True
     """Print advice on standard error."""
     quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=())] = False
@@ -147,37 +178,46 @@ class Output:
     """Say what was read and which way was taken."""
     color: bool = True
     """Colour on terminals (NO_COLOR is honoured too)."""
-    debug: Annotated[bool, Parameter(negative=())] = False
+    debug: Annotated[bool, Flag] = False
     """Show tracebacks."""
 
 
-def scoring(
-    data: Data, costs: Costs, interval: Interval, measure: tuple[str, ...], subset: tuple[str, ...]
-) -> "Scoring":
-    """The library's scoring from all options."""
-    from truecost.tasks.scoring import Scoring
+NO_DATA, NO_COSTS, NO_INTERVAL, PLAIN = Data(), Costs(), Interval(), Output()
 
-    names = tuple(m for given in measure for m in given.split(","))
-    return Scoring(
-        costs.application(),
-        names,
-        interval.plan(),
-        interval.level,
-        interval.method,
-        _training(data.training_prior),
-        costs.threshold,
-        data.clip,
-        subset,
-        interval.jobs,
-        data.allow_reversed,
+
+def study_of(
+    files: "Sequence[str]",
+    data: Data = NO_DATA,
+    costs: Costs = NO_COSTS,
+    interval: Interval = NO_INTERVAL,
+    measure: "Sequence[str]" = (),
+    subset: "Sequence[str]" = (),
+    config: str | None = None,
+    *,
+    compare: bool = False,
+) -> "Study":
+    """The study that the options of a command make, laid over that of --config."""
+    from truecost.study import Study
+    from truecost.study.naming import name_systems
+    from truecost.study.tables import SystemTable
+
+    named = name_systems(files)
+    study = Study(
+        measures=tuple(m for given in measure for m in given.split(",")),
+        baseline=named[0][0] if compare and named else None,
+        data=data.table(),
+        systems={name: SystemTable(file=path) for name, path in named},
+        application=costs.table(),
+        interval=interval.table(),
+        subsets={expression: expression for expression in subset},
     )
+    if config is not None:
+        study = study.over(Study.read(config))
+    if compare and study.baseline is None and study.systems:
+        import msgspec
 
-
-def _training(text: str | None) -> tuple[float, ...] | None:
-    if text is None:
-        return None
-    priors = numbers(text, "--training-prior")
-    return (1 - priors[0], priors[0]) if len(priors) == 1 else priors
+        study = msgspec.structs.replace(study, baseline=next(iter(study.systems)))
+    return study
 
 
 def pairs(text: str) -> dict[str, str]:

@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from truecost.cli.options import Output
+from truecost.gates import Verdict
 from truecost.results import Comparison, Row, figure
 from truecost.study import Outcome, Problem
 
@@ -20,9 +21,12 @@ FLAG_MARKS = {
     "few_units": "few units",
     "few_errors": "few errors",
     "undefined_replicates": "some replicates undefined",
+    "few_runs": "few runs",
     "crossed": "conservative",
     "no_spread": "no spread",
 }
+
+GROUPS = ("collection", "application", "estimator")  # shown where rows have them
 
 
 class Screen:
@@ -72,9 +76,13 @@ class Screen:
                 self.say(f"{'note' if problem.kind == 'data' else 'advice'}: {problem.message}")
 
     def explain(self, outcome: Outcome) -> None:
-        """With --verbose: what was read and how it is resampled."""
+        """How files without a stated format were read; with --verbose how they are resampled."""
         if not self.output.verbose:
+            for reading in outcome.readings:
+                self.say(reading)
             return
+        for reading in outcome.readings:
+            self.say(reading)
         for trials in outcome.systems:
             self.say(
                 f"{trials.name}: {len(trials)} trials, type {trials.kind}, classes "
@@ -88,6 +96,15 @@ class Screen:
         )
         self.say(f"resampling: {', '.join(first.factors)} ({first.n_units} units); {way}")
 
+    def judge(self, gates: Sequence[Verdict]) -> None:
+        """A line for each gate, even when quiet unless it passed."""
+        for gate in gates:
+            line = f"gate {gate.state}: {gate}"
+            if gate.state == "pass":
+                self.say(line)
+            else:
+                print(line, file=sys.stderr)
+
 
 @dataclass(frozen=True)
 class Columns:
@@ -95,7 +112,9 @@ class Columns:
 
     names: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    left: frozenset[str] = frozenset({"system", "against", "subset", "measure", "verdict", "note"})
+    left: frozenset[str] = frozenset(
+        {*GROUPS, "system", "against", "subset", "measure", "verdict", "note"}
+    )
     spare: tuple[str, ...] = ("units", "trials", "naive", "ratio", "ratio interval", "against")
 
     def fitted(self, width: int) -> "Columns":
@@ -105,7 +124,7 @@ class Columns:
             if table.width() <= width:
                 break
             table = table.without(name)
-        for name in ("note", "subset", "system"):
+        for name in ("note", "subset", "system", "collection", "application"):
             if (over := table.width() - width) > 0:
                 table = table.cut(name, over)
         return table if table.width() <= width else table.without("note")
@@ -146,7 +165,7 @@ class Columns:
             shown_name = "" if name == "note" else name
             side: Literal["left", "right"] = "left" if name in self.left else "right"
             table.add_column(shown_name, justify=side, no_wrap=True, overflow="ellipsis")
-        repeated = [n for n in ("system", "against", "subset") if n in self.names]
+        repeated = [n for n in (*GROUPS, "system", "against", "subset") if n in self.names]
         before: list[str] = []
         for whole, row in zip(self.rows, fitted.rows, strict=True):
             names = [whole[self.names.index(n)] for n in repeated]
@@ -172,12 +191,17 @@ def result_table(outcome: Outcome, verbose: bool = False) -> list[Columns]:
     return tables
 
 
+def _groups(row: Row) -> tuple[str, ...]:
+    return tuple(row.dims.get(name, "") for name in GROUPS)
+
+
 def _values(rows: Sequence[Row]) -> Columns:
     names = ("system", "subset", "measure", "value", f"{rows[0].level:.0%} interval", "naive")
     found = Columns(
-        (*names, "trials", "units", "note"),
+        (*GROUPS, *names, "trials", "units", "note"),
         tuple(
             (
+                *_groups(row),
                 *(row.dims.get("system", ""), row.dims.get("subset", "all"), row.label),
                 *(figure(row.value), _ends(row)),
                 "" if row.reference is None else figure(row.reference),
@@ -186,7 +210,15 @@ def _values(rows: Sequence[Row]) -> Columns:
             for row in rows
         ),
     )
-    return found if any("subset" in r.dims for r in rows) else found.without("subset")
+    return _used(found, rows)
+
+
+def _used(table: Columns, rows: Sequence[Row]) -> Columns:
+    """The table without dimensions that no row has."""
+    for name in (*GROUPS, "subset"):
+        if not any(name in row.dims for row in rows):
+            table = table.without(name)
+    return table
 
 
 def _note(row: Row) -> str:
@@ -198,9 +230,10 @@ def _note(row: Row) -> str:
 def _pairs(comparisons: Sequence[Comparison]) -> Columns:
     names = ("system", "against", "subset", "measure", "difference", "interval", "ratio")
     found = Columns(
-        (*names, "ratio interval", "verdict"),
+        (*GROUPS, *names, "ratio interval", "verdict"),
         tuple(
             (
+                *_groups(c.difference),
                 *(c.difference.dims["system"], c.difference.baseline or ""),
                 *(c.difference.dims.get("subset", "all"), c.difference.label),
                 *(figure(c.difference.value), _ends(c.difference)),
@@ -209,14 +242,34 @@ def _pairs(comparisons: Sequence[Comparison]) -> Columns:
             for c in comparisons
         ),
     )
-    subsets = any("subset" in c.system.dims for c in comparisons)
-    return found if subsets else found.without("subset")
+    return _used(found, [c.difference for c in comparisons])
 
 
 def _ends(row: Row) -> str:
-    if row.lower is None and row.upper is None:
-        return ""
-    return f"[{figure(row.lower)}, {figure(row.upper)}]"
+    return _between(row.lower, row.upper)
+
+
+def standings_table(outcome: Outcome) -> list[Columns]:
+    """A leaderboard: rank, interval of the place, the measure, the difference from the first."""
+    board = outcome.leaderboard
+    names = ("rank", "place", "system", board[0].measure, "interval", "from first", "its interval")
+    rows = tuple(
+        (
+            str(s.rank),
+            "" if s.place_lower is None else f"{s.place_lower}-{s.place_upper}",
+            s.system,
+            figure(s.value),
+            _between(s.lower, s.upper),
+            "" if s.difference is None else figure(s.difference),
+            _between(s.difference_lower, s.difference_upper),
+        )
+        for s in board
+    )
+    return [Columns(names, rows, spare=("place", "its interval", "from first"))]
+
+
+def _between(lower: float | None, upper: float | None) -> str:
+    return "" if lower is None and upper is None else f"[{figure(lower)}, {figure(upper)}]"
 
 
 def plan_table(rows: Sequence[Mapping[str, object]]) -> list[Columns]:

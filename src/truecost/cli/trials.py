@@ -1,34 +1,42 @@
 """`score`, `compare` and `plan` for trials."""
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from truecost.cli.options import Costs, Data, Interval, Output, scoring
+from truecost.cli.options import (
+    NO_COSTS,
+    NO_DATA,
+    NO_INTERVAL,
+    PLAIN,
+    Costs,
+    Data,
+    Interval,
+    Output,
+    study_of,
+)
 from truecost.errors import UsageError
 
 if TYPE_CHECKING:
     from truecost.cli.terminal import Screen
-    from truecost.study import Outcome
+    from truecost.study import Outcome, Study
 
-Files = Annotated[list[str], Parameter(name="files", negative=())]
 Names = Annotated[tuple[str, ...], Parameter(negative=())]
-COSTS, INTERVAL, OUTPUT = Costs(), Interval(), Output()
 
 
 def score(
-    files: Files,
-    /,
-    *,
-    data: Data,
+    *files: Annotated[str, Parameter(negative=())],
+    data: Data = NO_DATA,
     measure: Names = (),
     subset: Names = (),
-    costs: Costs = COSTS,
-    interval: Interval = INTERVAL,
-    output: Output = OUTPUT,
-) -> None:
+    codabench: Annotated[tuple[str, str] | None, Parameter(negative=())] = None,
+    costs: Costs = NO_COSTS,
+    interval: Interval = NO_INTERVAL,
+    output: Output = PLAIN,
+) -> int:
     """Score systems: costs and error rates with intervals.
+
+    Example: truecost score scores.csv --type llr --map unit=speaker --preset sre-2010
 
     Parameters
     ----------
@@ -38,22 +46,30 @@ def score(
         NAME or NAME:PARAMETER; repeat or separate by commas. See: truecost list measures
     subset
         A column (each level is a subset) or a condition such as "snr < 10"; may be repeated.
+    codabench
+        INPUT OUTPUT: score INPUT/res against INPUT/ref and write OUTPUT/scores.json and
+        OUTPUT/detailed_results.html, as a Codabench scoring program does.
     """
-    _run(files, data, measure, subset, costs, interval, output, compare=False)
+    study = study_of(files, data, costs, interval, measure, subset, output.config)
+    if codabench is None:
+        return execute(study, output)
+    if files or output.output is not None:
+        raise UsageError("--codabench names its own files: leave out files and --output")
+    return score_submission(study, codabench, output)
 
 
 def compare(
-    files: Files,
-    /,
-    *,
-    data: Data,
+    *files: Annotated[str, Parameter(negative=())],
+    data: Data = NO_DATA,
     measure: Names = (),
     subset: Names = (),
-    costs: Costs = COSTS,
-    interval: Interval = INTERVAL,
-    output: Output = OUTPUT,
-) -> None:
+    costs: Costs = NO_COSTS,
+    interval: Interval = NO_INTERVAL,
+    output: Output = PLAIN,
+) -> int:
     """Compare systems with the first: paired intervals of difference and ratio.
+
+    Example: truecost compare old.csv new.csv --type llr --map id=trial,unit=speaker
 
     Parameters
     ----------
@@ -64,19 +80,20 @@ def compare(
     subset
         A column (each level is a subset) or a condition such as "snr < 10"; may be repeated.
     """
-    _run(files, data, measure, subset, costs, interval, output, compare=True)
+    study = study_of(files, data, costs, interval, measure, subset, output.config, compare=True)
+    if len(study.systems) < 2:
+        raise UsageError("a comparison needs at least two systems")
+    return execute(study, output)
 
 
 def plan(
-    files: Files,
-    /,
-    *,
-    data: Data,
+    *files: Annotated[str, Parameter(negative=())],
+    data: Data = NO_DATA,
     half_width: float | None = None,
     measure: Names = (),
-    costs: Costs = COSTS,
-    interval: Interval = INTERVAL,
-    output: Output = OUTPUT,
+    costs: Costs = NO_COSTS,
+    interval: Interval = NO_INTERVAL,
+    output: Output = PLAIN,
 ) -> None:
     """How many units halve the interval, or reach a wanted half-width.
 
@@ -91,23 +108,21 @@ def plan(
     """
     from truecost import study
     from truecost.cli.terminal import Screen, plan_table
+    from truecost.study.outcome import json_text
 
     if output.output is not None:
         raise UsageError("plan writes no directory: leave out --output")
-    outcome = study.run(
-        files,
-        data.options(),
-        scoring(data, costs, interval, measure, ()),
-        key=data.key,
-        input_format=data.input_format,
-    )
+    chosen = study_of(files, data, costs, interval, measure, (), output.config)
     screen = Screen(output)
+    if said_instead(chosen, output):
+        return
+    outcome = study.run(chosen)
+    screen.explain(outcome)
+    rows = plan_rows(outcome, half_width)
     if output.json:
-        import json
-
-        print(json.dumps({"rows": plan_rows(outcome, half_width)}, indent=2))
+        print(json_text({"rows": rows}), end="")
     else:
-        screen.show(plan_table(plan_rows(outcome, half_width)))
+        screen.show(plan_table(rows))
         screen.say("the width of an interval shrinks with the square root of the number of units")
     screen.advise(outcome.problems)
 
@@ -136,40 +151,48 @@ def plan_rows(outcome: "Outcome", half_width: float | None) -> list[dict[str, ob
     return rows
 
 
-def _run(
-    files: list[str],
-    data: Data,
-    measure: tuple[str, ...],
-    subset: tuple[str, ...],
-    costs: Costs,
-    interval: Interval,
-    output: Output,
-    *,
-    compare: bool,
-) -> None:
-    from truecost import study
+def score_submission(study: "Study", folders: tuple[str, str], output: Output) -> int:
+    """Score for Codabench; prints the table for the log of the run."""
     from truecost.cli.terminal import Screen
+    from truecost.study.codabench import codabench
 
-    if output.output is not None:
-        study.check_target(output.output)  # before the work, not after it
     screen = Screen(output)
     with screen.progress() as progress:
-        chosen = scoring(data, costs, interval, measure, subset)
-        outcome = study.run(
-            files,
-            data.options(),
-            replace(chosen, progress=progress),
-            key=data.key,
-            input_format=data.input_format,
-            compare=compare,
-        )
-    report(outcome, output, screen)
+        outcome = codabench(study, *folders, progress)
+    return report(outcome, output, screen)
 
 
-def report(outcome: "Outcome", output: Output, screen: "Screen") -> None:
-    """Print the outcome, write its directory, and advise."""
+def execute(study: "Study", output: Output) -> int:
+    """Run a study, print and write what it found; returns the exit code that its gates ask for."""
+    from truecost.cli.terminal import Screen
+    from truecost.study import check_target, run
+
+    if said_instead(study, output):
+        return 0
+    if output.output is not None:
+        check_target(output.output)  # before the work, not after it
+    screen = Screen(output)
+    with screen.progress() as progress:
+        outcome = run(study, progress)
+    return report(outcome, output, screen)
+
+
+def said_instead(study: "Study", output: Output) -> bool:
+    """Print the study or what to cite, when that was asked for in place of running it."""
+    if output.print_config:
+        print(study.to_toml(), end="")
+    elif output.cite:
+        from truecost.citations import bibtex
+
+        print(bibtex(study.measures), end="")
+    return output.print_config or output.cite
+
+
+def report(outcome: "Outcome", output: Output, screen: "Screen") -> int:
+    """Print the outcome, write its directory, and advise; returns the exit code of its gates."""
     from truecost import study
     from truecost.cli.terminal import result_table
+    from truecost.gates import append_step_summary, exit_code, markdown
     from truecost.results import assumed
 
     screen.explain(outcome)
@@ -178,11 +201,18 @@ def report(outcome: "Outcome", output: Output, screen: "Screen") -> None:
         print(outcome.to_json(), end="")
     else:
         screen.show(result_table(outcome, output.verbose))
-        if outcome.scoring.subsets and len(outcome.estimates) and not output.verbose:
+        if any("subset" in e.dims for e in outcome.estimates) and not output.verbose:
             screen.say(f"subsets: {outcome.estimates[0].label} only; -v shows every measure")
-        said = assumed(outcome.estimates)
-        if said:
-            screen.say(f"application: {said}")
+        for part in outcome.parts:
+            said = assumed(part.estimates)
+            if said:
+                screen.say(f"application{' ' * bool(part.title)}{part.title}: {said}")
+    for remark in outcome.remarks:
+        screen.say(remark)
     screen.advise(outcome.problems)
+    if outcome.gates:
+        screen.judge(outcome.gates)
+        append_step_summary(markdown(outcome.gates))
     if target is not None:
         screen.say(f"report: {target / 'report.html'}")
+    return exit_code(outcome.gates)

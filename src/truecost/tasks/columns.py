@@ -10,7 +10,7 @@ import polars as pl
 
 from truecost.errors import InputError, UsageError, first_five
 from truecost.formats import Table
-from truecost.names import MAP_KEYS, SCORE_TYPES, Missing, ScoreType
+from truecost.names import MAP_KEYS, SCORE_TYPES, Annotators, Missing, ScoreType
 
 Floats = npt.NDArray[np.float64]
 
@@ -38,8 +38,10 @@ class Options:
     columns : mapping of str to str
         Column for each of these keys, as far as they are there. `id`: trial id, joins files and
         pairs systems. `score`: the score; `a+b+c` for one column a class. `label`: true class or
-        number. `soft`: probability that the trial is a target, in place of a label. `unit`: what
-        trials share and are resampled by; `a+b` for a unit of one population on each side.
+        number. `soft`: probability that the trial is a target, in place of a label. `annotators`:
+        labels of several annotators, in place of a label; `a+b+c` for one column each, empty where
+        one did not answer, or one column with labels separated by `|`. `unit`: what trials share
+        and are resampled by; `a+b` for a unit of one population on each side.
         `unit2`: a second factor, crossed with the first. `stratum`: stratum of the unit, or stream.
         `weight`: weight of the trial, at least 0. Columns named `score`, `label`, `id`, `unit` and
         `weight` need no mapping.
@@ -52,11 +54,17 @@ class Options:
         worst score of the system (least for a target, highest for a nontarget).
     llr_base : float, optional
         Base of the logarithm of likelihood ratios, above 1; e when left out.
+    annotators : {"votes", "any"}, optional
+        What counts as right when annotators are mapped, which needs a choice: each label with its
+        share of the annotators, or any label that enough of them gave (paper 003, section 3.7).
+    accept : float, optional
+        Least share of the annotators that makes a label right (rule "any"), above 0 and at most 1;
+        one annotator is enough when left out.
 
     Raises
     ------
     UsageError
-        When a choice or a key is not known, or `llr_base` does not fit.
+        When a choice or a key is not known, or `llr_base`, `annotators` or `accept` does not fit.
     """
 
     kind: ScoreType
@@ -65,6 +73,8 @@ class Options:
     classes: tuple[str, ...] | None = None
     missing: Missing = "error"
     llr_base: float | None = None
+    annotators: Annotators | None = None
+    accept: float | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in SCORE_TYPES:
@@ -80,6 +90,35 @@ class Options:
             )
         if self.llr_base is not None and not (self.kind == "llr" and self.llr_base > 1):
             raise UsageError("--llr-base needs --type llr and a base above 1 (10 or 2, say)")
+        self._check_annotators()
+
+    def _check_annotators(self) -> None:
+        """Refuse annotators without a rule, a rule without annotators, and shares out of range."""
+        rule, accept, mapped = self.annotators, self.accept, "annotators" in self.columns
+        if rule is not None and rule not in get_args(Annotators):
+            raise UsageError(f"--annotators {rule!r}: choose one of any, votes")
+        if mapped and rule is None:
+            raise UsageError(
+                "several annotators are mapped: say --annotators any (a label that any of them "
+                "gave is right) or --annotators votes (each label counts with its share of them)"
+            )
+        if rule is not None and not mapped:
+            raise UsageError(
+                f"--annotators {rule} needs the labels of the annotators: --map annotators=a+b+c, "
+                f"one column each, or one column with labels separated by |"
+            )
+        if mapped and self.kind == "number":
+            raise UsageError(
+                "annotators choose classes; type number has true numbers: map one column, their "
+                "mean or median say, with --map label=COLUMN"
+            )
+        if accept is not None and rule != "any":
+            raise UsageError("--accept goes with --annotators any: votes count every label")
+        if accept is not None and not 0 < accept <= 1:
+            raise UsageError(
+                f"--accept is {accept:g}: a share of the annotators lies above 0 and is at most 1"
+                + (f" (did you mean {accept / 100:g}?)" if 1 < accept <= 100 else "")
+            )
 
     def column(self, key: str, table: Table) -> str | None:
         """The mapped column of a key, or the one that has its name.
@@ -100,63 +139,6 @@ class Options:
         return next((n for n in DEFAULT_COLUMNS.get(key, ()) if n in table.columns), None)
 
 
-def join(scores: Table, key: Table, options: Options) -> Table:
-    """Scores with the columns of the key, row by row in the order of the key.
-
-    Parameters
-    ----------
-    scores, key : Table
-    options : Options
-
-    Returns
-    -------
-    Table
-        Trials of the key without a score have empty cells, unless `missing` is "error".
-
-    Raises
-    ------
-    InputError
-        When the ids are not the same set, or repeat.
-    UsageError
-        When there is no id column, or a column stands in both.
-    """
-    column = options.column("id", scores)
-    if column is None:
-        raise UsageError(
-            f"{scores.source}: a key joins by id; the columns are "
-            f"{', '.join(scores.columns)}: --map id=COLUMN"
-        )
-    left, right = scores.texts(column, "id"), key.texts(column, "id")
-    for table, ids in ((scores, left), (key, right)):
-        refuse_repeated(table.source, ids)
-    extra = left.filter(~left.is_in(right.implode()))
-    if len(extra):
-        raise InputError(
-            f"{scores.source}: {len(extra)} ids are not in the key {key.source}: "
-            f"{first_five(extra)}"
-        )
-    absent = right.filter(~right.is_in(left.implode()))
-    if len(absent) and options.missing == "error":
-        raise InputError(
-            f"{scores.source}: {len(absent)} trials of the key {key.source} have no "
-            f"score: {first_five(absent)}; score them, or say --missing drop|worst"
-        )
-    both = [c for c in scores.frame.columns if c in key.frame.columns and c != column]
-    if both:
-        raise UsageError(
-            f"columns {', '.join(both)} stand in both {scores.source} and "
-            f"{key.source}: drop them from one, so that none is guessed"
-        )
-    order = pl.DataFrame({column: right})
-    placed = (
-        order.with_row_index("_place")
-        .join(scores.frame.with_columns(left.alias(column)), on=column, how="left")
-        .sort("_place")
-    )
-    frame = pl.concat([placed.drop("_place"), key.frame.drop(column)], how="horizontal")
-    return Table(f"{scores.source} with {key.source}", frame)
-
-
 def trial_ids(table: Table, options: Options) -> npt.NDArray[Any] | None:
     """Trial ids as text, shape (N,); row numbers where rows of two tables correspond; None
     otherwise. InputError when ids are empty or repeat.
@@ -174,14 +156,14 @@ def trial_ids(table: Table, options: Options) -> npt.NDArray[Any] | None:
     return ids.to_numpy()
 
 
-def refuse_repeated(source: str, ids: pl.Series) -> None:
+def refuse_repeated(source: str, ids: pl.Series, rule: str = "each trial is scored once") -> None:
     """Refuse ids that stand more than once."""
     if ids.n_unique() == len(ids):
         return
     repeated = ids.filter(ids.is_duplicated()).unique().sort()
+    said = "id stands" if len(repeated) == 1 else "ids stand"
     raise InputError(
-        f"{source}: {len(repeated)} ids stand more than once: {first_five(repeated)}; "
-        f"each trial is scored once"
+        f"{source}: {len(repeated)} {said} more than once: {first_five(repeated)}; {rule}"
     )
 
 

@@ -18,6 +18,7 @@ from truecost.factors import Factor, encode
 from truecost.measures import Measure
 from truecost.ranking import Ranking
 from truecost.tally import Tally
+from truecost.tasks.annotators import accepted_tally
 from truecost.tasks.columns import POSTERIORS
 from truecost.tasks.records import Trials
 from truecost.tasks.scoring import Scoring
@@ -32,6 +33,28 @@ PARTS_OF: dict[str, tuple[str, ...]] = {
     "number": ("errors", "truths"),
     **dict.fromkeys(("llr", *POSTERIORS), ("decisions", "losses", "llr", "ranking")),
 }
+
+
+def parts_of(trials: Trials, scoring: Scoring) -> set[str]:
+    """The parts that can be counted of these trials.
+
+    Parameters
+    ----------
+    trials : Trials
+    scoring : Scoring
+
+    Returns
+    -------
+    set of str
+        Only `accepted` when several labels of a trial may be right, and nothing when ranks are all
+        that is known and no threshold decides.
+    """
+    parts = set(PARTS_OF[trials.kind])
+    if trials.kind == "score" and scoring.threshold is not None:
+        parts.add("decisions")
+    if trials.several_right:
+        return {"accepted"} if "decisions" in parts else set()
+    return parts if trials.detection else parts - {"llr", "ranking"}
 
 
 def sides_of(trials: Trials, scoring: Scoring) -> Sides:
@@ -94,7 +117,14 @@ def _refuse_divided(name: str, column: npt.NDArray[Any], codes: npt.NDArray[np.i
 
 
 def class_shares(trials: Trials) -> Floats:
-    """Share of each class in the data, trial weights included, shape (K,)."""
+    """Share of each class in the data, trial weights included, shape (K,).
+
+    Where several labels are right, the share of the votes: each trial has one, whoever is right.
+    """
+    if trials.several_right and trials.annotation is not None:
+        own = np.ones(len(trials.labels)) if trials.weights is None else trials.weights
+        counts = (own[:, None] * trials.annotation.shares).sum(axis=0)
+        return np.asarray(counts / counts.sum())
     counts = np.bincount(trials.labels, trials.weights, minlength=len(trials.classes))
     return np.asarray(counts / counts.sum())
 
@@ -242,7 +272,8 @@ def evidence_of(trials: Trials, scoring: Scoring, measures: Sequence[Measure]) -
     Returns
     -------
     Evidence
-        With the parts `decisions`, `losses`, `llr`, `ranking`, `errors`, `truths` that they read.
+        With the parts that they read: `decisions`, `losses`, `llr`, `ranking`, `errors`, `truths`;
+        `accepted` where several labels may be right.
 
     Raises
     ------
@@ -252,6 +283,7 @@ def evidence_of(trials: Trials, scoring: Scoring, measures: Sequence[Measure]) -
     sides = sides_of(trials, scoring)
     makers = {
         "decisions": _decision_tally,
+        "accepted": _accepted_tally,
         "losses": _loss_tally,
         "llr": _llr_tally,
         "ranking": ranking_of,
@@ -266,7 +298,8 @@ def _class_axis(trials: Trials) -> dict[str, tuple[Sequence[str], Any]]:
     return {"class": (trials.classes, trials.labels)}
 
 
-def _decision_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
+def _choices(trials: Trials, scoring: Scoring) -> tuple[npt.NDArray[np.int64], tuple[str, ...]]:
+    """Index of the decision taken for each trial, and the names of all decisions."""
     names = ("reject", "accept") if trials.detection else trials.classes
     choices = decided(trials, scoring)
     width = scoring.application.matrix(len(trials.classes)).shape[1]
@@ -275,7 +308,19 @@ def _decision_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
             "some decisions abstain, but the cost matrix has no column for it: give "
             "one more column with --cost-matrix"
         )
-    labels = (*names, "abstain")[:width]
+    return choices, (*names, "abstain")[:width]
+
+
+def _accepted_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
+    if trials.annotation is None:
+        raise UsageError(f"{trials.name}: accepted labels need several annotators")
+    choices, labels = _choices(trials, scoring)
+    costs = scoring.application.matrix(len(trials.classes))
+    return accepted_tally(trials.annotation, choices, costs, labels, sides, trials.weights)
+
+
+def _decision_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
+    choices, labels = _choices(trials, scoring)
     return Tally.count(
         sides,
         {"n": np.ones(len(trials.labels), np.int64)},

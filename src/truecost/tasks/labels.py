@@ -15,6 +15,27 @@ Floats = npt.NDArray[np.float64]
 TARGET_WORDS = {"target": 1, "nontarget": 0, "non-target": 0, "1": 1, "0": 0, "true": 1, "false": 0}
 
 
+def truth_of(table: Table, options: Options) -> tuple[str, str]:
+    """The key that gives the truth, one of label, soft and annotators, and its column."""
+    found = {"label": options.column("label", table)}
+    if "annotators" in options.columns and "label" not in options.columns:
+        found = {}  # annotators replace a column that was not asked for
+    found |= {key: options.columns.get(key) for key in ("soft", "annotators")}
+    given = [(key, column) for key, column in found.items() if column is not None]
+    if len(given) == 1:
+        return given[0]
+    keys = [key for key, _ in given]
+    raise UsageError(
+        f"{table.source}: "
+        + (
+            f"both {' and '.join(keys)} are mapped; map one"
+            if keys
+            else f"no column gives the labels; the columns are {', '.join(table.columns)}: "
+            f"--map label=COLUMN, or give a --key"
+        )
+    )
+
+
 def labels_of(
     table: Table, options: Options, column: str, scores: Floats, columns: tuple[str, ...] | None
 ) -> tuple[npt.NDArray[np.int64], tuple[str, ...], bool]:
@@ -49,6 +70,44 @@ def labels_of(
             f"{table.source}: {texts.null_count()} labels are empty, the first at "
             f"{table.where(int(texts.is_null().arg_true()[0]))}"
         )
+    return classes_of(table, options, texts, np.arange(len(texts)), scores, columns)
+
+
+def classes_of(
+    table: Table,
+    options: Options,
+    texts: pl.Series,
+    places: npt.NDArray[np.int64],
+    scores: Floats,
+    columns: tuple[str, ...] | None,
+) -> tuple[npt.NDArray[np.int64], tuple[str, ...], bool]:
+    """Class index of each label, class names, and whether this is detection.
+
+    Parameters
+    ----------
+    table : Table
+    options : Options
+    texts : polars.Series of str, length L
+        Labels, none of them empty; any number of them for each trial.
+    places : ndarray of int64, shape (L,)
+        The row of the table in which each stands.
+    scores : ndarray of float64, shape (N,) or (N, K)
+    columns : tuple of str or None
+        Class names that the score columns give.
+
+    Returns
+    -------
+    labels : ndarray of int64, shape (L,)
+    classes : tuple of str
+    detection : bool
+
+    Raises
+    ------
+    InputError
+        When a label is none of the classes, or neither target nor nontarget.
+    UsageError
+        When there are not as many classes as scores a trial.
+    """
     present = sorted(texts.unique().to_list())
     if options.target is not None:
         if options.target not in present:
@@ -89,7 +148,8 @@ def labels_of(
         rows = texts.is_in(outside).arg_true().to_list()
         raise InputError(
             f"{table.source}: {len(rows)} labels are none of the classes "
-            f"{first_five(names)}: " + first_five(f"{texts[r]!r} at {table.where(r)}" for r in rows)
+            f"{first_five(names)}: "
+            + first_five(f"{texts[r]!r} at {table.where(int(places[r]))}" for r in rows)
         )
     return _code(texts, {n: k for k, n in enumerate(names)}), names, False
 
@@ -159,3 +219,11 @@ def soft_labels(
         table, ~((labels >= 0) & (labels <= 1)), "soft labels lie outside 0 to 1", None, labels
     )
     return labels, ("nontarget", "target"), True
+
+
+def other_labels(texts: pl.Series, options: Options) -> tuple[str, ...]:
+    """Which labels count as nontarget, when they are several."""
+    labels = texts.rename("label")
+    counts = labels.value_counts().sort("count", "label", descending=[True, False])
+    others = [f"{name} ({n})" for name, n in counts.iter_rows() if name != options.target]
+    return (f"counted as nontarget: {first_five(others)}",) if len(others) > 1 else ()

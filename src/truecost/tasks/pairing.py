@@ -85,6 +85,10 @@ def _same_ids(a: Trials, b: Trials) -> None:
         )
 
 
+def _votes(trials: Trials) -> npt.NDArray[np.int64] | None:
+    return None if trials.annotation is None else trials.annotation.votes
+
+
 def _same_trials(a: Trials, b: Trials) -> None:
     """Refuse trials of another label, weight, stratum or unit."""
     if set(a.units) != set(b.units):
@@ -96,6 +100,7 @@ def _same_trials(a: Trials, b: Trials) -> None:
         ("label", a.labels, b.labels),
         ("weight", a.weights, b.weights),
         ("stratum", a.strata, b.strata),
+        ("set of annotator labels", _votes(a), _votes(b)),
         *units,
     ):
         if left is None and right is None:
@@ -103,7 +108,8 @@ def _same_trials(a: Trials, b: Trials) -> None:
         if left is None or right is None:
             raise InputError(f"only one of {a.name} and {b.name} has a {what} for its trials")
         same = len(left) == len(right)
-        different = np.flatnonzero(left != right) if same else np.arange(len(left))
+        other = (left != right).reshape(len(left), -1).any(axis=1) if same else np.ones(len(left))
+        different = np.flatnonzero(other)
         if len(different):
             raise InputError(
                 f"{a.name} and {b.name} give {len(different)} trials another {what}: "

@@ -5,7 +5,7 @@ what cannot be scored: missing, extra or repeated ids, scores that are not finit
 the set. Nothing is guessed; `missing` says what to do with trials that have no score.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,10 +15,19 @@ import polars as pl
 
 from truecost.errors import InputError, UsageError, first_five
 from truecost.formats import Table
-from truecost.names import ScoreType
+from truecost.names import Annotators, ScoreType
 from truecost.tasks import columns as read
+from truecost.tasks.annotators import Annotation, annotation_of, answers_of
 from truecost.tasks.columns import Options
-from truecost.tasks.labels import decisions_of, labels_of, log_odds, soft_labels
+from truecost.tasks.joining import join, join_metadata
+from truecost.tasks.labels import (
+    decisions_of,
+    labels_of,
+    log_odds,
+    other_labels,
+    soft_labels,
+    truth_of,
+)
 from truecost.tasks.subsets import Masks, masks_of, typed
 
 Floats = npt.NDArray[np.float64]
@@ -56,7 +65,10 @@ class Trials:
     problems : tuple of str
         What a reader should know.
     origin : ndarray of int, shape (N,), optional
-        The trial that each row stands for, when soft labels make two rows of one.
+        The trial that each row stands for, when soft labels or votes make several rows of one.
+    annotation : Annotation, optional
+        What several annotators said of the trials. When any label that they gave is right
+        (`several_right`), `labels` is the one of most votes, the first of those that tie.
     """
 
     name: str
@@ -73,10 +85,16 @@ class Trials:
     signature: str = ""
     problems: tuple[str, ...] = ()
     origin: npt.NDArray[np.int64] | None = None
+    annotation: Annotation | None = None
 
     def __len__(self) -> int:
-        """Number of trials; one with a soft label counts once though it has two rows."""
+        """Number of trials; one with a soft label counts once though it has several rows."""
         return len(self.scores) if self.origin is None else len(np.unique(self.origin))
+
+    @property
+    def several_right(self) -> bool:
+        """Whether several labels of a trial may be right, so that it has no one class."""
+        return self.annotation is not None and self.annotation.rule == "any"
 
     @staticmethod
     def of(
@@ -89,6 +107,8 @@ class Trials:
         ids: npt.ArrayLike | None = None,
         weight: npt.ArrayLike | None = None,
         target: str | None = None,
+        annotators: Annotators | None = None,
+        accept: float | None = None,
         **columns: npt.ArrayLike,
     ) -> "Trials":
         """Trials from arrays, with the same checks as files.
@@ -97,9 +117,10 @@ class Trials:
         ----------
         scores : array_like, shape (N,) or (N, K)
             Higher means target; one column a class for several classes.
-        labels : array_like, shape (N,)
+        labels : array_like, shape (N,) or (N, A)
             1 or "target" and 0 or "nontarget" for detection; class names, or the place of the class
-            among the score columns; true numbers.
+            among the score columns; true numbers. With `annotators` one column an annotator, with
+            None, "" or NaN where one did not answer, or texts with labels separated by `|`.
         kind : {"llr", "posterior", "log-posterior", "log-score", "score", "decision", "number"}
             What the scores are (see `Options`).
         name : str
@@ -108,6 +129,10 @@ class Trials:
             What is resampled together, trial ids, trial weights.
         target : str, optional
             Label of the class to detect, where it is not clear.
+        annotators : {"votes", "any"}, optional
+            What counts as right when there are several annotators (see `Options`).
+        accept : float, optional
+            Least share of the annotators that makes a label right.
         **columns : array_like, shape (N,)
             Further columns, for subsets.
 
@@ -129,8 +154,11 @@ class Trials:
         >>> len(trials), trials.classes, trials.labels.tolist()
         (3, ('nontarget', 'target'), [1, 0, 1])
         """
-        given = {"label": labels, "unit": unit, "id": ids, "weight": weight, **columns}
-        flat = {k: np.asarray(v) for k, v in given.items() if v is not None}
+        given = {"unit": unit, "id": ids, "weight": weight, **columns}
+        said = np.asarray(labels)
+        people = [f"annotator {a}" for a in range(said.shape[1])] if said.ndim == 2 else []
+        flat = dict(zip(people, said.T, strict=True)) if people else {"label": said}
+        flat |= {k: np.asarray(v) for k, v in given.items() if v is not None}
         matrix = np.asarray(scores)
         if matrix.ndim == 1:
             flat["score"] = matrix
@@ -146,7 +174,10 @@ class Trials:
             ordered=True,
         )
         mapped = {"weight": "weight"} if weight is not None else {}
-        return load(table, Options(kind, mapped, target=target), name)
+        if people or annotators is not None:
+            mapped["annotators"] = "+".join(people or ["label"])
+        options = Options(kind, mapped, target=target, annotators=annotators, accept=accept)
+        return load(table, options, name)
 
     def take(self, rows: npt.NDArray[Any]) -> "Trials":
         """The trials at these rows.
@@ -174,6 +205,7 @@ class Trials:
             strata=part(self.strata),
             weights=part(self.weights),
             origin=part(self.origin),
+            annotation=None if self.annotation is None else self.annotation.take(rows),
             frame=self.frame[places] if self.frame.width else self.frame,
         )
 
@@ -205,12 +237,18 @@ class Trials:
         """
         return [(name, self.take(mask)) for name, mask in self.masks(expression)]
 
-    def masks(self, expression: str) -> Masks:
+    def masks(self, subset: str | tuple[str, str]) -> Masks:
         """Name and rows of each subset; as `subset`, for trials that others are aligned with."""
-        return masks_of(self.frame, expression, self.name)
+        return masks_of(self.frame, subset, self.name)
 
 
-def load(table: Table, options: Options, name: str, key: Table | None = None) -> Trials:
+def load(
+    table: Table,
+    options: Options,
+    name: str,
+    key: Table | None = None,
+    metadata: Sequence[tuple[str, Table]] = (),
+) -> Trials:
     """Trials of one system from its table and, where given, a key joined by id.
 
     Parameters
@@ -223,12 +261,15 @@ def load(table: Table, options: Options, name: str, key: Table | None = None) ->
         Name of the system.
     key : Table, optional
         Labels, units and other columns.
+    metadata : sequence of (str, Table)
+        Further columns, each table with the column of the trials whose values are its ids.
 
     Returns
     -------
     Trials
         In the order of the key, or of the table without one. A soft label makes two rows of a
-        trial: target with weight p, nontarget with weight 1 - p.
+        trial: target with weight p, nontarget with weight 1 - p. Votes of annotators make one for
+        each class that has any, with its share of them as weight.
 
     Raises
     ------
@@ -241,32 +282,27 @@ def load(table: Table, options: Options, name: str, key: Table | None = None) ->
     if len(table) == 0:
         raise InputError(f"{table.source}: there are no trials")
     if key is not None:
-        table = read.join(table, key, options)
-    label = options.column("label", table)
-    soft = options.columns.get("soft")
-    if (label is None) == (soft is None):
-        raise UsageError(
-            f"{table.source}: "
-            + (
-                "both label and soft are mapped; map one"
-                if soft
-                else f"no column gives the labels; the columns are {', '.join(table.columns)}: "
-                f"--map label=COLUMN, or give a --key"
-            )
-        )
+        table = join(table, key, options)
+    for column, further in metadata:
+        table = join_metadata(table, further, column)
+    truth, column = truth_of(table, options)
     scores, classes = read.scores_of(table, options)
     ids = read.trial_ids(table, options)
     labels: npt.NDArray[Any]
     names: tuple[str, ...]
-    if soft is not None:
-        labels, names, detection = soft_labels(table, options, soft)
+    annotation = None
+    if truth == "soft":
+        labels, names, detection = soft_labels(table, options, column)
+    elif truth == "annotators":
+        annotation, names, detection = annotation_of(table, options, scores, classes, ids)
+        labels = annotation.majority
     elif options.kind == "number":
-        labels, names, detection = table.numbers(label or "", "label"), (), False
+        labels, names, detection = table.numbers(column, "label"), (), False
         read.refuse_rows(table, ~np.isfinite(labels), "true numbers are missing or not finite", ids)
     else:
-        labels, names, detection = labels_of(table, options, label or "", scores, classes)
-        if options.kind == "decision":
-            scores = decisions_of(table, options, names)
+        labels, names, detection = labels_of(table, options, column, scores, classes)
+    if options.kind == "decision":
+        scores = decisions_of(table, options, names)
     if detection and options.kind in read.POSTERIORS:
         scores = log_odds(scores, classes, options)
     trials = Trials(
@@ -282,30 +318,28 @@ def load(table: Table, options: Options, name: str, key: Table | None = None) ->
         read.weights_of(table, options, ids),
         table.frame,
         _signature(options),
+        annotation=annotation,
     )
-    if options.target is not None and label is not None:
-        trials = replace(trials, problems=_others(table, options, label))
+    if options.target is not None and truth != "soft":
+        said = table.texts(column, "label") if annotation is None else answers_of(table, column)[1]
+        trials = replace(trials, problems=other_labels(said, options))
     trials = _missing(trials, table, options)
-    return _twice(trials) if soft is not None else trials
+    if truth == "soft":
+        p = np.asarray(trials.labels, np.float64)
+        return _by_share(trials, np.stack([1 - p, p], axis=1))
+    if trials.annotation is not None and trials.annotation.rule == "votes":
+        return _by_share(trials, trials.annotation.shares)
+    return trials
 
 
-def _others(table: Table, options: Options, column: str) -> tuple[str, ...]:
-    """Which labels count as nontarget, when they are several."""
-    labels = table.texts(column, "label").rename("label")
-    counts = labels.value_counts().sort("count", "label", descending=[True, False])
-    others = [f"{name} ({n})" for name, n in counts.iter_rows() if name != options.target]
-    return (f"counted as nontarget: {first_five(others)}",) if len(others) > 1 else ()
-
-
-def _twice(trials: Trials) -> Trials:
-    """A soft label p is one trial counted twice: target with weight p, nontarget with 1 - p."""
-    rows = np.concatenate([np.arange(len(trials))] * 2)
+def _by_share(trials: Trials, shares: Floats) -> Trials:
+    """A trial counted once for each class that has a share of it, with the share as weight."""
     own = np.ones(len(trials)) if trials.weights is None else trials.weights
-    p = np.asarray(trials.labels, np.float64)
-    doubled = trials.take(rows)
-    kept = np.concatenate([own * p, own * (1 - p)])
-    codes = np.repeat([1, 0], len(trials))
-    return replace(doubled, labels=codes, weights=kept, origin=rows).take(kept > 0)
+    # Class by class, the last first: all targets before all nontargets.
+    places, rows = np.nonzero(shares.T[::-1])
+    codes = shares.shape[1] - 1 - places
+    kept = own[rows] * shares[rows, codes]
+    return replace(trials.take(rows), labels=codes, weights=kept, origin=rows).take(kept > 0)
 
 
 def _missing(trials: Trials, table: Table, options: Options) -> Trials:
@@ -357,4 +391,11 @@ def _signature(options: Options) -> str:
         said.append(f"missing:{options.missing}")
     if "soft" in options.columns:
         said.append("labels:soft")
+    if options.annotators == "votes":
+        said.append("labels:votes")
+    if options.annotators == "any":
+        share = "" if options.accept is None else f":accept{options.accept:g}"
+        said.append(f"annotators:any{share}")
+    if "weight" in options.columns and ("soft" in options.columns or options.annotators == "votes"):
+        said.append("weighted")  # beside the shares, which are weights of rows
     return "|".join(said)

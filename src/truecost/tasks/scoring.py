@@ -36,8 +36,9 @@ class Scoring:
     clip : float, optional
         Least probability that a class is given, between 0 and 0.5; nothing is clipped when left
         out.
-    subsets : tuple of str
-        Columns, each level of which is a subset, or conditions such as `snr < 10`.
+    subsets : tuple of str or (str, str)
+        Columns, each level of which is a subset, or conditions such as `snr < 10`; a pair gives a
+        name and one of these.
     jobs : int, optional
         Threads; all cores by default. The result does not depend on their number.
     allow_reversed : bool
@@ -63,7 +64,7 @@ class Scoring:
     training_prior: tuple[float, ...] | None = None
     threshold: float | None = None
     clip: float | None = None
-    subsets: tuple[str, ...] = ()
+    subsets: tuple[str | tuple[str, str], ...] = ()
     jobs: int | None = None
     allow_reversed: bool = False
     whole_shares: tuple[float, ...] | None = None

@@ -12,14 +12,14 @@ MOST_LEVELS = 50  # of a column that is asked for as subsets
 Masks = list[tuple[str, npt.NDArray[np.bool_]]]
 
 
-def masks_of(frame: pl.DataFrame, expression: str, system: str) -> Masks:
+def masks_of(frame: pl.DataFrame, subset: str | tuple[str, str], system: str) -> Masks:
     """Name and rows of each subset that a column or a condition gives.
 
     Parameters
     ----------
     frame : polars.DataFrame
-    expression : str
-        Name of a column, or an SQL condition on columns.
+    subset : str or (str, str)
+        Name of a column, or an SQL condition on columns; or a name and one of these.
     system : str
         For messages.
 
@@ -30,8 +30,9 @@ def masks_of(frame: pl.DataFrame, expression: str, system: str) -> Masks:
     InputError
         When a condition holds for no trial.
     """
+    name, expression = (subset, subset) if isinstance(subset, str) else subset
     if expression in frame.columns:
-        return _levels(frame[expression])
+        return _levels(frame[expression].alias(name))
     close = get_close_matches(expression, frame.columns, n=1)
     if close and expression.isidentifier():
         raise UsageError(f"subset {expression!r} is no column: did you mean {close[0]!r}?")
@@ -47,7 +48,7 @@ def masks_of(frame: pl.DataFrame, expression: str, system: str) -> Masks:
     chosen = mask.fill_null(False).to_numpy()
     if not chosen.any():
         raise InputError(f"subset {expression!r} holds no trial of {system}")
-    return [(expression, chosen)]
+    return [(name, chosen)]
 
 
 def _levels(column: pl.Series) -> Masks:

@@ -9,17 +9,20 @@ import numpy.typing as npt
 
 from truecost.comparison import compare
 from truecost.errors import InputError, UsageError, first_five
-from truecost.estimates import Context, estimate
+from truecost.estimates import FEW_ERRORS, Context, estimate
 from truecost.evidence import Evidence, Totals, totals
 from truecost.factors import Factor
 from truecost.measures import Measure, find
 from truecost.names import SCORE_TYPES
 from truecost.results import Comparison, Estimate
+from truecost.tasks.annotators import MEASURES as ACCEPTED
+from truecost.tasks.annotators import refuse_priors
 from truecost.tasks.counting import (
     PARTS_OF,
     bayes_threshold,
     class_shares,
     evidence_of,
+    parts_of,
     ranking_of,
     risks,
 )
@@ -64,16 +67,28 @@ def measures_for(trials: Trials, scoring: Scoring) -> list[Measure]:
         kind = "llr" if trials.detection else "posterior"
     elif trials.kind == "decision" and trials.detection:
         kind = "accept"
-    names = scoring.measures or DEFAULT_MEASURES[kind]
-    available = set(PARTS_OF[trials.kind])
-    if not trials.detection:
-        available -= {"llr", "ranking"}
-    if trials.kind == "score" and scoring.threshold is not None:
-        available.add("decisions")
-    return [_allowed(find(name), trials, available) for name in names]
+    defaults = ACCEPTED if trials.several_right else DEFAULT_MEASURES[kind]
+    available = parts_of(trials, scoring)
+    return [_allowed(find(name), trials, available) for name in scoring.measures or defaults]
 
 
 def _allowed(measure: Measure, trials: Trials, available: set[str]) -> Measure:
+    if trials.several_right and "accepted" not in measure.parts:
+        raise UsageError(
+            f"measure {measure.label!r} needs one true class a trial, and with --annotators any "
+            f"several labels may be right: take {', '.join(ACCEPTED)}, or count the votes with "
+            f"--annotators votes"
+        )
+    if "accepted" in measure.parts and not trials.several_right:
+        raise UsageError(
+            f"measure {measure.label!r} is for several annotators of whom any may be right: "
+            f"--annotators any with --map annotators=a+b+c"
+        )
+    if "accepted" in measure.parts and not available:
+        raise UsageError(
+            f"measure {measure.label!r} needs decisions, which type {trials.kind} does not give: "
+            f"say --threshold"
+        )
     if measure.detection and not trials.detection:
         raise UsageError(
             f"measure {measure.label!r} needs a target class: say which label it is "
@@ -91,7 +106,12 @@ def _allowed(measure: Measure, trials: Trials, available: set[str]) -> Measure:
     return measure
 
 
-def score(trials: Trials, scoring: Scoring, masks: Masks | None = None) -> list[Estimate]:
+def score(
+    trials: Trials,
+    scoring: Scoring,
+    masks: Masks | None = None,
+    dims: Mapping[str, str] | None = None,
+) -> list[Estimate]:
     """Rows of one system: the whole, then each subset.
 
     Parameters
@@ -100,6 +120,8 @@ def score(trials: Trials, scoring: Scoring, masks: Masks | None = None) -> list[
     scoring : Scoring
     masks : sequence of (str, ndarray of bool), optional
         Name and rows of each subset; those of `scoring.subsets` when left out.
+    dims : mapping of str to str, optional
+        What the rows are about besides the system: a collection or an application.
 
     Returns
     -------
@@ -131,20 +153,22 @@ def score(trials: Trials, scoring: Scoring, masks: Masks | None = None) -> list[
     cllr 0.46 [0.38, 0.54]
     """
     measures = measures_for(trials, scoring)
+    if trials.several_right:
+        refuse_priors(scoring.application)
     if trials.classes:  # refuse costs or priors for another number of classes before counting
         scoring.application.matrix(len(trials.classes))
         scoring.application.class_priors(class_shares(trials)[None, :])
     if trials.detection and "ranking" in PARTS_OF[trials.kind] and not scoring.allow_reversed:
         _refuse_reversed(trials, scoring)
-    rows = _score_part(trials, scoring, measures, {"system": trials.name})
+    about = {**(dims or {}), "system": trials.name}
+    rows = _score_part(trials, scoring, measures, about)
     fixed = scoring
     if trials.classes:
         fixed = replace(scoring, whole_shares=tuple(class_shares(trials).tolist()))
     if masks is None:
-        masks = [mask for expression in scoring.subsets for mask in trials.masks(expression)]
+        masks = [mask for subset in scoring.subsets for mask in trials.masks(subset)]
     for name, mask in masks:
-        dims = {"system": trials.name, "subset": name}
-        rows += _score_part(trials.take(mask), fixed, measures, dims)
+        rows += _score_part(trials.take(mask), fixed, measures, {**about, "subset": name})
     return rows
 
 
@@ -188,17 +212,8 @@ def context_of(
     -------
     Context
     """
-    counts: dict[str, float] = {}
+    counts = _class_counts(trials)
     errors: dict[str, float] = {}
-    if trials.classes:
-        own = trials.weights if trials.origin is not None else None  # shares of soft labels
-        sizes = np.bincount(trials.labels, own, minlength=len(trials.classes))
-        names = (
-            ["nontargets", "targets"]
-            if trials.detection
-            else [f"class {c}" for c in trials.classes]
-        )
-        counts = {n: _number(c) for n, c in zip(names, sizes, strict=True)}
     seen = _point(evidence)
     if "decisions" in evidence.parts:
         table = seen.sums("decisions", "n")[0]
@@ -218,6 +233,9 @@ def context_of(
     flags = ([] if trials.units else ["trials_as_units"]) + (
         ["crossed"] if sum(len(sides) for sides in trials.units.values()) > 1 else []
     )
+    if "accepted" in evidence.parts:
+        counts["errors"] = _number(seen.sums("accepted", "error").sum())
+        flags += ["few_errors"] if counts["errors"] < FEW_ERRORS else []
     return Context(
         dict(dims),
         len(trials),
@@ -227,6 +245,25 @@ def context_of(
         _thresholds(trials, scoring, seen),
         errors,
     )
+
+
+def _class_counts(trials: Trials) -> dict[str, float]:
+    """Trials of each class, and how far their annotators agree.
+
+    Where several labels may be right, a trial counts for each of them.
+    """
+    if not trials.classes:
+        return {}
+    own = trials.weights if trials.origin is not None else None  # shares of soft labels
+    sizes = np.bincount(trials.labels, own, minlength=len(trials.classes))
+    said = trials.annotation
+    if said is not None and trials.several_right:
+        sizes = said.accepted.sum(axis=0)
+    names = (
+        ["nontargets", "targets"] if trials.detection else [f"class {c}" for c in trials.classes]
+    )
+    counts = {n: _number(c) for n, c in zip(names, sizes, strict=True)}
+    return counts if said is None else counts | said.agreement(trials.origin)
 
 
 def _number(value: Any) -> float:
@@ -241,7 +278,7 @@ def _signature(trials: Trials, scoring: Scoring) -> str:
         said.append(f"threshold:{scoring.threshold:g}")
     if scoring.clip is not None:
         said.append(f"clip:{scoring.clip:g}")
-    if trials.weights is not None and "labels:soft" not in trials.signature:
+    if trials.weights is not None and trials.origin is None:  # else they are shares of labels
         said.append("weighted")
     return "|".join(said)
 
@@ -257,6 +294,7 @@ DECIDED = (
     "precision",
     "fpr",
     "fdr",
+    *ACCEPTED,
 )
 
 
@@ -294,7 +332,9 @@ def _refuse_reversed(trials: Trials, scoring: Scoring) -> None:
 
 
 def compare_systems(
-    systems: Sequence[Trials], scoring: Scoring
+    systems: Sequence[Trials],
+    scoring: Scoring | Sequence[Scoring],
+    dims: Mapping[str, str] | None = None,
 ) -> tuple[list[list[Estimate]], list[list[Comparison]]]:
     """Rows of each system, and of each later system against the first.
 
@@ -302,7 +342,11 @@ def compare_systems(
     ----------
     systems : sequence of Trials
         At least two, scored on the same trials; the first is the baseline.
-    scoring : Scoring
+    scoring : Scoring or sequence of Scoring
+        One for all, or one for each system where they are decided otherwise (thresholds, training
+        priors).
+    dims : mapping of str to str, optional
+        What the rows are about besides the system: a collection or an application.
 
     Returns
     -------
@@ -321,9 +365,10 @@ def compare_systems(
     if len(systems) < 2:
         raise UsageError("a comparison needs at least two systems")
     paired = pair(systems)
+    scorings = [scoring] * len(paired) if isinstance(scoring, Scoring) else scoring
     # The first system says which trials a subset holds: they are the same for all.
-    masks = [mask for expression in scoring.subsets for mask in paired[0].masks(expression)]
-    rows = [score(trials, scoring, masks) for trials in paired]
+    masks = [mask for subset in scorings[0].subsets for mask in paired[0].masks(subset)]
+    rows = [score(t, s, masks, dims) for t, s in zip(paired, scorings, strict=True)]
     return rows, [
         [compare(a, b) for a, b in zip(other, rows[0], strict=True)] for other in rows[1:]
     ]

@@ -1,0 +1,164 @@
+"""What to cite: the papers that measures and intervals come from, as BibTeX."""
+
+import re
+from collections.abc import Sequence
+
+from truecost.errors import UsageError
+from truecost.version import __version__
+
+PAPERS: dict[str, str] = {
+    "000": """@misc{lindsey-unified-metric,
+  author = {Lindsey, Mark and Kubala, Francis and Stern, Richard M.},
+  title = {A Unified Metric for Simultaneous Evaluation of Error Rate and Annotation Cost},
+}""",
+    "001": """@inproceedings{petegrosso-2022-abba,
+  author = {Petegrosso, Raphael and Baderdinni, Vasistakrishna and Senechal, Thibaud
+    and Bullough, Benjamin L.},
+  title = {{AB/BA} analysis: A framework for estimating keyword spotting recall improvement while
+    maintaining audio privacy},
+  booktitle = {Proceedings of {NAACL} 2022: Industry Track},
+  pages = {27--36},
+  year = {2022},
+}""",
+    "002": """@techreport{rodriguez-fuentes-2013-sws,
+  author = {Rodriguez-Fuentes, Luis Javier and Penagarikano, Mikel},
+  title = {{MediaEval} 2013 {Spoken Web Search} Task: System Performance Measures},
+  institution = {University of the Basque Country UPV/EHU},
+  year = {2013},
+}""",
+    "003": """@misc{ferrer-2024-good-practices,
+  author = {Ferrer, Luciana and Scharenborg, Odette and B{\\"a}ckstr{\\"o}m, Tom},
+  title = {Good practices for evaluation of machine learning systems},
+  year = {2024},
+  eprint = {2412.03700},
+  archiveprefix = {arXiv},
+}""",
+    "004": """@inproceedings{prokopalo-2020-lifelong,
+  author = {Prokopalo, Yevhenii and Meignier, Sylvain and Galibert, Olivier and
+    Barrault, Lo{\\"i}c and Larcher, Anthony},
+  title = {Evaluation of Lifelong Learning Systems},
+  booktitle = {International Conference on Language Resources and Evaluation},
+  address = {Marseille},
+  year = {2020},
+}""",
+    "bca": """@article{efron-1987-bca,
+  author = {Efron, Bradley},
+  title = {Better Bootstrap Confidence Intervals},
+  journal = {Journal of the American Statistical Association},
+  volume = {82},
+  number = {397},
+  pages = {171--185},
+  year = {1987},
+}""",
+    "pav": """@article{brummer-2006-cllr,
+  author = {Br{\\"u}mmer, Niko and du Preez, Johan},
+  title = {Application-independent evaluation of speaker detection},
+  journal = {Computer Speech \\& Language},
+  volume = {20},
+  number = {2--3},
+  pages = {230--275},
+  year = {2006},
+}""",
+    "blocks": """@article{kuensch-1989-blocks,
+  author = {K{\\"u}nsch, Hans R.},
+  title = {The Jackknife and the Bootstrap for General Stationary Observations},
+  journal = {The Annals of Statistics},
+  volume = {17},
+  number = {3},
+  pages = {1217--1241},
+  year = {1989},
+}""",
+    "spline": """@article{eilers-1996-p-splines,
+  author = {Eilers, Paul H. C. and Marx, Brian D.},
+  title = {Flexible smoothing with {B}-splines and penalties},
+  journal = {Statistical Science},
+  volume = {11},
+  number = {2},
+  pages = {89--121},
+  year = {1996},
+}""",
+    "temperature": """@inproceedings{guo-2017-calibration,
+  author = {Guo, Chuan and Pleiss, Geoff and Sun, Yu and Weinberger, Kilian Q.},
+  title = {On Calibration of Modern Neural Networks},
+  booktitle = {Proceedings of the 34th International Conference on Machine Learning},
+  series = {Proceedings of Machine Learning Research},
+  volume = {70},
+  pages = {1321--1330},
+  year = {2017},
+}""",
+    "ayer": """@article{ayer-1955-pav,
+  author = {Ayer, Miriam and Brunk, H. D. and Ewing, G. M. and Reid, W. T. and Silverman, Edward},
+  title = {An Empirical Distribution Function for Sampling with Incomplete Information},
+  journal = {The Annals of Mathematical Statistics},
+  volume = {26},
+  number = {4},
+  pages = {641--647},
+  year = {1955},
+}""",
+}
+INTERVALS = "003"  # section 4: bootstrap intervals by unit
+CLLR = ("cllr", "min_cllr", "cllr_loss")
+MARKS = {  # what a signature says, and what is cited for it
+    "|bca:": ("bca",),
+    ":blocks|": ("blocks",),
+    "|calibrated:affine:": ("pav",),
+    "|calibrated:pav:": ("pav", "ayer"),
+    "|calibrated:spline:": ("spline",),
+    "|calibrated:temperature:": ("temperature",),
+}
+
+
+def bibtex(measures: Sequence[str] = (), signatures: Sequence[str] = ()) -> str:
+    """The entries of what is cited for some measures, and truecost itself.
+
+    Parameters
+    ----------
+    measures : sequence of str
+        Names, with or without a parameter; all papers when there are none.
+    signatures : sequence of str
+        Signatures of rows: their intervals and calibrations are cited too.
+
+    Returns
+    -------
+    str
+        BibTeX, entries separated by an empty line.
+
+    Raises
+    ------
+    UsageError
+        When a measure is not known.
+
+    Examples
+    --------
+    >>> from truecost.citations import bibtex
+    >>> print(bibtex(["act_dcf"]).split(",")[0])
+    @software{truecost
+    """
+    keys = [*PAPERS] if not measures else _keys(measures, " ".join(signatures))
+    return "\n\n".join([_own(), *(PAPERS[key] for key in keys)]) + "\n"
+
+
+def _own() -> str:
+    return (
+        "@software{truecost,\n"
+        "  author = {{The truecost developers}},\n"
+        "  title = {truecost: what a detection or classification system really costs},\n"
+        f"  version = {{{__version__}}},\n"
+        "}"
+    )
+
+
+def _keys(measures: Sequence[str], signatures: str) -> list[str]:
+    """Keys of `PAPERS` in their order."""
+    from truecost.measures import find
+
+    cited = {INTERVALS}
+    for name in measures:
+        measure = find(name)
+        cited |= set(re.findall(r"\b(00\d)\b", measure.source))
+        cited |= {"pav"} if measure.name in CLLR else set()
+    cited |= {key for mark, keys in MARKS.items() if mark in signatures for key in keys}
+    unknown = cited - set(PAPERS)
+    if unknown:
+        raise UsageError(f"no source is known under {', '.join(sorted(unknown))}")
+    return [key for key in PAPERS if key in cited]

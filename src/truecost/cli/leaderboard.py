@@ -1,0 +1,68 @@
+"""`leaderboard`: many submissions on the same trials, with paired intervals."""
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from truecost.cli.options import (
+    NO_COSTS,
+    NO_DATA,
+    NO_INTERVAL,
+    PLAIN,
+    Costs,
+    Data,
+    Interval,
+    Output,
+    study_of,
+)
+
+Names = Annotated[tuple[str, ...], Parameter(negative=())]
+
+
+def leaderboard(
+    *files: Annotated[str, Parameter(negative=())],
+    data: Data = NO_DATA,
+    measure: Names = (),
+    costs: Costs = NO_COSTS,
+    interval: Interval = NO_INTERVAL,
+    keep_going: Annotated[bool, Parameter(negative=())] = False,
+    output: Output = PLAIN,
+) -> int:
+    """Rank submissions by the first measure; those that the data do not tell apart share a rank.
+
+    Example: truecost leaderboard submissions/*.txt --key key.txt --type llr --preset sre-2010
+
+    Parameters
+    ----------
+    files
+        Score files of the same trials; NAME=PATH names a submission.
+    measure
+        NAME or NAME:PARAMETER; the first one ranks. See: truecost list measures
+    keep_going
+        Leave out invalid submissions and say so, in place of stopping at them.
+    """
+    from truecost.cli.terminal import Screen, standings_table
+    from truecost.cli.trials import said_instead
+    from truecost.study import check_target, write
+    from truecost.study.ranking import rank
+
+    study = study_of(files, data, costs, interval, measure, config=output.config)
+    if said_instead(study, output):
+        return 0
+    if output.output is not None:
+        check_target(output.output)
+    screen = Screen(output)
+    with screen.progress() as progress:
+        outcome = rank(study, progress, keep_going=keep_going)
+    target = None if output.output is None else write(outcome, output.output)
+    screen.explain(outcome)
+    if output.json:
+        print(outcome.to_json(), end="")
+    else:
+        screen.show(standings_table(outcome))
+    for remark in outcome.remarks:
+        screen.say(remark)
+    screen.advise(outcome.problems)
+    if target is not None:
+        screen.say(f"report: {target / 'report.html'}")
+    return 0

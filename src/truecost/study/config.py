@@ -1,0 +1,273 @@
+"""`Study`: everything that decides a result, as one strict, frozen object.
+
+The command line fills it in, `study.toml` holds it, the report prints it. Laid over each other:
+the command line over a file over the defaults; `[systems.NAME]` over `[collections.NAME]` over
+`[data]`.
+
+Example of a file::
+
+    measures = ["act_dcf", "min_dcf", "cllr"]
+    baseline = "old"
+
+    [application]
+    preset = "sre-2010"
+
+    [data]
+    type = "llr"
+    key = "trials.txt"
+    map = { unit = "speaker" }
+
+    [systems]
+    old.file = "old.csv"
+    new.file = "new.csv"
+
+    [subsets]
+    noise = "noise"
+    short = "duration < 2"
+
+    [[gate]]
+    measure = "act_dcf"
+    system = "new"
+    max_upper = 0.3
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+import msgspec
+
+from truecost.errors import UsageError
+from truecost.gates import Gate
+from truecost.names import STANDARD_INPUT
+from truecost.study.tables import ApplicationTable, DataTable, IntervalTable, SystemTable
+
+Data = TypeVar("Data", bound=DataTable)
+
+
+class Study(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
+    """What is scored, for which application, and how.
+
+    Attributes
+    ----------
+    measures : tuple of str
+        `NAME` or `NAME:PARAMETER`; those that suit the score type when left out.
+    baseline : str, optional
+        The system that all others are compared with, trial by trial.
+    data : DataTable
+        What the files hold.
+    systems : dict of str to SystemTable
+        The systems, by name.
+    collections : dict of str to DataTable
+        Test collections (matched and mismatched, say), by name, with what differs from `data`; a
+        system names its file for each under `files`.
+    application : ApplicationTable
+        Costs and priors.
+    applications : dict of str to ApplicationTable
+        Several applications by name, in place of `application`.
+    interval : IntervalTable
+        How intervals are made.
+    subsets : dict of str to str
+        A column (each of its levels is a subset) or a condition, by name.
+    gate : tuple of Gate
+        What has to hold.
+
+    Raises
+    ------
+    UsageError
+        When tables contradict each other.
+
+    Examples
+    --------
+    >>> import truecost as tc
+    >>> tables = {"data": {"type": "llr"}, "systems": {"old": {"file": "old.csv"}}}
+    >>> study = tc.Study.of(tables | {"application": {"preset": "equal"}})
+    >>> print(study.to_toml())
+    [data]
+    type = "llr"
+    <BLANKLINE>
+    [systems.old]
+    file = "old.csv"
+    <BLANKLINE>
+    [application]
+    preset = "equal"
+    <BLANKLINE>
+    """
+
+    measures: tuple[str, ...] = ()
+    baseline: str | None = None
+    data: DataTable = DataTable()
+    systems: dict[str, SystemTable] = {}
+    collections: dict[str, DataTable] = {}
+    application: ApplicationTable = ApplicationTable()
+    applications: dict[str, ApplicationTable] = {}
+    interval: IntervalTable = IntervalTable()
+    subsets: dict[str, str] = {}
+    gate: tuple[Gate, ...] = ()
+
+    @classmethod
+    def of(cls, tables: Mapping[str, Any], source: str = "study") -> Self:
+        """A study from plain tables, as TOML or JSON gives them.
+
+        Parameters
+        ----------
+        tables : mapping
+        source : str
+            Name for messages.
+
+        Returns
+        -------
+        Study
+
+        Raises
+        ------
+        UsageError
+            When a key is not known or a value is of another type.
+        """
+        from truecost.study.strict import convert
+
+        return convert(tables, cls, source)
+
+    @classmethod
+    def read(cls, path: str) -> Self:
+        """A study from a TOML file; the files that it names lie beside it.
+
+        Parameters
+        ----------
+        path : str
+
+        Returns
+        -------
+        Study
+            With paths that hold from where we are.
+
+        Raises
+        ------
+        UsageError
+            When it is no TOML, a key is not known or a value is of another type.
+        InputError
+            When it cannot be read.
+        """
+        from truecost.study.strict import read_toml
+
+        study = cls.of(read_toml(path), path)
+        return study.moved(lambda file: _beside(path, file))
+
+    def moved(self, place: Callable[[str], str]) -> Self:
+        """The same study with every path of a file replaced by `place(path)`."""
+
+        def table(data: Data) -> Data:
+            changed: dict[str, Any] = {"metadata": tuple(_side(m, place) for m in data.metadata)}
+            if data.key is not None:
+                changed["key"] = place(data.key)
+            if isinstance(data, SystemTable):
+                changed["file"] = None if data.file is None else place(data.file)
+                changed["files"] = {k: place(v) for k, v in data.files.items()}
+            return msgspec.structs.replace(data, **changed)
+
+        return msgspec.structs.replace(
+            self,
+            data=table(self.data),
+            systems={k: table(v) for k, v in self.systems.items()},
+            collections={k: table(v) for k, v in self.collections.items()},
+        )
+
+    def over(self, base: Self) -> Self:
+        """Lay the study over another: what it gives wins, table by table.
+
+        Systems, applications and collections are replaced as a whole when this one names any, and
+        so is a preset by costs and the reverse; a baseline that is no longer a system is dropped.
+
+        Parameters
+        ----------
+        base : Study
+
+        Returns
+        -------
+        Study
+        """
+        systems = self.systems or base.systems
+        baseline = self.baseline if self.baseline is not None else base.baseline
+        if self.baseline is None and baseline not in systems:
+            baseline = None
+        application = self.application.over(base.application)
+        if self.application.given():
+            application = _one_kind(self.application, application)
+        return type(self)(
+            measures=self.measures or base.measures,
+            baseline=baseline,
+            data=self.data.over(base.data),
+            systems=systems,
+            collections=self.collections or base.collections,
+            application=application,
+            applications={} if self.application.given() else self.applications or base.applications,
+            interval=self.interval.over(base.interval),
+            subsets=self.subsets or base.subsets,
+            gate=self.gate or base.gate,
+        )
+
+    def check(self) -> None:
+        """Refuse a study that cannot be run, before any file is read: UsageError."""
+        if not self.systems:
+            raise UsageError("the study names no system: add [systems.NAME] with file = PATH")
+        if self.application.given() and self.applications:
+            raise UsageError(
+                "the study has [application] and [applications.NAME]: keep one of the two"
+            )
+        if self.baseline is not None and self.baseline not in self.systems:
+            raise UsageError(
+                f"baseline {self.baseline!r} is no system: the systems are "
+                f"{', '.join(self.systems)}"
+            )
+        for name, system in self.systems.items():
+            self._check_files(name, system)
+
+    def _check_files(self, name: str, system: SystemTable) -> None:
+        """Each system has a file for each collection, and no other."""
+        if not self.collections:
+            if system.files or system.file is None:
+                raise UsageError(
+                    f"[systems.{name}] needs file = PATH"
+                    + (" (files is for studies with [collections.NAME])" if system.files else "")
+                )
+            return
+        known = ", ".join(self.collections)
+        if system.file is not None:
+            raise UsageError(
+                f"[systems.{name}] has one file, but the study has the collections {known}: "
+                f"give files = {{ NAME = PATH, ... }}"
+            )
+        wrong = set(system.files) ^ set(self.collections)
+        if wrong:
+            raise UsageError(
+                f"[systems.{name}] gives files for {', '.join(system.files) or 'no collection'}; "
+                f"the collections are {known}: give one for each"
+            )
+
+    def to_toml(self) -> str:
+        """The study as `study.toml`, without what was left out."""
+        import tomli_w
+
+        return tomli_w.dumps(msgspec.to_builtins(self))
+
+
+def _one_kind(over: ApplicationTable, merged: ApplicationTable) -> ApplicationTable:
+    """A preset given on top replaces costs and priors below it, and the reverse."""
+    if over.preset is not None:
+        return over
+    return msgspec.structs.replace(merged, preset=None)
+
+
+def _beside(study: str, file: str) -> str:
+    """A path of a study file, which is meant from the folder of that file."""
+    if file in STANDARD_INPUT or study in STANDARD_INPUT:
+        return file
+    return str(Path(study).parent / file)
+
+
+def _side(metadata: str, place: Callable[[str], str]) -> str:
+    """`FILE` or `COLUMN=FILE` with the path replaced."""
+    column, mark, file = metadata.rpartition("=")
+    return f"{column}{mark}{place(file)}"

@@ -1,0 +1,156 @@
+"""The result directory: `result.json`, `curves.parquet` (when there are curves), `report.html`,
+and of a study with gates `gates.md` and `gates.xml` (JUnit).
+
+Its files are written aside and moved at the end, result.json last, so that nothing half-written
+ever looks whole. Equal inputs and seed give equal bytes: no times and no paths are stored.
+"""
+
+import io
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from truecost.errors import InputError, UsageError
+from truecost.gates import junit, markdown
+from truecost.study.outcome import Outcome, ResultFile
+from truecost.study.reading import read_result
+
+if TYPE_CHECKING:
+    import polars as pl
+
+RESULT_FILES = ("result.json", "curves.parquet", "report.html", "gates.md", "gates.xml")
+
+
+def check_target(directory: str) -> Path:
+    """The folder that a result goes to, refused unless it is new, empty or holds a result.
+
+    Raises
+    ------
+    UsageError
+        When there is something else.
+    """
+    target = Path(directory)
+    if target.exists() and (
+        not target.is_dir() or (any(target.iterdir()) and not (target / "result.json").exists())
+    ):
+        raise UsageError(f"{target}: exists and is no result directory; choose another --output")
+    return target
+
+
+def write(outcome: Outcome, directory: str) -> Path:
+    """Write the files of a result directory, all of them or none.
+
+    Parameters
+    ----------
+    outcome : Outcome
+    directory : str
+        New, empty, or an earlier result, whose files are replaced; other files there stay.
+
+    Returns
+    -------
+    Path
+
+    Raises
+    ------
+    UsageError
+        When the folder holds something else.
+    InputError
+        When it cannot be written.
+    """
+    from truecost.report.curves import frame_of_outcome
+
+    target = check_target(directory)
+    frame = frame_of_outcome(outcome)
+    files = {"report.html": _page(outcome.result, frame).encode()}
+    if frame is not None:
+        stream = io.BytesIO()
+        frame.write_parquet(stream, statistics=False)
+        files["curves.parquet"] = stream.getvalue()
+    if outcome.gates:
+        files["gates.md"] = markdown(outcome.gates).encode()
+        files["gates.xml"] = junit(outcome.gates).encode()
+    files["result.json"] = outcome.to_json().encode()  # last: where it stands, all stand
+    try:
+        _place(files, target)
+    except OSError as error:
+        raise InputError(f"{target}: cannot be written ({error.strerror})") from error
+    return target
+
+
+def page_of(outcome: Outcome) -> str:
+    """The report of an outcome, as `write` puts it into report.html."""
+    from truecost.report.curves import frame_of_outcome
+
+    return _page(outcome.result, frame_of_outcome(outcome))
+
+
+def _page(result: ResultFile, frame: "pl.DataFrame | None") -> str:
+    """The page draws what is stored, so that a stored result gives the same page again."""
+    from truecost.report import page
+    from truecost.report.curves import from_frame
+
+    return page.render(result, from_frame(frame))
+
+
+def render_again(result: str, target: Path | None = None) -> Path:
+    """Write report.html from a stored result, without computing anything anew.
+
+    Parameters
+    ----------
+    result : str
+        A result directory, or its result.json.
+    target : Path, optional
+        The page; report.html of the result directory when left out.
+
+    Returns
+    -------
+    Path
+        The page.
+
+    Raises
+    ------
+    InputError
+        When the result cannot be read, or the page not be written.
+    """
+    import polars as pl
+
+    from truecost.publishing import publish
+
+    stored = read_result(result)
+    folder = Path(result) if Path(result).is_dir() else Path(result).parent
+    curves = folder / "curves.parquet"
+    try:
+        frame = pl.read_parquet(curves) if curves.exists() else None
+    except (pl.exceptions.PolarsError, OSError) as error:
+        said = str(error).splitlines()[0]
+        raise InputError(f"{curves}: cannot be read ({said}); run the study again") from error
+    page = target or folder / "report.html"
+    publish({page: _page(stored, frame)})
+    return page
+
+
+def _place(files: Mapping[str, bytes], target: Path) -> None:
+    """Write all files aside, then exchange them; if that fails the earlier result comes back."""
+    new = not target.exists()
+    target.mkdir(parents=True, exist_ok=True)
+    aside = Path(tempfile.mkdtemp(prefix=".truecost-", dir=target))
+    kept: list[str] = []
+    try:
+        for name, data in files.items():
+            (aside / name).write_bytes(data)
+        for name in RESULT_FILES:
+            if (target / name).exists():
+                (target / name).rename(aside / f"old-{name}")
+                kept.append(name)
+        for name in files:
+            (aside / name).rename(target / name)
+    except OSError:
+        for name in kept:
+            (aside / f"old-{name}").replace(target / name)
+        raise
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+        if new and not any(target.iterdir()):
+            target.rmdir()

@@ -1,0 +1,200 @@
+"""What a run found: rows, problems and inputs, and how `result.json` lays them out."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from truecost.gates import Verdict
+from truecost.leaderboard import Standing
+from truecost.results import Comparison, Estimate, Row
+from truecost.tasks.records import Trials
+from truecost.tasks.scoring import Scoring
+from truecost.version import __version__
+
+SCHEMA_VERSION = 1
+
+
+class Input(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One input file.
+
+    Attributes
+    ----------
+    system : str
+        Name of the system that it gives; empty for keys and metadata.
+    file : str
+        Base name.
+    sha256 : str
+        Hash of its bytes.
+    collection : str
+        Name of the collection, where there are several.
+    """
+
+    system: str
+    file: str
+    sha256: str
+    collection: str = ""
+
+
+class Problem(msgspec.Struct, frozen=True, kw_only=True):
+    """Something a reader should know.
+
+    Attributes
+    ----------
+    kind : {"advice", "data"}
+        Advice on a choice, or a fault in the data.
+    message : str
+    """
+
+    kind: str
+    message: str
+
+
+class ResultFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """`result.json`, and what `--json` prints.
+
+    Attributes
+    ----------
+    schema_version : int
+        Version of this layout.
+    truecost : str
+        Version that wrote it.
+    rows : tuple of Row
+    problems : tuple of Problem
+    inputs : tuple of Input
+    gates : tuple of Verdict
+        How the gates of the study turned out.
+    remarks : tuple of str
+        What a reader of the rows should be told first, such as what varied and what was held.
+    configuration : str
+        The study as TOML, files by their base names.
+    leaderboard : tuple of Standing
+        Submissions by rank.
+    """
+
+    schema_version: int
+    truecost: str
+    rows: tuple[Row, ...]
+    problems: tuple[Problem, ...]
+    inputs: tuple[Input, ...]
+    gates: tuple[Verdict, ...] = ()
+    remarks: tuple[str, ...] = ()
+    configuration: str = ""
+    leaderboard: tuple[Standing, ...] = ()
+
+
+@dataclass(frozen=True)
+class Part:
+    """The systems of one collection, scored for one application.
+
+    Attributes
+    ----------
+    dims : mapping of str to str
+        `collection` and `application`, where there are several.
+    systems : tuple of Trials
+        In the order in which they were given.
+    scoring : mapping of str to Scoring
+        What was asked for, by name of the system.
+    estimates : tuple of Estimate
+        Rows of all systems, subsets included.
+    comparisons : tuple of Comparison
+        Each other system against the baseline.
+    """
+
+    dims: Mapping[str, str]
+    systems: tuple[Trials, ...]
+    scoring: Mapping[str, Scoring]
+    estimates: tuple[Estimate, ...]
+    comparisons: tuple[Comparison, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """The collection and application in a few words; empty when there is one of each."""
+        return ", ".join(f"{key} {name}" for key, name in self.dims.items())
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Everything a run found.
+
+    Attributes
+    ----------
+    parts : tuple of Part
+        One for each collection and application.
+    problems : tuple of Problem
+        Faults in the data, then advice.
+    inputs : tuple of Input
+        Files that were read; standard input is not among them.
+    gates : tuple of Verdict
+        How the gates turned out.
+    configuration : str
+        The study as TOML, files by their base names.
+    readings : tuple of str
+        How each file was read, such as "scores.txt: read as kaldi-scores: enroll test score".
+    remarks : tuple of str
+        What a reader of the verdict should be told first, such as what varied and what was held.
+    leaderboard : tuple of Standing
+        Submissions by rank.
+    """
+
+    parts: tuple[Part, ...]
+    problems: tuple[Problem, ...] = ()
+    inputs: tuple[Input, ...] = ()
+    gates: tuple[Verdict, ...] = ()
+    configuration: str = ""
+    readings: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+    leaderboard: tuple[Standing, ...] = ()
+
+    @property
+    def systems(self) -> tuple[Trials, ...]:
+        """The trials of all parts; those of several applications once."""
+        seen = {id(t): t for part in self.parts for t in part.systems}
+        return tuple(seen.values())
+
+    @property
+    def estimates(self) -> tuple[Estimate, ...]:
+        """Values of all parts."""
+        return tuple(e for part in self.parts for e in part.estimates)
+
+    @property
+    def comparisons(self) -> tuple[Comparison, ...]:
+        """Comparisons of all parts."""
+        return tuple(c for part in self.parts for c in part.comparisons)
+
+    @property
+    def rows(self) -> list[Row]:
+        """All rows: values, then differences and ratios."""
+        derived = [e for c in self.comparisons for e in (c.difference, c.ratio)]
+        return [e.row() for e in (*self.estimates, *derived)]
+
+    @property
+    def result(self) -> ResultFile:
+        """What is stored: all that tables, gates and the report need."""
+        return ResultFile(
+            schema_version=SCHEMA_VERSION,
+            truecost=__version__,
+            rows=tuple(self.rows),
+            problems=self.problems,
+            inputs=self.inputs,
+            gates=self.gates,
+            remarks=self.remarks,
+            configuration=self.configuration,
+            leaderboard=self.leaderboard,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The content of `result.json` as builtins: the keys of `ResultFile`."""
+        found: dict[str, Any] = msgspec.to_builtins(self.result)
+        found["rows"] = [row.to_dict() for row in self.rows]  # undefined figures spelled out
+        return found
+
+    def to_json(self) -> str:
+        """`result.json` as text, indented, with a line break at its end."""
+        return json_text(self.to_dict())
+
+
+def json_text(content: Mapping[str, Any] | Sequence[Any]) -> str:
+    """JSON as it is stored and printed: indented, with a line break at its end."""
+    return msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n"

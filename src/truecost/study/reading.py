@@ -1,0 +1,74 @@
+"""Reading a stored result: `result.json` as a `ResultFile`, with its faults said."""
+
+from pathlib import Path
+
+import msgspec
+
+from truecost.errors import InputError
+from truecost.formats import STANDARD_INPUT, read_bytes
+from truecost.study.outcome import SCHEMA_VERSION, ResultFile
+
+WROTE = "expected the result.json that truecost writes with --output or prints with --json"
+
+
+class _Head(msgspec.Struct):
+    """What tells a result of this layout from any other JSON."""
+
+    schema_version: int
+
+
+def read_result(path: str) -> ResultFile:
+    """A stored result.
+
+    Parameters
+    ----------
+    path : str
+        A result directory, its `result.json`, or `-` for standard input.
+
+    Returns
+    -------
+    ResultFile
+        With at least one row.
+
+    Raises
+    ------
+    InputError
+        When there is none, it is no JSON or not of this layout, or it holds no rows: says where.
+    """
+    file, shown = path, "standard input" if path in STANDARD_INPUT else path
+    if path not in STANDARD_INPUT and Path(path).is_dir():
+        file = shown = str(Path(path) / "result.json")
+        if not Path(file).is_file():
+            raise InputError(f"{path}: there is no result.json in this folder; {WROTE}")
+    data = read_bytes(file)
+    if not data.strip():
+        raise InputError(f"{shown}: the file is empty; {WROTE}")
+    try:
+        version = msgspec.json.decode(data, type=_Head).schema_version
+    except msgspec.ValidationError as error:
+        raise InputError(f"{shown}: is no result ({_said(error)}); {WROTE}") from error
+    except msgspec.DecodeError as error:
+        raise InputError(f"{shown}: is no JSON ({error}); {WROTE}") from error
+    if version != SCHEMA_VERSION:
+        raise InputError(
+            f"{shown}: its schema_version is {version}, but this version of truecost reads "
+            f"{SCHEMA_VERSION}: make the result again, or use the version that wrote it"
+        )
+    return _decoded(data, shown)
+
+
+def _decoded(data: bytes, shown: str) -> ResultFile:
+    try:
+        result = msgspec.json.decode(data, type=ResultFile)
+    except msgspec.ValidationError as error:
+        raise InputError(f"{shown}: the result is damaged ({_said(error)}); {WROTE}") from error
+    except msgspec.DecodeError as error:
+        raise InputError(f"{shown}: is no JSON ({error}); {WROTE}") from error
+    if not result.rows:
+        raise InputError(f"{shown}: the result holds no rows; {WROTE}")
+    return result
+
+
+def _said(error: msgspec.ValidationError) -> str:
+    """What is wrong and where, without the marks of code."""
+    return str(error).replace("`", "").replace(" - at $.", ", at ")

@@ -1,0 +1,95 @@
+"""Strict reading of study tables: an unknown key says "did you mean", a wrong type where it stands.
+
+msgspec checks types; the walk before it names every unknown key with its place and nearest valid
+neighbours, which a converter that stops at the first cannot.
+"""
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from truecost.errors import InputError, UsageError
+from truecost.formats import read_bytes
+
+Table = TypeVar("Table", bound=msgspec.Struct)
+
+
+def read_toml(path: str) -> dict[str, Any]:
+    """The tables of a TOML file.
+
+    Parameters
+    ----------
+    path : str
+
+    Returns
+    -------
+    dict
+
+    Raises
+    ------
+    InputError
+        When it cannot be read.
+    UsageError
+        When it is no TOML; says the line.
+    """
+    data = read_bytes(path)
+    try:
+        return tomllib.loads(data.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise InputError(f"{path}, line {line}: the text is not UTF-8; save the file so") from error
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{path}: this is no valid TOML: {error}") from error
+
+
+def convert(content: Mapping[str, Any], kind: type[Table], source: str) -> Table:
+    """Tables as a struct.
+
+    Parameters
+    ----------
+    content : mapping
+        Builtins, as TOML gives them.
+    kind : type of msgspec.Struct
+    source : str
+        Name for messages.
+
+    Returns
+    -------
+    struct
+
+    Raises
+    ------
+    UsageError
+        When a key is not known (with the nearest one) or a value is of another type.
+    """
+    unknown = [*_unknown(content, kind, "")]
+    if unknown:
+        raise UsageError(f"{source}: {'; '.join(unknown)}")
+    try:
+        return msgspec.convert(content, kind)
+    except msgspec.ValidationError as error:
+        said = str(error).replace("`", "").replace(" - at $.", ", in ").replace(" - at $", "")
+        raise UsageError(f"{source}: {said}") from error
+
+
+def _unknown(content: Any, kind: Any, place: str) -> Iterator[str]:
+    """What is wrong with the keys of a table and of the tables in it."""
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct) and isinstance(content, Mapping):
+        hints = get_type_hints(kind)
+        known = {f.encode_name: hints[f.name] for f in msgspec.structs.fields(kind)}
+        for key, value in content.items():
+            if key in known:
+                yield from _unknown(value, known[key], f"{place}{key}.")
+                continue
+            close = get_close_matches(key, known, n=1)
+            hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(known)}"
+            yield f"{place}{key} is not known: {hint}"
+    elif get_origin(kind) is dict and isinstance(content, Mapping):
+        for key, value in content.items():
+            yield from _unknown(value, get_args(kind)[1], f"{place}{key}.")
+    elif get_origin(kind) is tuple and isinstance(content, list | tuple):
+        for number, value in enumerate(content, 1):
+            yield from _unknown(value, get_args(kind)[0], f"{place[:-1]}[{number}].")

@@ -1,0 +1,152 @@
+"""The tables of a study: what `study.toml`, the command line and Python all fill in.
+
+Every key may be left out: None means not given, so that tables can be laid over each other (a
+system over its collection over `[data]`; the command line over a file over the defaults).
+"""
+
+from typing import Any, Self
+
+import msgspec
+
+from truecost.names import Annotators, Method, Missing, Scheme, ScoreType
+
+
+class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A table whose keys may all be left out."""
+
+    def given(self) -> dict[str, Any]:
+        """The keys that were given."""
+        values = {name: getattr(self, name) for name in self.__struct_fields__}
+        return {k: v for k, v in values.items() if v is not None and v not in ({}, ())}
+
+    def over(self, base: Any) -> Self:
+        """Lay the table over another: its own keys win; maps are joined key by key."""
+        merged = {k: v for k, v in base.given().items() if k in self.__struct_fields__}
+        for name, value in self.given().items():
+            both = isinstance(value, dict) and isinstance(merged.get(name), dict)
+            merged[name] = {**merged[name], **value} if both else value
+        return type(self)(**merged)
+
+
+class DataTable(_Table, frozen=True, kw_only=True, omit_defaults=True):
+    """`[data]`: what the files hold.
+
+    Attributes
+    ----------
+    type : str, optional
+        What the scores are; needed unless the format states it.
+    map : dict of str to str
+        Columns by key (`truecost list map`).
+    key : str, optional
+        File with labels, units and other columns, joined by id.
+    metadata : tuple of str
+        Further files joined by id (`FILE`), or by a column of the trials (`COLUMN=FILE`).
+    target : str, optional
+        Label of the class to detect.
+    classes : tuple of str
+        Class names in the order of the score columns.
+    annotators : {"votes", "any"}, optional
+        What several labels of one trial mean.
+    accept : float, optional
+        Least share of the annotators that makes a label accepted.
+    missing : {"error", "drop", "worst"}, optional
+        What to do with trials that have no score.
+    llr_base : float, optional
+        Base of the logarithm of likelihood ratios.
+    training_prior : float or tuple of float, optional
+        Prior of the target, or of each class, that the posteriors contain.
+    threshold : float, optional
+        Deployed threshold on the score, in place of the Bayes threshold.
+    clip : float, optional
+        Least probability that a class is given.
+    allow_reversed : bool, optional
+        Accept scores that rank nontargets above targets.
+    input_format, key_format : str, optional
+        Formats of the scores and of the key; recognised unless given.
+    """
+
+    type: ScoreType | None = None
+    map: dict[str, str] = {}
+    key: str | None = None
+    metadata: tuple[str, ...] = ()
+    target: str | None = None
+    classes: tuple[str, ...] = ()
+    annotators: Annotators | None = None
+    accept: float | None = None
+    missing: Missing | None = None
+    llr_base: float | None = None
+    training_prior: float | tuple[float, ...] | None = None
+    threshold: float | None = None
+    clip: float | None = None
+    allow_reversed: bool | None = None
+    input_format: str | None = None
+    key_format: str | None = None
+
+
+class SystemTable(DataTable, frozen=True, kw_only=True, omit_defaults=True):
+    """`[systems.NAME]`: where its scores are, and whatever differs from `[data]`.
+
+    Attributes
+    ----------
+    file : str, optional
+        File or folder of scores.
+    files : dict of str to str
+        The same for each collection by name, in place of `file`.
+    """
+
+    file: str | None = None
+    files: dict[str, str] = {}
+
+
+class ApplicationTable(_Table, frozen=True, kw_only=True, omit_defaults=True):
+    """`[application]`: what errors cost and how often targets come.
+
+    Attributes
+    ----------
+    preset : str, optional
+        A named application, in place of the others.
+    cost_miss, cost_fa, prior : float, optional
+        Costs of a miss and of a false alarm, prior of a target.
+    priors : tuple of float
+        Prior of each class.
+    cost_matrix : tuple of tuple of float
+        Rows are true classes, columns decisions (one more: abstain).
+    """
+
+    preset: str | None = None
+    cost_miss: float | None = None
+    cost_fa: float | None = None
+    prior: float | None = None
+    priors: tuple[float, ...] = ()
+    cost_matrix: tuple[tuple[float, ...], ...] = ()
+
+
+class IntervalTable(_Table, frozen=True, kw_only=True, omit_defaults=True):
+    """`[interval]`: how intervals are made.
+
+    Attributes
+    ----------
+    level : float, optional
+        0.95 unless given.
+    replicates, seed : int, optional
+        2,000 and 0 unless given.
+    method : {"percentile", "bca"}, optional
+        Percentile unless given.
+    resample : {"multinomial", "poisson", "blocks"}, optional
+        Multinomial unless given.
+    block_length : int, optional
+        Of moving blocks.
+    hold : tuple of str
+        Factors that are not resampled.
+    jobs : int, optional
+        Threads; the result does not depend on them.
+    """
+
+    level: float | None = None
+    replicates: int | None = None
+    seed: int | None = None
+    method: Method | None = None
+    resample: Scheme | None = None
+    block_length: int | None = None
+    hold: tuple[str, ...] = ()
+    jobs: int | None = None

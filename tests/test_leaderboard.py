@@ -1,0 +1,262 @@
+"""Leaderboards, validation of submissions, and the scoring program for Codabench."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+import truecost as tc
+from truecost import cli
+from truecost.leaderboard import standings
+
+OPTIONS = ["--type", "llr", "--prior", "0.1", "--replicates", "200", "--map", "unit=spk"]
+
+
+@pytest.fixture
+def run(capsys):
+    def call(*arguments):
+        code = cli.run([str(a) for a in arguments])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return call
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A key and five submissions: good twins, a middling and a poor one, a copy of the best."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(2)
+    label = np.arange(1200) % 4 == 0
+    ids = [f"t{k}" for k in range(1200)]
+    key = {"id": ids, "label": label.astype(int), "spk": np.arange(1200) // 20}
+    pl.DataFrame(key).write_csv("key.csv")
+    pl.DataFrame({"id": ids}).write_csv("trials.csv")
+    shared = rng.normal(size=1200)
+    gains = {"best": 3.0, "twin": 2.95, "middling": 2.0, "poor": 1.0}
+    for name, gain in gains.items():
+        score = gain * (label * gain - gain / 2 + 0.9 * shared + 0.3 * rng.normal(size=1200))
+        pl.DataFrame({"id": ids, "score": score}).write_csv(f"{name}.csv")
+    (tmp_path / "copy.csv").write_bytes((tmp_path / "best.csv").read_bytes())
+    return tmp_path
+
+
+SUBMISSIONS = ["poor.csv", "best.csv", "twin.csv", "middling.csv", "copy.csv"]
+
+
+def test_ranks_respect_the_paired_intervals(run, folder):
+    code, out, err = run("leaderboard", *SUBMISSIONS, "--key", "key.csv", *OPTIONS, "--json")
+    assert code == 0, err
+    result = json.loads(out)
+    board = result["leaderboard"]
+    values = [s["value"] for s in board]
+    assert values == sorted(values)
+    rank = {s["system"]: s["rank"] for s in board}
+    assert rank["best"] == rank["copy"] == 1
+    assert rank["poor"] == 5
+    assert rank["middling"] < rank["poor"]
+    by_system = {r["dims"]["system"]: r for r in result["rows"] if r["measure"] == "act_dcf"}
+    for s in board:
+        assert (s["lower"], s["upper"]) == tuple(
+            by_system[s["system"]][k] for k in ("lower", "upper")
+        )
+        assert s["place_lower"] <= s["place_upper"] <= 5
+    copy = board[[s["system"] for s in board].index("copy")]
+    best = next(s for s in board if s["system"] == "best")
+    other = copy if board[0]["system"] == "best" else best
+    assert other["difference"] == other["difference_lower"] == other["difference_upper"] == 0
+    assert other["verdict"] == "undecided"
+
+
+def test_ranks_do_not_depend_on_the_order_of_files(run, folder):
+    a = json.loads(run("leaderboard", *SUBMISSIONS, "--key", "key.csv", *OPTIONS, "--json")[1])
+    b = json.loads(
+        run("leaderboard", *SUBMISSIONS[::-1], "--key", "key.csv", *OPTIONS, "--json")[1]
+    )
+    assert a["leaderboard"] == b["leaderboard"]
+
+
+def test_standings_against_a_brute_force():
+    rng = np.random.default_rng(0)
+    labels, speakers = np.arange(300) % 2, np.arange(300) // 6
+    rows = []
+    for name, share in (("a", 0.1), ("b", 0.12), ("c", 0.3), ("d", 0.11)):
+        wrong = rng.random(300) < share
+        trials = tc.Trials.of(
+            np.where(wrong, 1 - labels, labels), labels, kind="decision", unit=speakers, name=name
+        )
+        rows += tc.score(trials, tc.Scoring(measures=("total_error",), plan=tc.Plan(300)))
+    board = standings(rows)
+    by_name = {r.dims["system"]: r for r in rows}
+    table = np.stack([r.replicates for r in rows])
+    for line in board:
+        own = by_name[line.system]
+        better = 0
+        for other in rows:
+            low, high = np.quantile(own.replicates - other.replicates, [0.025, 0.975])
+            better += other is not own and low > 0
+            del high
+        assert line.rank == 1 + better
+        places = 1 + (table < own.replicates).sum(axis=0)
+        low, high = np.quantile(places, [0.025, 0.975])
+        assert (line.place_lower, line.place_upper) == (int(np.floor(low)), int(np.ceil(high)))
+
+
+def test_a_higher_is_better_measure_ranks_the_other_way(run, folder):
+    arguments = ["leaderboard", *SUBMISSIONS, "--key", "key.csv", *OPTIONS, "--measure", "auc"]
+    board = json.loads(run(*arguments, "--json")[1])["leaderboard"]
+    assert [s["value"] for s in board] == sorted((s["value"] for s in board), reverse=True)
+    assert board[-1]["system"] == "poor"
+    assert board[-1]["verdict"] == "worse"
+
+
+def test_the_board_on_the_terminal_and_as_a_report(run, folder):
+    code, out, err = run(
+        "leaderboard", *SUBMISSIONS, "--key", "key.csv", *OPTIONS, "-o", "out", "--no-advice"
+    )
+    assert code == 0
+    lines = out.splitlines()
+    assert lines[0].split()[:3] == ["rank", "place", "system"]
+    assert len(lines) == 6
+    assert "not corrected for the number of pairs" in err
+    assert "report: out/report.html" in err
+    assert "Leaderboard" in (folder / "out" / "report.html").read_text()
+
+
+def test_invalid_submissions_are_all_named_or_left_out(run, folder):
+    (folder / "short.csv").write_text("id,score\nt0,1\n")
+    (folder / "words.csv").write_text((folder / "best.csv").read_text().replace("t7,", "t7,x"))
+    files = [*SUBMISSIONS, "short.csv", "words.csv"]
+    code, out, err = run("leaderboard", *files, "--key", "key.csv", *OPTIONS)
+    assert (code, out) == (3, "")
+    assert "2 of 7 submissions are invalid (--keep-going leaves them out)" in err
+    assert "1199 trials of the key" in err
+    assert "not numbers: 'x" in err
+    code, out, err = run(
+        "leaderboard", *files, "--key", "key.csv", *OPTIONS, "--keep-going", "--json"
+    )
+    assert code == 0
+    assert len(json.loads(out)["leaderboard"]) == 5
+    assert "left out, short: short.csv: 1199 trials of the key" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["best.csv"], "at least two submissions"),
+        (["best.csv", "best.csv"], "two systems are named alike"),
+    ],
+)
+def test_boards_that_make_no_sense(run, folder, arguments, said):
+    code, _, err = run("leaderboard", *arguments, "--key", "key.csv", *OPTIONS)
+    assert code == 2
+    assert said in err
+
+
+def test_validate_as_written(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "trials.txt").write_text("e1 t1 target\ne1 t2 nontarget\n")
+    (tmp_path / "submission.txt").write_text("e1 t1 0.5\ne1 t2 -0.25\n")
+    code, out, err = run("validate", "submission.txt", "--trials", "trials.txt")
+    assert code == 0, out + err
+    assert out.splitlines()[-1] == "valid"
+    (tmp_path / "submission.txt").write_text("e1 t1 0.5\ne1 t3 -0.25\n")
+    code, out, _ = run("validate", "submission.txt", "--trials", "trials.txt")
+    assert code == 3
+    assert "e1 t3" in out
+
+
+def test_validate_finds_every_fault_without_the_key(run, folder):
+    text = (folder / "best.csv").read_text().splitlines()
+    text[3], text[5] = "t2,word", "t4,inf"
+    (folder / "bad.csv").write_text("\n".join([*text[:-1], "zz,1.0"]) + "\n")
+    code, out, _ = run("validate", "bad.csv", "--trials", "trials.csv", "--type", "llr")
+    assert code == 3
+    errors = [line for line in out.splitlines() if line.startswith("error: ")]
+    assert len(errors) == 2
+    assert "1 ids are not in" in errors[0] or "1 id is not in" in errors[0]
+    assert "line 4" in errors[1]
+    code, out, _ = run("validate", "bad.csv", "--trials", "trials.csv", "--type", "llr", "--json")
+    assert json.loads(out)["valid"] is False
+    assert [c["state"] for c in json.loads(out)["systems"]["bad"]][:3] == ["ok", "error", "error"]
+
+
+def test_validate_with_the_key_checks_the_labels_too(run, folder):
+    code, out, _ = run("validate", "best.csv", "--key", "key.csv", "--type", "llr")
+    assert code == 0
+    assert "900 nontarget, 300 target" in out
+    (folder / "one.csv").write_text((folder / "key.csv").read_text().replace(",1,", ",0,"))
+    code, out, _ = run("validate", "best.csv", "--key", "one.csv", "--type", "llr")
+    assert code == 3
+    assert "all 1200 trials are nontarget" in out
+
+
+@pytest.mark.parametrize(
+    ("scores", "said"),
+    [
+        (["1.5"] * 1200, "all scores are 1.5"),
+        ([f"{k % 9}" for k in range(1200)], "only 9 distinct scores in 1200 trials"),
+        ([f"{k / 1200}" for k in range(1200)], "no log likelihood ratio is below 0"),
+    ],
+)
+def test_validate_warns_of_odd_scores(run, folder, scores, said):
+    rows = "".join(f"t{k},{s}\n" for k, s in enumerate(scores))
+    (folder / "odd.csv").write_text("id,score\n" + rows)
+    code, out, _ = run("validate", "odd.csv", "--trials", "trials.csv", "--type", "llr")
+    assert code == 0
+    assert said in out
+
+
+def test_codabench(run, folder):
+    (folder / "in" / "ref").mkdir(parents=True)
+    (folder / "in" / "res").mkdir()
+    (folder / "key.csv").rename(folder / "in" / "ref" / "key.csv")
+    (folder / "best.csv").rename(folder / "in" / "res" / "prediction.csv")
+    (folder / "in" / "res" / "metadata").write_text("exitCode: 0\n")
+    (folder / "in" / "ref" / "study.toml").write_text(
+        'measures = ["act_dcf", "eer"]\n[data]\ntype = "llr"\nmap = { unit = "spk" }\n'
+        '[application]\nprior = 0.1\n[interval]\nreplicates = 50\n[subsets]\nlow = "spk < 30"\n'
+    )
+    code, _, err = run("score", "--codabench", "in", "done")
+    assert code == 0, err
+    scores = json.loads((folder / "done" / "scores.json").read_text())
+    assert set(scores) == {
+        f"{m}{s}{e}"
+        for m in ("act_dcf", "eer_rocch")
+        for s in ("", "_low")
+        for e in ("", "_lower", "_upper")
+    }
+    assert scores["act_dcf_lower"] <= scores["act_dcf"] <= scores["act_dcf_upper"]
+    page = (folder / "done" / "detailed_results.html").read_text()
+    assert "<!DOCTYPE html>" in page
+    assert sorted(p.name for p in (folder / "done").iterdir()) == [
+        "detailed_results.html",
+        "scores.json",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({"ref/key.csv": "id,label\na,1\n"}, "res: there is no such folder"),
+        ({"ref/key.csv": "id,label\na,1\n", "res/.x": ""}, "the submission; there are none"),
+        (
+            {"ref/a.csv": "", "ref/b.csv": "", "res/p.csv": "id,score\na,1\n"},
+            "key (or data.key in study.toml); there are a.csv, b.csv",
+        ),
+        (
+            {"ref/key.csv": "id,label\na,1\nb,0\n", "res/p.csv": "id,score\na,1\n"},
+            "without a score: b",
+        ),
+    ],
+)
+def test_codabench_refuses_and_writes_nothing(run, tmp_path, monkeypatch, files, said):
+    monkeypatch.chdir(tmp_path)
+    for name, text in files.items():
+        (tmp_path / "in" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "in" / name).write_text(text)
+    code, _, err = run("score", "--codabench", "in", "done", "--type", "llr")
+    assert code == 3
+    assert said in err
+    assert not (tmp_path / "done").exists()

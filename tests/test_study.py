@@ -1,0 +1,319 @@
+"""Studies: strict files, what lies over what, collections, applications, gates, directories."""
+
+import json
+import tomllib
+
+import msgspec
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import truecost as tc
+from truecost import cli
+from truecost.study import ResultFile, Study
+from truecost.study.tables import DataTable, SystemTable
+
+STUDY = """
+measures = ["act_dcf", "min_dcf"]
+baseline = "old"
+
+[application]
+preset = "sre-2010"
+
+[data]
+type = "llr"
+map = { score = "s", label = "y", unit = "spk" }
+
+[systems]
+old.file = "old.csv"
+new.file = "new.csv"
+
+[interval]
+replicates = 50
+seed = 3
+
+[subsets]
+noise = "noise"
+short = "seconds < 2"
+"""
+
+
+def trials(seed, gain):
+    rng = np.random.default_rng(seed)
+    y = np.arange(600) % 3 == 0
+    return {
+        "id": np.arange(600),
+        "s": gain * np.where(y, 2.0, -2.0) + np.random.default_rng(int(10 * gain)).normal(size=600),
+        "y": y.astype(int),
+        "spk": np.arange(600) // 10,
+        "noise": np.where(np.arange(600) // 10 % 2, "babble", "none"),
+        "seconds": rng.uniform(1, 4, 600).round(2),
+    }
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, gain in (("old", 1.0), ("new", 2.0)):
+        pl.DataFrame(trials(0, gain)).write_csv(tmp_path / f"{name}.csv")
+    (tmp_path / "study.toml").write_text(STUDY)
+    return tmp_path
+
+
+@pytest.fixture
+def run(capsys):
+    def call(*arguments):
+        code = cli.run([*arguments])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return call
+
+
+def dims(rows):
+    return {tuple(sorted(r["dims"].items())) for r in rows}
+
+
+def test_run_as_written(run, folder):
+    code, out, err = run("run", "study.toml", "-o", "out/")
+    assert code == 0, err
+    assert sorted(p.name for p in (folder / "out").iterdir()) == [
+        "curves.parquet",
+        "report.html",
+        "result.json",
+    ]
+    result = msgspec.json.decode((folder / "out" / "result.json").read_bytes(), type=ResultFile)
+    values = [r for r in result.rows if r.kind == "value"]
+    assert {r.dims.get("subset") for r in values} == {None, "noise=babble", "noise=none", "short"}
+    assert {r.kind for r in result.rows} == {"value", "difference", "ratio"}
+    assert {r.parameters["preset"] for r in values} == {"sre-2010"}
+    assert {r.n_replicates for r in values} == {50}
+    assert tomllib.loads(result.configuration)["systems"]["new"]["file"] == "new.csv"
+    assert "act_dcf" in out
+
+
+def test_paths_are_meant_from_the_folder_of_the_study(run, folder, monkeypatch):
+    (folder / "elsewhere").mkdir()
+    monkeypatch.chdir(folder / "elsewhere")
+    code, out, err = run("run", "../study.toml", "--json")
+    assert code == 0, err
+    assert [i["file"] for i in json.loads(out)["inputs"]] == ["old.csv", "new.csv"]
+    assert ".." not in json.loads(out)["configuration"]
+
+
+def test_the_command_line_says_the_same_as_the_study(run, folder):
+    options = ["--preset", "sre-2010", "--type", "llr", "--map", "score=s,label=y,unit=spk"]
+    more = ["--replicates", "50", "--seed", "3", "--measure", "act_dcf,min_dcf", "--json"]
+    subsets = ["--subset", "noise"]
+    _, by_line, _ = run("compare", "old.csv", "new.csv", *options, *more, *subsets)
+    _, by_file, _ = run("run", "study.toml", "--json")
+    first, second = json.loads(by_line)["rows"], json.loads(by_file)["rows"]
+    assert first == [r for r in second if r["dims"].get("subset") != "short"]
+
+
+def test_the_printed_configuration_is_the_study(run, folder):
+    arguments = ["compare", "old.csv", "new.csv", "--config", "study.toml", "--level", "0.9"]
+    code, printed, err = run(*arguments, "--print-config")
+    assert (code, err) == (0, "")
+    study = Study.of(tomllib.loads(printed))
+    assert study.interval.level == 0.9  # the command line over the file
+    assert study.interval.replicates == 50  # the file over the defaults
+    (folder / "again.toml").write_text(printed)
+    _, direct, _ = run(*arguments, "--json")
+    _, again, _ = run("run", "again.toml", "--json")
+    assert direct == again
+
+
+def test_a_preset_on_the_command_line_replaces_the_costs_of_the_file(run, folder):
+    _, printed, _ = run("score", "--config", "study.toml", "--prior", "0.2", "--print-config")
+    assert tomllib.loads(printed)["application"] == {"prior": 0.2}
+    (folder / "b.toml").write_text(STUDY.replace('preset = "sre-2010"', "cost_miss = 10"))
+    _, printed, _ = run("score", "--config", "b.toml", "--preset", "equal", "--print-config")
+    assert tomllib.loads(printed)["application"] == {"preset": "equal"}
+    assert set(tomllib.loads(printed)["systems"]) == {"old", "new"}
+
+
+def test_several_applications_and_collections_in_one(run, folder):
+    for name, gain in (("old", 0.5), ("new", 1.0)):
+        pl.DataFrame(trials(1, gain)).write_csv(folder / f"{name}-far.csv")
+    text = STUDY.replace("[application]\n", "[applications.strict]\n").replace(
+        'old.file = "old.csv"\nnew.file = "new.csv"\n',
+        'old.files = { matched = "old.csv", mismatched = "old-far.csv" }\n'
+        'new.files = { matched = "new.csv", mismatched = "new-far.csv" }\n',
+    )
+    (folder / "b.toml").write_text(
+        text + "\n[applications.even]\nprior = 0.5\n\n[collections.matched]\n"
+        '[collections.mismatched]\nmissing = "drop"\n'
+    )
+    code, out, err = run("run", "b.toml", "--json", "-o", "out")
+    assert code == 0, err
+    rows = json.loads(out)["rows"]
+    whole = [r for r in rows if "subset" not in r["dims"] and r["kind"] == "value"]
+    assert dims(whole) == {
+        (("application", a), ("collection", c), ("system", s))
+        for a in ("strict", "even")
+        for c in ("matched", "mismatched")
+        for s in ("old", "new")
+    }
+    value = {tuple(r["dims"].values()): r["value"] for r in whole if r["measure"] == "min_dcf"}
+    assert value["matched", "even", "new"] < value["mismatched", "even", "new"]
+    assert [i["collection"] for i in json.loads(out)["inputs"]] == ["matched"] * 2 + [
+        "mismatched"
+    ] * 2
+    alone = run("score", "new-far.csv", "--config", "study.toml", "--missing", "drop", "--json",
+                "--prior", "0.5")[1]  # fmt: skip
+    [same] = [
+        r for r in json.loads(alone)["rows"] if r["measure"] == "min_dcf" and len(r["dims"]) == 1
+    ]
+    assert same["value"] == value["mismatched", "even", "new"]
+    page = (folder / "out" / "report.html").read_text()
+    assert "mismatched" in page
+    assert "strict" in page
+
+
+def test_gates_of_a_study_decide_the_exit_code(run, folder):
+    for limit, code in ((1.5, 0), (0.01, 1)):
+        gate = f'\n[[gate]]\nmeasure = "min_dcf"\nsystem = "old"\nmax_upper = {limit}\n'
+        (folder / "b.toml").write_text(STUDY + gate)
+        found, out, err = run("run", "b.toml", "--json")
+        assert found == code, err
+        assert len(json.loads(out)["gates"]) == 1
+        assert json.loads(out)["gates"][0]["state"] == ("fail" if code else "pass")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("measures =", "measure =", "measure is not known: did you mean 'measures'?"),
+        ("preset =", "present =", "application.present is not known: did you mean 'preset'?"),
+        ("new.file", "new.fiel", "systems.new.fiel is not known: did you mean 'file'?"),
+        ("seed = 3", 'seed = "x"', "Expected int | null, got str, in interval.seed"),
+        ("seed = 3", "seed = -3", "seed is -3"),
+        ('"sre-2010"', '"sre-2011"', "preset 'sre-2011' is not known"),
+        ('type = "llr"', 'type = "lr"', "Invalid enum value 'lr', in data.type"),
+        ('type = "llr"', "", "say what the scores are"),
+        ('baseline = "old"', 'baseline = "odl"', "baseline 'odl' is no system"),
+        ('old.file = "old.csv"', 'old.files = { a = "old.csv" }', "files is for studies with"),
+        ('score = "s"', 'scores = "s"', "--map scores=... is not known"),
+        ('preset = "sre-2010"', 'preset = "equal"\nprior = 0.1', "leave out --prior"),
+        ("[subsets]", "[subsets", "this is no valid TOML"),
+        ("seconds < 2", "secnds < 2", "subset 'secnds < 2' is neither a column nor a condition"),
+    ],
+)
+def test_a_wrong_study_says_where_and_what(run, folder, old, new, said):
+    assert old in STUDY
+    (folder / "b.toml").write_text(STUDY.replace(old, new, 1))
+    code, out, err = run("run", "b.toml", "-o", "out")
+    assert code == 2, err
+    assert said in err
+    assert out == ""
+    assert not (folder / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (
+            '[systems]\nold.file = "gone.csv"\nnew.file = "new.csv"',
+            "gone.csv: there is no such file",
+        ),
+        ('[systems]\nold.file = "odd.csv"\nnew.file = "new.csv"', "not scored on the same trials"),
+    ],
+)
+def test_wrong_files_of_a_study_are_invalid_input(run, folder, change, said):
+    pl.DataFrame(trials(0, 1.0)).head(599).write_csv(folder / "odd.csv")
+    text = STUDY.replace('[systems]\nold.file = "old.csv"\nnew.file = "new.csv"', change)
+    (folder / "b.toml").write_text(text)
+    code, _, err = run("run", "b.toml", "-o", "out")
+    assert code == 3
+    assert said in err
+    assert not (folder / "out").exists()
+
+
+def test_a_missing_or_binary_study(run, folder):
+    assert run("run", "none.toml")[0] == 3
+    (folder / "b.toml").write_bytes(b'a = 1\nb = "\xff"\n')
+    code, _, err = run("run", "b.toml")
+    assert code == 3
+    assert "b.toml, line 2: the text is not UTF-8" in err
+
+
+def test_every_unknown_key_is_named():
+    with pytest.raises(tc.UsageError) as error:
+        Study.of({"intervall": {}, "data": {"mapp": {}}, "gate": [{"mesure": "nec"}]}, "s.toml")
+    for said in ("s.toml: intervall is not known", "data.mapp is", "gate[1].mesure is not known"):
+        assert said in str(error.value)
+
+
+names = st.sampled_from(["a", "b", "c"])
+tables = st.builds(
+    DataTable,
+    type=st.sampled_from([None, "llr", "score"]),
+    map=st.dictionaries(names, names, max_size=2),
+    clip=st.sampled_from([None, 0.1]),
+    metadata=st.sampled_from([(), ("x.csv",), ("side=x.csv",)]),
+)
+
+
+@given(tables, tables, tables)
+def test_laying_tables_over_each_other_is_associative_and_has_an_identity(a, b, c):
+    assert a.over(b).over(c) == a.over(b.over(c))
+    assert a.over(DataTable()) == a == DataTable().over(a)
+
+
+@given(tables, st.dictionaries(names, names, max_size=3))
+def test_a_study_survives_being_written(data, subsets):
+    study = Study(data=data, subsets=subsets, systems={"x": SystemTable(file="a.csv")})
+    assert Study.of(tomllib.loads(study.to_toml())) == study
+
+
+def test_metadata_paths_are_moved_with_the_study():
+    study = Study.of({"data": {"metadata": ["a.csv", "enroll=b.csv"], "key": "k"}})
+    moved = study.moved(lambda path: f"x/{path}")
+    assert moved.data.metadata == ("x/a.csv", "enroll=x/b.csv")
+    assert moved.data.key == "x/k"
+
+
+def test_schema_of_a_study(run):
+    code, out, _ = run("schema", "study")
+    assert code == 0
+    schema = json.loads(out)
+    assert schema["$defs"]["Study"]["additionalProperties"] is False
+    assert set(schema["$defs"]["Study"]["properties"]) == set(Study.__struct_fields__)
+
+
+def test_a_report_is_drawn_again_from_its_result(run, folder):
+    assert run("run", "study.toml", "-o", "out")[0] == 0
+    page = (folder / "out" / "report.html").read_bytes()
+    (folder / "out" / "report.html").unlink()
+    assert run("report", "out")[0] == 0
+    assert (folder / "out" / "report.html").read_bytes() == page
+
+
+@pytest.mark.parametrize("what", ["measures", "formats", "presets", "advice", "types", "map"])
+def test_lists(run, what):
+    code, out, _ = run("list", what)
+    assert code == 0
+    assert len(out.splitlines()) > 3
+    assert len(json.loads(run("list", what, "--json")[1])) == len(out.splitlines())
+
+
+def test_citations(run, folder):
+    code, out, _ = run("score", "--config", "study.toml", "--cite")
+    assert code == 0
+    assert "rodriguez-fuentes-2013-sws" in out
+    assert "ferrer-2024" in out  # intervals
+    assert "lindsey" not in out
+    from truecost.citations import bibtex
+    from truecost.measures import registry
+
+    for measure in registry().values():
+        assert bibtex([measure.name]).count("@") >= 2
+    assert "efron-1987" in bibtex(["nec"], ["nec|bca:0.95|truecost"])
+
+
+def test_trials_is_the_task_when_none_is_named(run, folder):
+    arguments = ["old.csv", "--config", "study.toml", "--json"]
+    assert run("trials", "score", *arguments) == run("score", *arguments)
