@@ -7,6 +7,7 @@ only place that turns exceptions into exit codes:
 """
 
 import os
+import re
 import sys
 
 from cyclopts import App
@@ -38,7 +39,7 @@ METHODS = (
 GLOBAL = (
     ("run", "studies:run", "Run a study: several systems, applications, subsets, collections."),
     ("gate", "gate:gate", "Check a result against limits: pass, fail or undecided."),
-    ("report", "studies:report", "Write a result directory again from a study."),
+    ("report", "studies:report", "Draw report.html again from a stored result."),
     ("convert", "convert:convert", "Convert between file formats."),
     ("list", "lists:show", "List measures, formats, presets, advice or score types."),
     ("schema", "lists:schema", "JSON schema of result.json or of study.toml."),
@@ -93,6 +94,9 @@ def run(arguments: list[str]) -> int:
 
 def _plain(error: Exception) -> str:
     said = " ".join(str(error).split())
+    lacking = re.fullmatch(r'Command "(.+)" parameter (\S+) requires an argument\.', said)
+    if lacking:
+        said = f"{lacking[1]} needs {lacking[2]}"
     return f"{said} (see --help)"
 
 

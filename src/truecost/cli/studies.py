@@ -5,11 +5,11 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from truecost.cli.options import PLAIN, Output
+from truecost.cli.options import NO_INTERVAL, PLAIN, Interval, Output
 from truecost.errors import UsageError
 
 
-def run(study: str, /, *, output: Output = PLAIN) -> int:
+def run(study: str, /, *, interval: Interval = NO_INTERVAL, output: Output = PLAIN) -> int:
     """Run a study file: several systems, applications, subsets and collections in one.
 
     Its gates decide the exit code: 1 when one failed, 4 when one is undecided.
@@ -26,7 +26,7 @@ def run(study: str, /, *, output: Output = PLAIN) -> int:
 
     if output.config is not None:
         raise UsageError("run takes its settings from the study file: leave out --config")
-    return execute(Study.read(study), output)
+    return execute(Study(interval=interval.table()).over(Study.read(study)), output)
 
 
 def report(

@@ -31,7 +31,7 @@ def validate(
 
     from truecost.cli.options import study_of
     from truecost.formats import read
-    from truecost.study.running import options_of
+    from truecost.study.reader import options_of
     from truecost.tasks.validation import Check
     from truecost.tasks.validation import validate as check
 

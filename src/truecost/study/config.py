@@ -190,7 +190,7 @@ class Study(
         """
         systems = self.systems or base.systems
         baseline = self.baseline if self.baseline is not None else base.baseline
-        if self.baseline is None and baseline not in systems:
+        if self.systems and self.baseline is None and baseline not in systems:
             baseline = None
         application = self.application.over(base.application)
         if self.application.given():
@@ -211,7 +211,9 @@ class Study(
     def check(self) -> None:
         """Refuse a study that cannot be run, before any file is read: UsageError."""
         if not self.systems:
-            raise UsageError("the study names no system: add [systems.NAME] with file = PATH")
+            raise UsageError(
+                "no system is named: give at least one file, or a study with [systems.NAME]"
+            )
         if self.application.given() and self.applications:
             raise UsageError(
                 "the study has [application] and [applications.NAME]: keep one of the two"

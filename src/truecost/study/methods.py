@@ -8,15 +8,16 @@ from pathlib import Path
 import msgspec
 
 from truecost.errors import InputError, UsageError
-from truecost.formats import Table, read, sha256
 from truecost.gates import check
 from truecost.methods import Estimator, MethodEstimate, scope
 from truecost.names import STANDARD_INPUT
 from truecost.results import Comparison
 from truecost.study.advice import problems_of
 from truecost.study.config import Study
-from truecost.study.outcome import Input, Outcome, Part
-from truecost.study.running import options_of, scoring_of
+from truecost.study.outcome import Outcome, Part
+from truecost.study.reader import Reader, options_of
+from truecost.study.running import configuration
+from truecost.study.settings import scoring_of
 from truecost.tasks.methods import (
     MethodTrials,
     RunColumns,
@@ -107,8 +108,12 @@ def run_methods(
             "or NAME=PATTERN, and a study brings only the settings"
         )
     files = expand(given.files)
-    tables = [(m, _stem(path), read(path, study.data.input_format)) for m, path in files]
-    methods = _load(study, columns, tables)
+    reader = Reader()
+    tables = [(m, _stem(path), reader.table(path, study.data.input_format)) for m, path in files]
+    for method, path in files:
+        reader.note(path, method)
+    options = options_of(study.data, tables[0][2])
+    methods = load_methods(tables, options, columns, *reader.joined(study.data))
     parts, found = [], []
     for name, table in (study.applications or {"": study.application}).items():
         scoring = scoring_of(study, table, study.data, progress)
@@ -120,9 +125,9 @@ def run_methods(
     outcome = Outcome(
         tuple(parts),
         tuple(problems_of([both for pair in found for both in pair])),
-        _inputs(files, study),
+        tuple(reader.inputs),
         configuration=_configuration(given),
-        readings=tuple(f"{t.source}: read as {t.layout}" for _, _, t in tables if t.layout),
+        readings=tuple(reader.readings),
         remarks=_remarks(rows, compare),
     )
     return replace(outcome, gates=check(study.gate, outcome.rows)) if study.gate else outcome
@@ -177,15 +182,6 @@ def _stem(path: str) -> str:
     return Path(Path(path).name.removesuffix(".gz")).stem
 
 
-def _load(
-    study: Study, columns: RunColumns, tables: Sequence[tuple[str, str, Table]]
-) -> list[MethodTrials]:
-    key = None if study.data.key is None else read(study.data.key, study.data.key_format)
-    sides = [text.rpartition("=") for text in study.data.metadata]
-    metadata = [(column or "id", read(file)) for column, _, file in sides]
-    return load_methods(tables, options_of(study.data, tables[0][2]), columns, key, metadata)
-
-
 def _part(
     rows: Sequence[Sequence[MethodEstimate]],
     compared: Sequence[Sequence[Comparison]],
@@ -211,21 +207,11 @@ def _members(
     return Part(dims, trials, {run.name: scoring for run in trials}, members)
 
 
-def _inputs(files: Sequence[tuple[str, str]], study: Study) -> tuple[Input, ...]:
-    sides = [text.rpartition("=")[2] for text in study.data.metadata]
-    every = [*files, *(("", path) for path in (study.data.key, *sides) if path is not None)]
-    return tuple(
-        Input(system=name, file=Path(path).name, sha256=sha256(path))
-        for name, path in every
-        if path not in STANDARD_INPUT
-    )
-
-
 def _configuration(given: MethodStudy) -> str:
     """The study as TOML after the choices that only methods have."""
     said = [f"--runs {'+'.join(given.runs)}", f"--estimator {given.estimator}"]
     said += [] if given.methods is None else [f"--methods {given.methods}"]
-    return f"# methods: {' '.join(said)}\n{given.study.moved(lambda f: Path(f).name).to_toml()}"
+    return f"# methods: {' '.join(said)}\n{configuration(given.study)}"
 
 
 def _remarks(rows: Sequence[Sequence[MethodEstimate]], compare: bool) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """What a run found: rows, problems and inputs, and how `result.json` lays them out."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -71,6 +71,8 @@ class ResultFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         The study as TOML, files by their base names.
     leaderboard : tuple of Standing
         Submissions by rank.
+    calibration : dict
+        Method, training data and parameters of what was fitted (`Calibrated.summary`).
     """
 
     schema_version: int
@@ -82,6 +84,7 @@ class ResultFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     remarks: tuple[str, ...] = ()
     configuration: str = ""
     leaderboard: tuple[Standing, ...] = ()
+    calibration: dict[str, Any] = {}
 
 
 @dataclass(frozen=True)
@@ -136,6 +139,8 @@ class Outcome:
         What a reader of the verdict should be told first, such as what varied and what was held.
     leaderboard : tuple of Standing
         Submissions by rank.
+    calibration : mapping
+        What was fitted (`Calibrated.summary`).
     """
 
     parts: tuple[Part, ...]
@@ -146,6 +151,7 @@ class Outcome:
     readings: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
     leaderboard: tuple[Standing, ...] = ()
+    calibration: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def systems(self) -> tuple[Trials, ...]:
@@ -182,6 +188,7 @@ class Outcome:
             remarks=self.remarks,
             configuration=self.configuration,
             leaderboard=self.leaderboard,
+            calibration=dict(self.calibration),
         )
 
     def to_dict(self) -> dict[str, Any]:

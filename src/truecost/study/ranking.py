@@ -9,6 +9,7 @@ from truecost.errors import InputError, TruecostError, UsageError
 from truecost.leaderboard import standings
 from truecost.study.config import Study
 from truecost.study.outcome import Outcome, Problem
+from truecost.study.reader import Reader
 from truecost.study.running import read_systems, run_parts
 
 SAID = (
@@ -77,10 +78,11 @@ def rank(
 def _valid(study: Study, keep_going: bool) -> tuple[Study, list[Problem]]:
     """The study with the submissions that can be read; the others as problems."""
     faults: dict[str, str] = {}
+    reader = Reader()
     for name in study.systems:
         alone = msgspec.structs.replace(study, systems={name: study.systems[name]})
         try:
-            read_systems(alone)
+            read_systems(alone, reader)
         except TruecostError as error:
             faults[name] = str(error)
     if faults and not keep_going:

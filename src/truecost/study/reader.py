@@ -1,0 +1,125 @@
+"""Reading the files of a study: each once, its hash taken, and how it was read remembered."""
+
+from functools import cache
+from pathlib import Path
+
+from truecost.errors import UsageError
+from truecost.formats import Table, read, sha256
+from truecost.names import SCORE_TYPES, STANDARD_INPUT, ScoreType
+from truecost.study.outcome import Input
+from truecost.study.tables import DataTable
+from truecost.tasks.columns import Options
+from truecost.tasks.records import Trials, load
+
+Joined = tuple[Table | None, list[tuple[str, Table]]]
+
+
+class Reader:
+    """Reads tables, and remembers what a result says of its inputs.
+
+    Attributes
+    ----------
+    inputs : list of Input
+        Files with their hashes, in the order in which they were asked for.
+    readings : list of str
+        How files without a stated format were read.
+    """
+
+    def __init__(self) -> None:
+        self.inputs: list[Input] = []
+        self.readings: list[str] = []
+        self._seen: list[str] = []
+        self._table = cache(self._read)
+        self._hash = cache(sha256)
+
+    def table(self, path: str, input_format: str | None = None) -> Table:
+        """The table of a file; one that is asked for again is read once."""
+        return self._table(path, input_format)
+
+    def _read(self, path: str, input_format: str | None) -> Table:
+        if path in STANDARD_INPUT and any(p in STANDARD_INPUT for p in self._seen):
+            raise UsageError("standard input can be read once only")
+        self._seen.append(path)
+        table = read(path, input_format)
+        if table.layout:
+            self.readings.append(f"{table.source}: read as {table.layout}")
+        return table
+
+    def note(self, path: str, system: str = "", collection: str = "") -> None:
+        """Take the hash of a file that gives a system (a key or metadata when none is named)."""
+        if path in STANDARD_INPUT:
+            return
+        digest = self._hash(path)
+        entry = Input(system=system, file=Path(path).name, sha256=digest, collection=collection)
+        if entry not in self.inputs:
+            self.inputs.append(entry)
+
+    def joined(self, data: DataTable, collection: str = "") -> Joined:
+        """The key, and each metadata table with the column of the trials that it joins by."""
+        key = None if data.key is None else self.table(data.key, data.key_format)
+        if data.key is not None:
+            self.note(data.key, collection=collection)
+        metadata = []
+        for given in data.metadata:
+            column, _, file = given.rpartition("=")
+            metadata.append((column or "id", self.table(file)))
+            self.note(file, collection=collection)
+        return key, metadata
+
+    def trials(self, name: str, path: str, data: DataTable, collection: str = "") -> Trials:
+        """The checked trials of a system.
+
+        Parameters
+        ----------
+        name : str
+        path : str
+        data : DataTable
+            What the file holds.
+        collection : str
+            Where the system is scored, for the list of inputs.
+
+        Returns
+        -------
+        Trials
+
+        Raises
+        ------
+        UsageError, InputError
+            As `truecost.load` does.
+        """
+        table = self.table(path, data.input_format)
+        self.note(path, name, collection)
+        return load(table, options_of(data, table), name, *self.joined(data, collection))
+
+
+def options_of(data: DataTable, table: Table, otherwise: ScoreType | None = None) -> Options:
+    """The reader's options for one table.
+
+    Parameters
+    ----------
+    data : DataTable
+    table : Table
+    otherwise : str, optional
+        Score type where neither the data nor the format say one.
+
+    Raises
+    ------
+    UsageError
+        When neither the data nor the format say what the scores are.
+    """
+    kind = data.type or table.kind or otherwise
+    if kind is None:
+        raise UsageError(
+            f"{table.source}: say what the scores are: --type {'|'.join(SCORE_TYPES)}, or type = "
+            f"... under [data]; truecost list types"
+        )
+    return Options(
+        kind,
+        data.map,
+        data.target,
+        data.classes or None,
+        data.missing or "error",
+        data.llr_base,
+        data.annotators,
+        data.accept,
+    )

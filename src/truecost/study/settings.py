@@ -1,0 +1,83 @@
+"""From the tables of a study to the library's own objects: Application, Plan, Scoring."""
+
+from collections.abc import Callable, Iterable
+
+from truecost.application import Application, preset
+from truecost.errors import UsageError
+from truecost.study.config import Study
+from truecost.study.tables import ApplicationTable, DataTable, IntervalTable
+from truecost.tasks.scoring import Scoring
+from truecost.weights import Plan
+
+Progress = Callable[[str, int, int], None]
+
+
+def application_of(table: ApplicationTable) -> Application:
+    """The application that a table describes; 0/1 costs and the data's priors when it is empty.
+
+    Raises
+    ------
+    UsageError
+        When its keys contradict each other or are out of range.
+    """
+    given = table.given()
+    if table.preset is not None:
+        if len(given) > 1:
+            raise UsageError(
+                f"preset {table.preset} sets costs and prior: leave out "
+                f"{_named(k for k in given if k != 'preset')}"
+            )
+        return preset(table.preset)
+    single = [k for k in ("cost_miss", "cost_fa", "prior") if k in given]
+    if not table.cost_matrix and not table.priors:
+        miss = 1.0 if table.cost_miss is None else table.cost_miss
+        fa = 1.0 if table.cost_fa is None else table.cost_fa
+        return Application.detection(miss, fa, table.prior) if single else Application()
+    clash = [k for k in single if k != "prior" or table.priors]
+    if clash:
+        raise UsageError(f"{_named(clash)} cannot be combined with --cost-matrix or --priors")
+    priors = table.priors or None
+    if table.prior is not None:
+        priors = (1 - table.prior, table.prior)
+    return Application(table.cost_matrix or None, priors)
+
+
+def plan_of(table: IntervalTable) -> Plan:
+    """The resampling plan of `[interval]`."""
+    base = Plan()
+    return Plan(
+        base.replicates if table.replicates is None else table.replicates,
+        base.seed if table.seed is None else table.seed,
+        table.resample or base.scheme,
+        block_length=table.block_length,
+        hold=table.hold,
+    )
+
+
+def scoring_of(
+    study: Study, application: ApplicationTable, data: DataTable, progress: Progress | None = None
+) -> Scoring:
+    """What to compute for one system and application."""
+    interval = study.interval
+    training = data.training_prior
+    if isinstance(training, float | int):
+        training = (1 - training, training)
+    return Scoring(
+        application_of(application),
+        study.measures,
+        plan_of(interval),
+        0.95 if interval.level is None else interval.level,
+        interval.method or "percentile",
+        training,
+        data.threshold,
+        data.clip,
+        tuple(expr if name == expr else (name, expr) for name, expr in study.subsets.items()),
+        interval.jobs,
+        bool(data.allow_reversed),
+        progress=progress,
+    )
+
+
+def _named(keys: Iterable[str]) -> str:
+    """Keys as the command line and a file write them."""
+    return ", ".join(f"--{k.replace('_', '-')}" for k in keys)
