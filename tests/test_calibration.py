@@ -780,7 +780,7 @@ def test_calibrated_and_raw_are_compared(run):
     assert code == 0
     rows = {(r["dims"]["system"], r["kind"]): r["value"] for r in found["rows"]}
     gain = rows["eval", "value"] - rows["eval+affine", "value"]
-    assert rows["eval", "difference"] == pytest.approx(gain)
+    assert rows["eval+affine", "difference"] == pytest.approx(-gain)
     assert gain > 0
     assert found["calibration"]["trained"] == "folds5:by-spk:seed0"
     assert sum(fit["n_trials"] for fit in found["calibration"]["fits"]) == 400

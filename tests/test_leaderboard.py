@@ -111,7 +111,8 @@ def test_a_higher_is_better_measure_ranks_the_other_way(run, folder):
     assert board[-1]["verdict"] == "worse"
 
 
-def test_the_board_on_the_terminal_and_as_a_report(run, folder):
+def test_the_board_on_the_terminal_and_as_a_report(run, folder, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
     code, out, err = run(
         "leaderboard", *SUBMISSIONS, "--key", "key.csv", *OPTIONS, "-o", "out", "--no-advice"
     )
@@ -138,7 +139,7 @@ def test_invalid_submissions_are_all_named_or_left_out(run, folder):
     )
     assert code == 0
     assert len(json.loads(out)["leaderboard"]) == 5
-    assert "left out, short: short.csv: 1199 trials of the key" in err
+    assert "left out: short.csv: 1199 trials of the key" in err
 
 
 @pytest.mark.parametrize(

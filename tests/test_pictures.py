@@ -33,6 +33,7 @@ from truecost.report.curves.base import Weighed
 from truecost.report.curves.cost import costs_at
 from truecost.report.curves.reliability import pooled
 from truecost.report.plots.look import looks
+from truecost.results import figure
 from truecost.tasks.counting import evidence_of
 
 LONG = "wav2vec2-large-xlsr-finetuned-with-augmentation-{}-epochs"
@@ -175,7 +176,7 @@ def test_the_decomposition_is_that_of_the_rows(case, name):
         actual, least = (row_of(rows, curve.system, m) for m in ("cllr", "min_cllr"))
         assert curve.actual == pytest.approx(actual.point, abs=1e-12)
         assert curve.minimum == pytest.approx(least.point, abs=1e-12)
-        assert f"Cllr {actual.point:.3g} = min {least.point:.3g}" in plots.decomposed(curve)
+        assert f"Cllr {figure(actual.point)} = min {figure(least.point)}" in plots.decomposed(curve)
 
 
 @pytest.mark.parametrize("name", ["tiny", "ties", "separated", "bad"])
@@ -265,7 +266,7 @@ def test_bars_stack_the_calibration_loss_on_the_minimum(case):
         [loss] = [p for p in drawn if p.get_x() == pytest.approx(least.value)]
         assert full.get_width() + loss.get_width() == pytest.approx(actual.value)
         assert loss.get_alpha() < 1
-        assert f"{actual.value:.3g}" in [t.get_text() for t in ax.texts]
+        assert figure(actual.value) in [t.get_text() for t in ax.texts]
 
 
 def test_a_minimum_without_its_actual_cost_stands_alone(case):

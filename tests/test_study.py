@@ -317,3 +317,59 @@ def test_citations(run, folder):
 def test_trials_is_the_task_when_none_is_named(run, folder):
     arguments = ["old.csv", "--config", "study.toml", "--json"]
     assert run("trials", "score", *arguments) == run("score", *arguments)
+
+
+def test_rough_edges_of_names_and_options(run, folder):
+    """What a new user ran into: names with dots, folders of one name, unknown presets, --unit."""
+    for place in ("a", "b"):
+        (folder / place).mkdir()
+        (folder / place / "sys.v2.csv").write_bytes((folder / "old.csv").read_bytes())
+    arguments = ["--config", "study.toml", "--json", "--replicates", "2"]
+    _, out, _ = run("score", "a/sys.v2.csv", *arguments)
+    assert {r["dims"]["system"] for r in json.loads(out)["rows"]} == {"sys.v2"}
+    _, out, _ = run("score", "a/sys.v2.csv", "b/sys.v2.csv", *arguments)
+    assert {r["dims"]["system"] for r in json.loads(out)["rows"]} == {"a/sys.v2", "b/sys.v2"}
+    assert (
+        "did you mean 'sre-2010'"
+        in run("score", "old.csv", "--type", "llr", "--preset", "sre2010")[2]
+    )
+    assert "--map unit=COLUMN" in run("score", "old.csv", "--type", "llr", "--unit", "spk")[2]
+    assert run("score")[2].startswith("truecost: no system is named: give at least one file")
+    assert run("run")[2] == "truecost: run needs STUDY (see --help)\n"
+
+
+def test_a_trial_list_without_units_is_told_of_metadata(run, folder):
+    rows = [(f"e{k % 7}", f"t{k}", 2.0 * (k % 2) - 1 + k % 3) for k in range(60)]
+    (folder / "scores.txt").write_text("".join(f"{e} {t} {s}\n" for e, t, s in rows))
+    key = "".join(
+        f"{e} {t} {'target' if k % 2 else 'nontarget'}\n" for k, (e, t, _) in enumerate(rows)
+    )
+    (folder / "trials.txt").write_text(key)
+    names = sorted({name for e, t, _ in rows for name in (e, t)})
+    (folder / "utt2spk").write_text("".join(f"{n} {n[:2]}\n" for n in names))
+    arguments = ["score", "scores.txt", "--key", "trials.txt", "--type", "llr"]
+    code, _, err = run(*arguments)
+    assert code == 0
+    assert "--map unit=enroll.speaker+test.speaker" in err
+    code, out, err = run(
+        *arguments, "--metadata", "enroll=utt2spk", "--metadata", "test=utt2spk",
+        "--map", "unit=enroll.speaker+test.speaker", "--json",
+    )  # fmt: skip
+    assert code == 0, err
+    row = json.loads(out)["rows"][0]
+    assert row["factors"] == ["enroll.speaker+test.speaker"]
+    assert "crossed" in row["flags"]
+    assert [i["file"] for i in json.loads(out)["inputs"]] == ["scores.txt", "trials.txt", "utt2spk"]
+    code, _, err = run(*arguments, "--metadata", "utt2spk")
+    assert code == 3
+    assert "say --metadata enroll=utt2spk" in err
+
+
+def test_an_infinite_cost_is_called_so(run, folder):
+    frame = pl.DataFrame({"p": [0.9, 0.1, 0.0, 0.2] * 30, "y": [1, 0, 1, 0] * 30})
+    frame.write_csv(folder / "p.csv")
+    arguments = ["--type", "posterior", "--map", "score=p,label=y", "--measure", "nce"]
+    code, out, err = run("score", "p.csv", *arguments, "--prior", "0.5")
+    assert code == 0
+    assert "infinite" in out
+    assert "30 trials give their true class probability 0" in err

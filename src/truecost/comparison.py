@@ -15,7 +15,8 @@ Floats = npt.NDArray[np.float64]
 def compare(system: Estimate, baseline: Estimate) -> Comparison:
     """Difference and ratio of two estimates of one measure, paired replicate by replicate.
 
-    A difference or ratio that is not finite (a baseline of 0) is undefined in that replicate.
+    A difference or ratio that is not finite (a baseline of 0), or of a value that is not (an
+    infinite cost), is undefined in that replicate.
 
     Parameters
     ----------
@@ -84,8 +85,9 @@ def derived(
 
     def both(a: Any, b: Any) -> Floats:
         with np.errstate(divide="ignore", invalid="ignore"):
-            found = operation(np.asarray(a, np.float64), np.asarray(b, np.float64))
-        return np.where(np.isfinite(found), found, np.nan)
+            left, right = np.asarray(a, np.float64), np.asarray(b, np.float64)
+            found = operation(left, right)
+        return np.where(np.isfinite(found) & np.isfinite(left) & np.isfinite(right), found, np.nan)
 
     point = float(both(system.point, baseline.point))
     replicates = both(system.replicates, baseline.replicates)

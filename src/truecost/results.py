@@ -1,5 +1,6 @@
 """Results: a row of figures, the estimate behind it, and a comparison of two. All are frozen."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -195,16 +196,40 @@ class Estimate(Row, frozen=True, kw_only=True):
         return f"{self.label} {figure(self.value)} [{figure(self.lower)}, {figure(self.upper)}]"
 
 
+def figures(row: Row) -> tuple[str, str]:
+    """The value and the interval of a row as text, infinite where they are.
+
+    Parameters
+    ----------
+    row : Row
+
+    Returns
+    -------
+    value, interval : str
+        The interval is empty when both of its ends are missing.
+    """
+    endless = row.value is None and (row.reason or "").startswith("infinite")
+    value = "infinite" if endless else figure(row.value)
+    if row.lower is None and row.upper is None:
+        return value, ""
+    above = endless or (row.reason or "").startswith("the upper end")
+    upper = "infinite" if row.upper is None and above else figure(row.upper)
+    return value, f"[{figure(row.lower)}, {upper}]"
+
+
 def label_of(measure: str, parameters: dict[str, Any]) -> str:
     """How a measure with its variant is named: `measure`, or `measure:variant`."""
     return f"{measure}:{parameters['variant']}" if "variant" in parameters else measure
 
 
 def figure(value: float | None) -> str:
-    """A number with four significant digits."""
+    """A number with four significant digits; near 1 with as many as tell it from 1."""
     if value is None:
         return "undefined"
-    return f"{value:.4g}" if value == 0 or 1e-4 <= abs(value) < 1e6 else f"{value:.3e}"
+    short = f"{value:.4g}"
+    if short == "1" and value != 1:
+        return f"{value:.{min(12, 1 - math.floor(math.log10(abs(1 - value))))}g}"
+    return short if value == 0 or 1e-4 <= abs(value) < 1e6 else f"{value:.3e}"
 
 
 @dataclass(frozen=True)
@@ -248,11 +273,11 @@ def verdict_of(difference: Row) -> Literal["better", "worse", "undecided"]:
         replicates of the difference are undefined; otherwise the side and the direction of the
         measure tell.
     """
-    low, high = difference.lower, difference.upper
+    low, high, value = difference.lower, difference.upper, difference.value
     # When many replicates are undefined the interval speaks of the others only.
     lost = difference.n_undefined > 0.05 * difference.n_replicates
-    if low is None or high is None or low <= 0 <= high or lost:
-        return "undecided"
+    if low is None or high is None or low <= 0 <= high or lost or not value:
+        return "undecided"  # a value of 0 outside its interval speaks for no side
     return "better" if (high < 0) == (difference.direction == "lower") else "worse"
 
 

@@ -167,7 +167,8 @@ class Block:
 
         if factors not in self._columns:
             size = 1 + sum(self.rows[name].shape[1] for name in factors)
-            columns, offset = np.ones((size, self.count), np.float32), 0
+            columns, offset = np.empty((size, self.count), np.float32), 0
+            columns[-1] = 1
             for name in factors:
                 transpose_block(self.rows[name], columns, offset)
                 offset += self.rows[name].shape[1]

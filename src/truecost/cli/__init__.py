@@ -13,6 +13,7 @@ import sys
 from cyclopts import App
 
 from truecost.errors import InputError, TruecostError
+from truecost.names import MAP_KEYS
 from truecost.version import __version__
 
 EXIT_USAGE, EXIT_INPUT, EXIT_FAULT, EXIT_INTERRUPTED = 2, 3, 70, 130
@@ -41,7 +42,11 @@ GLOBAL = (
     ("gate", "gate:gate", "Check a result against limits: pass, fail or undecided."),
     ("report", "studies:report", "Draw report.html again from a stored result."),
     ("convert", "convert:convert", "Convert between file formats."),
-    ("list", "lists:show", "List measures, formats, presets, advice or score types."),
+    (
+        "list",
+        "lists:show",
+        "List measures, formats, presets, advice, score types or map keys.",
+    ),
     ("schema", "lists:schema", "JSON schema of result.json or of study.toml."),
     ("demo", "demo:demo", "Evaluate and compare two real keyword detectors."),
 )
@@ -97,6 +102,9 @@ def _plain(error: Exception) -> str:
     lacking = re.fullmatch(r'Command "(.+)" parameter (\S+) requires an argument\.', said)
     if lacking:
         said = f"{lacking[1]} needs {lacking[2]}"
+    unknown = re.match(r"Unknown option: (?:\"?)--([\w-]+)", said)
+    if unknown and unknown[1] in MAP_KEYS:
+        said = f"columns are mapped: --map {unknown[1]}=COLUMN"
     return f"{said} (see --help)"
 
 

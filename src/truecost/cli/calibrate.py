@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
@@ -11,6 +11,7 @@ from truecost.cli.trials import Names, report, said_instead
 from truecost.errors import UsageError
 
 if TYPE_CHECKING:
+    from truecost.study import Study
     from truecost.study.calibrating import Fitting
 
 
@@ -21,6 +22,10 @@ class Fit:
 
     method: str = "affine"
     """affine, temperature, pav or spline."""
+    train_key: str | None = None
+    """Key of TRAIN, where it is not that of EVAL."""
+    train_metadata: Annotated[tuple[str, ...], Flag] = ()
+    """Metadata of TRAIN, where they are not those of EVAL."""
     folds: int = 5
     """Folds of whole units for cross-fitting, when no EVAL is given."""
     fold: str | None = None
@@ -36,7 +41,21 @@ class Fit:
         """The library's choices."""
         from truecost.study.calibrating import Fitting
 
-        return Fitting(**vars(self))
+        own = ("train_key", "train_metadata")
+        return Fitting(**{name: value for name, value in vars(self).items() if name not in own})
+
+    def placed(self, study: "Study") -> "Study":
+        """The study with the key and metadata of its first system."""
+        import msgspec
+
+        changed: dict[str, Any] = {"key": self.train_key, "metadata": self.train_metadata}
+        if not any(changed.values()) or not study.systems:
+            return study
+        if len(study.systems) == 1:
+            raise UsageError("--train-key and --train-metadata need two files: TRAIN and EVAL")
+        first, *rest = study.systems.items()
+        train = msgspec.structs.replace(first[1], **changed)
+        return msgspec.structs.replace(study, systems={first[0]: train, **dict(rest)})
 
 
 @Parameter(name="*", group="Interval")
@@ -106,6 +125,7 @@ def calibrate(
     from truecost.study.calibrating import run_calibration
 
     study = study_of(files, data, costs, resampling.interval(), measure, (), output.config)
+    study = fit.placed(study)
     if said_instead(study, output):
         return 0
     if output.output is not None:  # before the work, not after it

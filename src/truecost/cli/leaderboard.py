@@ -43,6 +43,7 @@ def leaderboard(
     """
     from truecost.cli.terminal import Screen, standings_table
     from truecost.cli.trials import said_instead
+    from truecost.results import assumed
     from truecost.study import check_target, write
     from truecost.study.ranking import rank
 
@@ -60,6 +61,7 @@ def leaderboard(
         print(outcome.to_json(), end="")
     else:
         screen.show(standings_table(outcome))
+        screen.say(f"application: {assumed(outcome.estimates)}")
     for remark in outcome.remarks:
         screen.say(remark)
     screen.advise(outcome.problems)

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from truecost.cli.options import Output
 from truecost.gates import Verdict
-from truecost.results import Comparison, Row, figure
+from truecost.results import Comparison, Row, figure, figures
 from truecost.study import Outcome, Problem
 
 FLAG_MARKS = {
@@ -46,7 +46,10 @@ class Screen:
         for number, table in enumerate(tables):
             if number:
                 self.out.print()
-            self.out.print(table.table(self.out.width))
+            with self.out.capture() as captured:
+                self.out.print(table.table(self.out.width))
+            lines = captured.get().splitlines()
+            print("\n".join(line.rstrip() for line in lines))  # rich pads the last column
 
     @contextmanager
     def progress(self) -> Iterator[Callable[[str, int, int], None] | None]:
@@ -203,7 +206,7 @@ def _values(rows: Sequence[Row]) -> Columns:
             (
                 *_groups(row),
                 *(row.dims.get("system", ""), row.dims.get("subset", "all"), row.label),
-                *(figure(row.value), _ends(row)),
+                *figures(row),
                 "" if row.reference is None else figure(row.reference),
                 *(str(row.n_trials), str(row.n_units), _note(row)),
             )
@@ -236,17 +239,13 @@ def _pairs(comparisons: Sequence[Comparison]) -> Columns:
                 *_groups(c.difference),
                 *(c.difference.dims["system"], c.difference.baseline or ""),
                 *(c.difference.dims.get("subset", "all"), c.difference.label),
-                *(figure(c.difference.value), _ends(c.difference)),
-                *(figure(c.ratio.value), _ends(c.ratio), c.verdict),
+                *figures(c.difference),
+                *(*figures(c.ratio), c.verdict),
             )
             for c in comparisons
         ),
     )
     return _used(found, [c.difference for c in comparisons])
-
-
-def _ends(row: Row) -> str:
-    return _between(row.lower, row.upper)
 
 
 def standings_table(outcome: Outcome) -> list[Columns]:
@@ -265,7 +264,7 @@ def standings_table(outcome: Outcome) -> list[Columns]:
         )
         for s in board
     )
-    return [Columns(names, rows, spare=("place", "its interval", "from first"))]
+    return [Columns(names, rows, spare=("its interval", "from first", "place"))]
 
 
 def _between(lower: float | None, upper: float | None) -> str:

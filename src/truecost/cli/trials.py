@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from truecost.cli.terminal import Screen
     from truecost.study import Outcome, Study
 
+POSTERIORS = ("posterior", "log-posterior", "log-score")
 Names = Annotated[tuple[str, ...], Parameter(negative=())]
 
 
@@ -182,10 +183,19 @@ def said_instead(study: "Study", output: Output) -> bool:
     if output.print_config:
         print(study.to_toml(), end="")
     elif output.cite:
-        from truecost.citations import bibtex
-
-        print(bibtex(study.measures), end="")
+        print(cited(study), end="")
     return output.print_config or output.cite
+
+
+def cited(study: "Study") -> str:
+    """BibTeX for the measures of a study, or those of its score type, and for its intervals."""
+    from truecost.citations import bibtex
+    from truecost.tasks.trials import DEFAULT_MEASURES
+
+    defaults = {**DEFAULT_MEASURES, **dict.fromkeys(POSTERIORS, DEFAULT_MEASURES["posterior"])}
+    measures = study.measures or defaults.get(study.data.type or "", ())
+    interval = study.interval
+    return bibtex(measures, [f"|resample:unit:{interval.resample}|{interval.method}:"])
 
 
 def report(outcome: "Outcome", output: Output, screen: "Screen") -> int:
@@ -201,12 +211,13 @@ def report(outcome: "Outcome", output: Output, screen: "Screen") -> int:
         print(outcome.to_json(), end="")
     else:
         screen.show(result_table(outcome, output.verbose))
-        if any("subset" in e.dims for e in outcome.estimates) and not output.verbose:
+        several = len({e.label for e in outcome.estimates}) > 1
+        if several and any("subset" in e.dims for e in outcome.estimates) and not output.verbose:
             screen.say(f"subsets: {outcome.estimates[0].label} only; -v shows every measure")
         for part in outcome.parts:
             said = assumed(part.estimates)
             if said:
-                screen.say(f"application{' ' * bool(part.title)}{part.title}: {said}")
+                screen.say(f"{part.title or 'application'}: {said}")
     for remark in outcome.remarks:
         screen.say(remark)
     screen.advise(outcome.problems)

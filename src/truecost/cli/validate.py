@@ -38,6 +38,8 @@ def validate(
     study = study_of(files, data, config=output.config)
     if not study.systems:
         raise UsageError("name at least one file to validate")
+    if output.output is not None:
+        raise UsageError("validate writes no directory: leave out --output")
     wanted = None if trials is None else read(trials, study.data.key_format)
     key = None if study.data.key is None else read(study.data.key, study.data.key_format)
     found: dict[str, list[Check]] = {}

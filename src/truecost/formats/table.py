@@ -35,6 +35,8 @@ class Table:
         when the file's ending said it.
     kind : str, optional
         What the scores are ("llr", say), for formats that state it.
+    ids : str
+        Column that names rows in messages where there are no lines (after a join); empty for none.
     """
 
     source: str
@@ -44,6 +46,7 @@ class Table:
     ordered: bool = False
     layout: str = ""
     kind: ScoreType | None = None
+    ids: str = ""
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -53,9 +56,17 @@ class Table:
         """Names of all columns."""
         return [*self.frame.columns, *self.matrices]
 
+    @property
+    def listed(self) -> str:
+        """The columns there are, for messages, and how they were read."""
+        read = f" (read as {self.layout})" if self.layout else ""
+        return f"the columns are {', '.join(self.columns)}{read}"
+
     def where(self, row: int) -> str:
-        """How a row (from 0) is named in messages: by its line in the file where it has one."""
-        return f"line {row + self.first_line}" if self.first_line >= 0 else f"row {row}"
+        """How a row (from 0) is named in messages: by its line in the file, or by its id."""
+        if self.first_line >= 0:
+            return f"line {row + self.first_line}"
+        return f"id {self.frame[self.ids][row]}" if self.ids else f"row {row}"
 
     def require(self, name: str, meaning: str) -> None:
         """Refuse when a column is missing, naming those there are.
@@ -78,7 +89,7 @@ class Table:
         hint = f" (did you mean {close[0]!r}?)" if close else ""
         raise UsageError(
             f"{self.source}: there is no column {name!r} for the {meaning}{hint}; "
-            f"the columns are {', '.join(self.columns)}: map one with "
+            f"{self.listed}: map one with "
             f"--map {meaning}=COLUMN"
         )
 

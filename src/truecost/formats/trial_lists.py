@@ -142,6 +142,8 @@ def _fitting(fields: pl.DataFrame, layout: Layout) -> pl.Series:
             column = fields[str(k)]
             good = is_number(column) if name == "score" else column.is_in(list(layout.words))
             fine = fine & good.fill_null(value=False)
+        elif name == "speaker":  # an utterance with its score is no layout
+            fine = fine & ~(is_number(column := fields[str(k)]) & column.str.contains(r"\."))
     return fine
 
 
@@ -170,6 +172,7 @@ def _broken(data: bytes, source: str, candidates: dict[str, Layout]) -> str:
         return (
             f"{source}, line 1: no layout fits this line, nor any other: {line_at(data, 1)!r}; the "
             f"layouts are {rest}; name any other format with --input-format"
+            + (" (csv: it has commas)" if b"," in data[: data.index(b"\n")] else "")
         )
     known = f" and fits {fit} of {len(lines)} lines" if len(candidates) > 1 else ""
     why = _why(candidates[name], lists[row].to_list())
@@ -188,6 +191,11 @@ def _why(layout: Layout, fields: list[str]) -> str:
             return f"the label {fields[k]!r} is neither {' nor '.join(layout.words)}"
         if name == "score" and not is_number(pl.Series([fields[k]])).all():
             return f"the score {fields[k]!r} is no number"
+        if name == "speaker" and "." in fields[k] and is_number(pl.Series([fields[k]])).all():
+            return (
+                f"the speaker {fields[k]!r} looks like a score, and no layout has an utterance and "
+                f"a score (make it a CSV with the header id,score)"
+            )
     raise AssertionError("a line that fits was said to be broken")
 
 

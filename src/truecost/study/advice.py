@@ -30,6 +30,12 @@ ADVICE = {
     "out of its interval",
 }
 
+SIDES = {
+    "trials_as_units": "no unit was named, so each trial is resampled on its own: trials of the "
+    "same speakers make the intervals too narrow; with a file of speakers (id, speaker) say "
+    "--metadata enroll=FILE --metadata test=FILE --map unit=enroll.speaker+test.speaker"
+}
+
 
 def problems_of(parts: Sequence[Part]) -> list[Problem]:
     """Faults of the data of each part, then advice; each is said once.
@@ -45,10 +51,14 @@ def problems_of(parts: Sequence[Part]) -> list[Problem]:
     found = [p for part in parts for p in _faults(part)]
     found += [p for part in parts for p in _on_measures(part)]
     flags = {flag for part in parts for e in part.estimates for flag in e.flags}
-    found += [
-        Problem(kind="advice", message=text) for flag, text in ADVICE.items() if flag in flags
-    ]
+    texts = ADVICE | (SIDES if any(map(_is_trial_list, parts)) else {})
+    found += [Problem(kind="advice", message=text) for flag, text in texts.items() if flag in flags]
     return list(dict.fromkeys(found))
+
+
+def _is_trial_list(part: Part) -> bool:
+    """Whether a trial is a pair of an enrolment and a test."""
+    return any({"enroll", "test"} <= set(t.frame.columns) for t in part.systems)
 
 
 def _faults(part: Part) -> list[Problem]:
@@ -68,9 +78,10 @@ def _of_trials(part: Part, trials: Trials) -> list[str]:
             found.append(f"{empty} trials have no {name}: in no subset of it")
     impossible = _impossible(part.estimates, trials.name)
     if impossible:
+        mend = "calibrate with --laplace" if trials.kind == "llr" else "mend it, or say --clip P"
+        trials_give = "trial gives its" if impossible == 1 else "trials give their"
         found.append(
-            f"{impossible:g} trials give their true class probability 0, which costs infinity; "
-            f"mend the system, or say --clip P"
+            f"{impossible:g} {trials_give} true class probability 0, which costs infinity: {mend}"
         )
     return found
 

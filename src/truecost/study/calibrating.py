@@ -61,8 +61,8 @@ def run_calibration(
     -------
     calibrated : Calibrated
     outcome : Outcome
-        Rows of the calibrated system and, where their type has a cost, of the raw scores; then the
-        difference raw minus calibrated is the calibration loss.
+        Rows of the raw scores, where their type has a cost, and of the calibrated ones; what the
+        difference lies below 0 is the calibration loss.
 
     Raises
     ------
@@ -115,8 +115,8 @@ def _part(found: Calibrated, raw: Trials, scoring: Scoring) -> Part:
     if raw.kind == "score":  # of which only the ranks are known: no cost before calibration
         return Part({}, (found.trials,), {found.trials.name: after}, tuple(rows))
     before = score(raw, scoring)
-    pairs = [compare(a, b) for a, b in zip(before, rows, strict=True)]
+    pairs = [compare(a, b) for a, b in zip(rows, before, strict=True)]
     # What is wrong with the data is said of the raw system.
-    systems = (replace(found.trials, problems=found.problems), raw)
+    systems = (raw, replace(found.trials, problems=found.problems))
     scorings: dict[str, Any] = {found.trials.name: after, raw.name: scoring}
-    return Part({}, systems, scorings, (*rows, *before), tuple(pairs))
+    return Part({}, systems, scorings, (*before, *rows), tuple(pairs))

@@ -252,7 +252,9 @@ class Study(
         """The study as `study.toml`, without what was left out."""
         import tomli_w
 
-        return tomli_w.dumps(msgspec.to_builtins(self))
+        tables = msgspec.to_builtins(self)
+        # An empty collection says something; an empty [interval] says nothing.
+        return tomli_w.dumps({k: v for k, v in tables.items() if v != {}})
 
 
 def _one_kind(over: ApplicationTable, merged: ApplicationTable) -> ApplicationTable:

@@ -8,7 +8,9 @@ from truecost.names import STANDARD_INPUT
 
 
 def name_systems(paths: Sequence[str]) -> list[tuple[str, str]]:
-    """Name and path of each system: `NAME=PATH`, or the file's name without its endings.
+    """Name and path of each system: `NAME=PATH`, or the file's name without its ending.
+
+    Files of one name in several folders are named after their folders too (`a/scores`).
 
     Parameters
     ----------
@@ -26,6 +28,9 @@ def name_systems(paths: Sequence[str]) -> list[tuple[str, str]]:
     named = [_named(given) for given in paths]
     names = [name for name, _ in named]
     if len(set(names)) < len(names):
+        named = [_with_folder(*pair) if names.count(pair[0]) > 1 else pair for pair in named]
+        names = [name for name, _ in named]
+    if len(set(names)) < len(names):
         raise UsageError(
             f"two systems are named alike ({', '.join(names)}): name them with NAME=PATH"
         )
@@ -41,4 +46,12 @@ def _named(given: str) -> tuple[str, str]:
     if given in STANDARD_INPUT:
         return "stdin", given
     resolved = Path(given).resolve()
-    return (resolved.name if resolved.is_dir() else resolved.name.split(".")[0]), given
+    if resolved.is_dir():
+        return resolved.name, given
+    return Path(resolved.name.removesuffix(".gz")).stem, given
+
+
+def _with_folder(name: str, path: str) -> tuple[str, str]:
+    """The name after that of its folder, where the name comes from the path."""
+    resolved = Path(path).resolve()
+    return (f"{resolved.parent.name}/{name}" if resolved.name.startswith(name) else name), path

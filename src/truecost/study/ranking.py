@@ -84,9 +84,11 @@ def _valid(study: Study, keep_going: bool) -> tuple[Study, list[Problem]]:
         try:
             read_systems(alone, reader)
         except TruecostError as error:
-            faults[name] = str(error)
+            file = study.systems[name].file or ""
+            text = str(error)
+            faults[name] = text if text.startswith(file) else f"{name}: {text}"
     if faults and not keep_going:
-        listed = "\n  ".join(f"{name}: {text}" for name, text in faults.items())
+        listed = "\n  ".join(faults.values())
         raise InputError(
             f"{len(faults)} of {len(study.systems)} submissions are invalid (--keep-going leaves "
             f"them out):\n  {listed}"
@@ -94,5 +96,5 @@ def _valid(study: Study, keep_going: bool) -> tuple[Study, list[Problem]]:
     kept = {n: s for n, s in study.systems.items() if n not in faults}
     if len(kept) < 2:
         raise InputError(f"fewer than two submissions are valid: {'; '.join(faults.values())}")
-    said = [Problem(kind="data", message=f"left out, {n}: {text}") for n, text in faults.items()]
+    said = [Problem(kind="data", message=f"left out: {text}") for text in faults.values()]
     return msgspec.structs.replace(study, systems=kept), said

@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from truecost.gates import check
+from truecost.measures import find
 from truecost.study.advice import problems_of
 from truecost.study.config import Study
 from truecost.study.outcome import Outcome, Part
@@ -54,7 +55,7 @@ def run(study: Study, progress: Progress | None = None) -> Outcome:
     ... })
     >>> outcome = tc.run(study)
     >>> print(outcome.estimates[0], outcome.gates[0].state)
-    act_dcf 0.5097 [0.3837, 0.6388] pass
+    act_dcf 0.5097 [0.3838, 0.6394] pass
     """
     outcome = run_parts(study, progress)
     return replace(outcome, gates=check(study.gate, outcome.rows)) if study.gate else outcome
@@ -63,6 +64,7 @@ def run(study: Study, progress: Progress | None = None) -> Outcome:
 def run_parts(study: Study, progress: Progress | None = None) -> Outcome:
     """A study without its gates: see `run`."""
     study.check()
+    _check_choices(study)
     reader = Reader()
     parts = []
     for collection in study.collections or ("",):
@@ -78,6 +80,14 @@ def run_parts(study: Study, progress: Progress | None = None) -> Outcome:
         configuration=configuration(study),
         readings=tuple(dict.fromkeys(reader.readings)),
     )
+
+
+def _check_choices(study: Study) -> None:
+    """Refuse applications, intervals and measures that make no sense before any file is read."""
+    for table in (study.application, *study.applications.values()):
+        scoring_of(study, table, study.data)
+    for name in (*study.measures, *(gate.measure for gate in study.gate)):
+        find(name)
 
 
 def configuration(study: Study) -> str:

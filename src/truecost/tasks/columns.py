@@ -43,8 +43,8 @@ class Options:
         one did not answer, or one column with labels separated by `|`. `unit`: what trials share
         and are resampled by; `a+b` for a unit of one population on each side.
         `unit2`: a second factor, crossed with the first. `stratum`: stratum of the unit, or stream.
-        `weight`: weight of the trial, at least 0. Columns named `score`, `label`, `id`, `unit` and
-        `weight` need no mapping.
+        `weight`: weight of the trial, at least 0. Columns named `score`, `label`, `id` and `unit`
+        need no mapping.
     target : str, optional
         Label of the class to detect; every other one is a nontarget.
     classes : tuple of str, optional
@@ -191,8 +191,7 @@ def scores_of(table: Table, options: Options) -> tuple[Floats, tuple[str, ...] |
     column = options.column("score", table)
     if column is None:
         raise UsageError(
-            f"{table.source}: no column gives the scores; the columns are "
-            f"{', '.join(table.columns)}: --map score=COLUMN"
+            f"{table.source}: no column gives the scores; {table.listed}: --map score=COLUMN"
         )
     table.require(column.split("+")[0], "score")
     if options.kind == "decision":

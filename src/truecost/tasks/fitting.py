@@ -159,6 +159,7 @@ class Fitting:
             return Spline.fit(scores, labels, prior=prior, weights=weights)
         if self.method == "temperature":
             return Temperature.fit(scores, labels, prior=prior, weights=weights)
+        self._must_be("affine")
         return Affine.fit(scores, labels, prior=prior, weights=weights, ridge=self.ridge)
 
     def _of_classes(
@@ -169,7 +170,13 @@ class Fitting:
             return TemperatureClasses.fit(
                 scores, labels, priors=priors, training=self.training_prior, weights=weights
             )
+        self._must_be("affine")
         return AffineClasses.fit(scores, labels, priors=priors, weights=weights, ridge=self.ridge)
+
+    def _must_be(self, method: str) -> None:
+        """A method that was registered but is not fitted here must not pass for another one."""
+        if self.method != method:
+            raise AssertionError(f"nothing fits method {self.method}")
 
     def said(self, trained: str, kind: str, given: tuple[float, ...] | None) -> str:
         """The words of the signature.

@@ -14,13 +14,15 @@ from truecost.formats.text import counted
 from truecost.tasks.columns import Options, refuse_repeated
 
 
-def join(scores: Table, key: Table, options: Options) -> Table:
+def join(scores: Table, key: Table, options: Options, role: str = "the key") -> Table:
     """Scores with the columns of the key, row by row in the order of the key.
 
     Parameters
     ----------
     scores, key : Table
     options : Options
+    role : str
+        What the second table is, for messages.
 
     Returns
     -------
@@ -37,10 +39,7 @@ def join(scores: Table, key: Table, options: Options) -> Table:
     """
     column = options.column("id", scores)
     if column is None:
-        raise UsageError(
-            f"{scores.source}: a key joins by id; the columns are "
-            f"{', '.join(scores.columns)}: --map id=COLUMN"
-        )
+        raise UsageError(f"{scores.source}: a key joins by id; {scores.listed}: --map id=COLUMN")
     left, right = scores.texts(column, "id"), key.texts(column, "id")
     for table, ids in ((scores, left), (key, right)):
         refuse_repeated(table.source, ids)
@@ -50,13 +49,14 @@ def join(scores: Table, key: Table, options: Options) -> Table:
         known = left.is_in(right.implode()).fill_null(value=False)
         extra = left.filter(~known).fill_null("(empty)")
         raise InputError(
-            f"{scores.source}: {_are(len(extra), 'id')} not in the key {key.source}: "
+            f"{scores.source}: {_are(len(extra), 'id')} not in {role} {key.source}: "
             f"{first_five(extra)}"
         )
     if len(absent) and options.missing == "error":
+        advice = ", or say --missing drop|worst" if role == "the key" else ""
         raise InputError(
-            f"{scores.source}: {counted(len(absent), 'trial')} of the key {key.source} without a "
-            f"score: {first_five(absent)}; score them, or say --missing drop|worst"
+            f"{scores.source}: {counted(len(absent), 'trial')} of {role} {key.source} without a "
+            f"score: {first_five(absent)}; score them{advice}"
         )
     placed = scores.frame.drop(column).select(pl.all().gather(places))
     both = [name for name in placed.columns if name in key.frame.columns]
@@ -73,12 +73,20 @@ def join(scores: Table, key: Table, options: Options) -> Table:
         key.matrices | matrices,
         layout=scores.layout,
         kind=scores.kind,
+        ids=column,
     )
 
 
 def _are(number: int, noun: str) -> str:
     """`1 id is`, `2 ids are`."""
     return f"{counted(number, noun)} {'is' if number == 1 else 'are'}"
+
+
+def _sides(table: Table, column: str, metadata: Table) -> str:
+    """A hint where metadata of one side of a trial were looked up by the id of the trial."""
+    if column != "id" or "enroll" not in table.columns:
+        return ""
+    return f"; to look up one side of a trial say --metadata enroll={metadata.source}"
 
 
 def _places(wanted: pl.Series, known: pl.Series) -> pl.Series:
@@ -140,8 +148,8 @@ def join_metadata(table: Table, metadata: Table, column: str = "id") -> Table:
     """
     if column not in table.frame.columns:
         raise UsageError(
-            f"{table.source}: there is no column {column!r} to look up in {metadata.source}; the "
-            f"columns are {', '.join(table.columns)}: --metadata COLUMN={metadata.source}"
+            f"{table.source}: there is no column {column!r} to look up in {metadata.source}; "
+            f"{table.listed}: --metadata COLUMN={metadata.source}"
         )
     by = "id" if "id" in metadata.frame.columns else metadata.frame.columns[0]
     known, wanted = metadata.texts(by, by), table.texts(column, column)
@@ -152,6 +160,7 @@ def join_metadata(table: Table, metadata: Table, column: str = "id") -> Table:
         raise InputError(
             f"{table.source}: {counted(len(values), 'value')} of the column {column!r} without a "
             f"row in the column {by!r} of {metadata.source}: {first_five(values)}"
+            + _sides(table, column, metadata)
         )
     found = metadata.frame.drop(by).select(pl.all().gather(_places(wanted, known)))
     if column != "id":

@@ -30,8 +30,7 @@ def truth_of(table: Table, options: Options) -> tuple[str, str]:
         + (
             f"both {' and '.join(keys)} are mapped; map one"
             if keys
-            else f"no column gives the labels; the columns are {', '.join(table.columns)}: "
-            f"--map label=COLUMN, or give a --key"
+            else f"no column gives the labels; {table.listed}: --map label=COLUMN, or give a --key"
         )
     )
 

@@ -215,7 +215,7 @@ def _require(table: Table, column: str) -> None:
     raise UsageError(
         f"{table.source}: there is no column {column!r} that tells runs or methods apart"
         + (f" (did you mean {close[0]!r}?)" if close else "")
-        + f"; the columns are {', '.join(table.columns)}: name one with --runs COLUMN, or say "
+        + f"; {table.listed}: name one with --runs COLUMN, or say "
         f"--runs {FILE} when each file is a run"
     )
 

@@ -119,7 +119,7 @@ def _same_ids(table: Table, wanted: Table, options: Options) -> str:
     """The ids are those of the trials, unless missing ones are allowed."""
     column = options.column("id", table)
     ids = wanted if column is None else replace(wanted, frame=wanted.frame.select(column))
-    join(table, replace(ids, matrices={}), options)
+    join(table, replace(ids, matrices={}), options, "the list")
     return f"{table.source}: the ids are those of the {_count(len(wanted), 'trial')} asked for"
 
 
