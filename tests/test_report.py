@@ -1,32 +1,54 @@
 """The report: every picture has its table, figures agree with the rows, nothing is fetched."""
 
+import html
 import re
 from html.parser import HTMLParser
 
+import msgspec
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+import truecost as tc
 from truecost import study
-from truecost.report import curves, page, plots
+from truecost.report import curves, drawing, page, plots, sections, tables, verdict, words
+from truecost.report.sections import Section
+from truecost.report.story import Story
+from truecost.results import Row, figure
+from truecost.study.methods import MethodStudy, run_methods
+from truecost.study.ranking import rank
 
 
 class Page(HTMLParser):
-    """Tags with their attributes, and the text of cells."""
+    """Tags with their attributes, headings, chips, and tables as rows of cells."""
 
     def __init__(self, text):
         super().__init__()
-        self.tags, self.cells, self.inside = [], [], False
+        self.tags, self.headings, self.chips, self.tables, self.into = [], [], [], [], None
         self.feed(text)
 
     def handle_starttag(self, tag, attrs):
         self.tags.append((tag, dict(attrs)))
-        self.inside = tag in ("td", "th")
+        self.into = None
+        if tag == "table":
+            self.tables.append([])
+        elif tag == "tr":
+            self.tables[-1].append([])
+        elif tag in ("td", "th"):
+            self.into = self.tables[-1][-1]
+            self.into.append("")
+        elif tag in ("h1", "h2", "h3") or "chip" in dict(attrs).get("class", ""):
+            self.into = self.headings if tag[0] == "h" else self.chips
+            self.into.append("")
+
+    def handle_endtag(self, tag):
+        self.into = None
 
     def handle_data(self, data):
-        if self.inside:
-            self.cells.append(data)
-            self.inside = False
+        if self.into is not None:
+            self.into[-1] += data
 
     def all(self, name):
         return [attributes for tag, attributes in self.tags if tag == name]
@@ -76,11 +98,18 @@ def test_nothing_is_fetched_and_nothing_runs(report):
 def test_every_picture_has_a_text_alternative_and_a_table(report):
     parsed = Page(report)
     figures = parsed.all("figure")
-    assert len(figures) == 3
+    assert len(figures) == 7  # bars, DET, threshold, reliability, subsets, two of differences
     assert all(f["role"] == "img" and len(f["aria-label"]) > 20 for f in figures)
-    assert len(parsed.all("svg")) == 2 * 3  # for wide and for narrow screens
-    assert len(parsed.all("table")) >= 3 + 2
-    assert len(parsed.all("table")) == len(parsed.all("caption"))
+    assert len(parsed.all("svg")) == 2 * 5 + 2  # one that stands alone for wide and narrow screens
+    assert len(parsed.tables) == len(parsed.all("caption")) == 7 + 5
+
+
+def test_sections_stand_in_the_order_of_the_interface(report):
+    wanted = ["Beware", "Normalised costs", "Detection error trade-off", "Cost against threshold"]
+    wanted += ["Reliability", "Subsets", "Paired comparison", "whole data", "subsets", "All values"]
+    heading = "What it really costs: base, better <b>"
+    assert Page(report).headings == [heading, *wanted, "How it was computed"]
+    assert report.index('aria-label="Verdict"') < report.index("Beware")
 
 
 def test_names_are_escaped(report):
@@ -88,10 +117,15 @@ def test_names_are_escaped(report):
     assert "better &lt;b&gt;" in report
 
 
-def test_verdict_says_value_interval_and_comparison(outcome, report):
-    row = next(r for r in outcome.rows if r.measure == "act_dcf")
-    assert f"base: actual detection cost (normalised) {row.value:.3g}, 95% interval" in report
-    assert re.search(r"better &lt;b&gt; against base: .* better\.", report)
+def test_verdict_says_value_interval_counts_and_comparison(outcome, report):
+    row, other = [r for r in outcome.rows if r.measure == "act_dcf" and len(r.dims) == 1][:2]
+    assert f"<strong>base</strong>: {words.value(row)}" in report
+    missed = f"{row.counts['misses']} of {row.counts['targets']} targets missed"
+    assert missed in report
+    assert Page(report).chips == ["better than naive", "better than naive", "better"]
+    assert "1 is the naive system" in report
+    assert row.signature in report
+    assert other.signature in report
 
 
 def test_ids_of_pictures_do_not_clash(report):
@@ -138,6 +172,26 @@ def test_pictures_draw_on_given_axes(outcome, found, tmp_path):
         assert (tmp_path / f"all.{ending}").stat().st_size > 1000
 
 
+def test_any_of_several_accepted_labels(tmp_path, ran):
+    rng = np.random.default_rng(1)
+    heard = {name: rng.choice(["glad", "sad", "calm"], 90) for name in ("said", "ann", "bob")}
+    pl.DataFrame(heard).write_csv(tmp_path / "moods.csv")
+    columns = {"score": "said", "annotators": "ann+bob"}
+    data = {"type": "decision", "annotators": "any", "map": columns}
+    outcome = ran(tmp_path / "moods.csv", data=data, interval={"replicates": 50})
+    [group] = verdict.verdict(Story(outcome.result, ())).groups
+    row = outcome.estimates[0]
+    assert group.lines[0].text == words.value(row)
+    assert group.lines[0].more.startswith(f"{row.counts['errors']} errors in 90 trials")
+    parsed = Page(drawn(outcome))
+    assert parsed.headings[1:] == [
+        "Beware",
+        "Normalised costs",
+        "All values",
+        "How it was computed",
+    ]
+
+
 @pytest.mark.parametrize("kind", ["score", "decision", "number", "posterior"])
 def test_other_types_have_a_report_too(tmp_path, kind, ran):
     rng = np.random.default_rng(0)
@@ -168,4 +222,271 @@ def test_the_picture_of_the_readme_shows_the_figures_of_the_demo():
     rows = [r for r in draw.demo().estimates if r.measure in costs and "subset" not in r.dims]
     assert len(rows) == 6
     for row in rows:
-        assert f">{row.value:.3g}</text>" in drawn
+        assert f">{figure(row.value)}</text>" in drawn
+
+
+# ---- several collections and applications, gates ----
+
+
+def trials(seed, gain):
+    rng = np.random.default_rng(seed)
+    label = np.arange(300) % 3 == 0
+    frame = {"id": np.arange(300), "score": gain * (2 * label - 1) + rng.normal(size=300)}
+    return pl.DataFrame({**frame, "label": label.astype(int), "unit": np.arange(300) // 6})
+
+
+def several(folder, applications):
+    named = {name: {"prior": prior} for name, prior in applications.items()}
+    systems = {}
+    for name, gain in (("old", 1.0), ("new", 2.0)):
+        files = {"near": f"{folder}/{name}-near.csv", "far": f"{folder}/{name}-far.csv"}
+        for k, file in enumerate(files.values()):
+            trials(k, gain / (1 + k)).write_csv(file)
+        systems[name] = {"files": files}
+    gates = [("act_dcf", 9.0), ("act_dcf", 0.01), ("cllr", 0.55)]
+    tables = {
+        "measures": ["act_dcf", "min_dcf", "cllr", "min_cllr"],
+        "baseline": "old",
+        "data": {"type": "llr"},
+        "systems": systems,
+        "collections": {"near": {}, "far": {}},
+        "applications": named,
+        "interval": {"replicates": 50},
+        "gate": [
+            {"measure": m, "max_upper": x, "system": "new", "application": "even"} for m, x in gates
+        ],
+    }
+    return study.run(study.Study.of(tables))
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory):
+    applications = {"even": 0.5, "rare": 0.1, "often": 0.7}
+    return several(tmp_path_factory.mktemp("many"), applications)
+
+
+def drawn(outcome):
+    return page.render(outcome.result, curves.of_outcome(outcome))
+
+
+def titles(outcome, make):
+    return [d.title for d in make(Story(outcome.result, curves.of_outcome(outcome))).drawings]
+
+
+def test_collections_stand_side_by_side_and_curves_once(many):
+    assert titles(many, sections.det) == ["near", "far"]  # not once more for each application
+    assert titles(many, sections.calibration) == ["near", "far"]
+    each = [f"{c}, {a}" for a in ("even", "rare", "often") for c in ("near", "far")]
+    assert titles(many, sections.threshold) == each
+    assert titles(many, sections.bars) == [""]  # all fit: 12 bars of costs and 4 of Cllr
+    parsed = Page(drawn(many))
+    assert parsed.headings.count("near, even") == 1
+    summaries = "4 more pictures: near, rare; far, rare; near, often; far, often"
+    assert summaries in drawn(many)
+
+
+def test_costs_that_do_not_depend_on_the_application_are_drawn_once(many):
+    [picture] = sections.bars(Story(many.result, ())).drawings
+    cells = [(row[0], row[1]) for row in picture.table.rows if row[2] == "cllr"]
+    assert cells == [("old", "near"), ("new", "near"), ("old", "far"), ("new", "far")]
+
+
+def test_more_bars_than_fit_are_drawn_by_application(many, monkeypatch):
+    monkeypatch.setattr(sections, "MOST_BARS", 8)
+    assert titles(many, sections.bars) == ["even", "rare", "often", "in every application"]
+
+
+def test_gates_come_first_the_failed_ones_before_the_others(many):
+    said = verdict.verdict(Story(many.result, ()))
+    gates = said.groups[0]
+    states = [v.state for v in many.gates]
+    assert {"pass", "fail"} <= {*states}
+    counted = {"fail": "failed", "undecided": "undecided", "pass": "passed"}
+    parts = [f"{states.count(s)} {word}" for s, word in counted.items() if s in states]
+    assert gates.title == f"Gates: {', '.join(parts)}"
+    assert [line.chip for line in gates.lines] == sorted(states, key=[*counted].index)
+    assert [line.more for line in gates.lines] == [
+        v.message for v in sorted(many.gates, key=lambda v: [*counted].index(v.state))
+    ]
+
+
+def test_many_parts_are_summed_up_and_each_is_folded(many):
+    [group] = verdict.verdict(Story(many.result, ())).groups[1:]
+    assert group.title == "In 2 collections (near, far) and 3 applications (even, rare, often)"
+    assert [line.name for line in group.lines] == ["old", "new", "new against old"]
+    assert len(group.folded) == 6 * 3
+    rows = [r for r in many.rows if r.kind == "value" and r.measure == "act_dcf"]
+    for line in group.lines[:2]:
+        own = [r for r in rows if r.dims["system"] == line.name]
+        states = [words.against_naive(r) for r in own]
+        assert line.text.startswith(f"{figure(min(r.value for r in own))} to ")
+        if len({*states}) > 1:
+            assert line.chip == f"{states.count('better')} of 6 better"
+            assert f"better in {states.count('better')} of 6" in line.text
+
+
+def test_what_a_verdict_of_one_part_rests_on(outcome):
+    said = verdict.verdict(Story(outcome.result, ()))
+    assert said.assumed == ("cost of a miss 5, of a false alarm 1; prior 0.1",)
+    [group] = said.groups
+    assert [line.name for line in group.lines] == ["base", "better <b>", "better <b>, against base"]
+
+
+def test_a_page_of_many_pictures_says_what_is_left_out(many, monkeypatch):
+    monkeypatch.setattr(page, "MOST", 3)
+    assert "3 more are not drawn: their numbers stand in result.json" in drawn(many)
+
+
+# ---- leaderboards, methods, sections of one's own ----
+
+
+@pytest.fixture(scope="module")
+def board(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("board")
+    systems = {}
+    for name, gain in (("poor", 0.3), ("good", 2.0), ("fair", 1.0)):
+        trials(3, gain).write_csv(folder / f"{name}.csv")
+        systems[name] = {"file": str(folder / f"{name}.csv")}
+    tables = {"data": {"type": "llr"}, "systems": systems, "interval": {"replicates": 100}}
+    return rank(study.Study.of(tables))
+
+
+def test_a_leaderboard_has_its_ranks_on_the_page(board):
+    parsed = Page(drawn(board))
+    assert parsed.headings[:3] == ["What it really costs: 3 submissions", "Leaderboard", "Beware"]
+    head, *rows = parsed.tables[0]
+    assert head[:4] == ["rank", "system", "place", board.leaderboard[0].measure]
+    assert [row[:2] for row in rows] == [[str(s.rank), s.system] for s in board.leaderboard]
+    assert rows[0][head.index("against the first")] == "first"
+    assert rows[2][4] == words.between(board.leaderboard[2].lower, board.leaderboard[2].upper)
+    assert parsed.chips == ["rank 1"]
+
+
+def test_the_picture_of_a_leaderboard(board, tmp_path):
+    ax = plots.leaderboard(board.leaderboard, reference=1.0)
+    assert [t.get_text() for t in ax.get_yticklabels()] == [s.system for s in board.leaderboard]
+    values = [line.get_xdata()[0] for line in ax.lines if line.get_marker() == "o"]
+    assert values == [s.value for s in board.leaderboard]
+    assert plots.save(ax, tmp_path / "board.pdf").stat().st_size > 1000
+    with pytest.raises(tc.UsageError, match="no submissions"):
+        plots.leaderboard([])
+
+
+def test_methods_tell_means_from_runs(tmp_path):
+    for method, gain in (("a", 1.0), ("b", 2.0)):
+        for seed in range(3):
+            runs = trials(seed, gain).with_columns(seed=pl.lit(seed))
+            runs.write_csv(tmp_path / f"{method}-{seed}.csv")
+    files = tuple(f"{m}={tmp_path}/{m}-*.csv" for m in "ab")
+    asked = study.Study.of({"data": {"type": "llr"}, "interval": {"replicates": 50}})
+    outcome = run_methods(MethodStudy(files, asked), compare=True)
+    [group] = verdict.verdict(Story(outcome.result, ())).groups
+    names = [line.name for line in group.lines]
+    assert names[:4] == ["a, mean over runs", "b, mean over runs", "a, one run", "b, one run"]
+    assert names[4] == "b, mean over runs, against a"
+    assert group.lines[0].more.startswith("3 runs, from ")
+    text = drawn(outcome)
+    assert all(f"<li>{remark}</li>" in text for remark in outcome.remarks)
+    values = next(t for t in Page(text).tables if "estimator" in t[0] and "trials" in t[0])
+    assert {row[1] for row in values[1:]} == {"mean", "run"}
+
+
+def test_a_section_of_ones_own_is_one_function(outcome, monkeypatch):
+    def own(story):
+        table = tables.used("Own", ("system", "n"), [(name, "1") for name in story.systems])
+        return Section("A new picture", "What it shows.", (), (table,))
+
+    monkeypatch.setattr(page, "SECTIONS", (*page.SECTIONS, own))
+    assert Page(drawn(outcome)).headings[-3:-1] == ["A new picture", "All values"]
+
+
+def test_the_end_has_configuration_hashes_versions_and_sources(outcome, report):
+    assert outcome.configuration in html.unescape(report)
+    assert all(i.sha256 in report for i in outcome.inputs)
+    assert f"truecost: {tc.__version__}" in report
+    assert "@article{brummer-2006-cllr" in report  # cllr is among the measures
+    assert "@software{truecost" in report
+    assert "lindsey" not in report
+
+
+def test_a_measure_of_another_version_does_not_stop_the_page(outcome):
+    rows = [msgspec.structs.replace(r, measure="of_another_version") for r in outcome.rows]
+    text = page.render(msgspec.structs.replace(outcome.result, rows=tuple(rows)), ())
+    assert "of_another_version" in text
+
+
+def test_problems_of_the_data_come_before_advice(outcome):
+    said = [study.Problem(kind=k, message=f"{k} {n}") for n in range(5) for k in ("advice", "data")]
+    text = page.render(msgspec.structs.replace(outcome.result, problems=tuple(said)), ())
+    places = [text.index(f"data {n}<") for n in range(5)] + [text.index("advice 0<")]
+    assert places == sorted(places)
+    assert "<summary>4 more</summary>" in text
+
+
+# ---- words, tables, SVG ----
+
+
+def row(value=0.5, lower=0.4, upper=0.6, reference=1.0, direction="lower", **more):
+    fields = {"level": 0.95, "method": "percentile", "factors": ("unit",), "n_units": 20}
+    fields |= {"n_trials": 9, "n_replicates": 50, "n_undefined": 0, "flags": (), "signature": "s"}
+    fields |= {"value": value, "lower": lower, "upper": upper, "reference": reference} | more
+    return Row(measure="cllr", dims={"system": "a"}, direction=direction, **fields)
+
+
+@given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1))
+def test_better_than_naive_is_worse_the_other_way_round(value, reach, naive):
+    ends = {"value": value, "lower": value - reach, "upper": value + reach, "reference": naive}
+    said, other = (words.against_naive(row(**ends, direction=d)) for d in ("lower", "higher"))
+    swapped = {"better": "worse", "worse": "better"}
+    assert other == swapped.get(said, said)
+    assert (said == "better") == (ends["upper"] < naive)
+    assert (said == "same") == (ends["lower"] == value == ends["upper"] == naive)
+
+
+def test_words_of_one_and_of_many():
+    counted = {"targets": 1, "nontargets": 2, "misses": 1, "false_alarms": 0}
+    one = row(counts=counted, n_units=1, factors=("speaker",))
+    said = "1 of 1 target missed, 0 of 2 nontargets accepted; 1 unit (speaker)"
+    assert words.counts(one) == said
+    assert words.counts(row(n_trials=1)) == "1 trial; 20 units"
+    assert words.counts(row(counts={"errors": 2.5})) == "2.5 errors in 9 trials; 20 units"
+    assert words.counts(row(flags=("trials_as_units",))) == "9 trials"
+    assert words.against_naive(row(reference=None)) == words.against_naive(row(value=None)) == ""
+    assert words.value(row(value=None, reason="undefined: no targets")) == "undefined: no targets"
+
+
+def test_tables_leave_out_what_no_row_has_and_put_numbers_at_the_right():
+    cells = [("a", "", "0.5", "[0.1, 0.2]", "all", "x1"), ("b", "", "", "", "all", "3")]
+    table = tables.used("T", ("system", "empty", "value", "interval", "subset", "name"), cells)
+    assert table.header == ("system", "value", "interval", "name")
+    assert table.numeric == (False, True, True, False)
+
+
+def test_long_tables_say_how_many_rows_are_left_out():
+    table = tables.of_values("T", [row()] * 5, most=2)
+    assert (len(table.rows), table.left_out) == (2, 3)
+    assert tables.of_values("T", [row()], most=2).left_out == 0
+
+
+coordinates = st.floats(-2000, 2000).map(lambda x: round(x, 6))
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["M", "L", "z L"]), coordinates, coordinates), min_size=1)
+)
+def test_a_shortened_path_visits_the_same_points(steps):
+    steps = [("M", *steps[0][1:]), *steps[1:]]
+    path = " \n".join(f"{c} {x:f} {y:f}" for c, x, y in steps)
+    [written] = re.findall(r'd="([^"]*)"', drawing.inline(f'<svg d="{path}"/>', "k", "#808181"))
+    visited, at, start = [], np.zeros(2), np.zeros(2)
+    for command, numbers in re.findall(r"([Mlhvz])([^Mlhvz]*)", written):
+        way = [float(n) for n in numbers.split()]
+        if command == "z":
+            at = start
+            continue
+        if command == "M":
+            at = start = np.array(way)
+        else:
+            at = at + {"h": lambda w: [w[0], 0], "v": lambda w: [0, w[0]], "l": list}[command](way)
+        visited.append(at)
+    assert np.abs(np.array(visited) - np.array([s[1:] for s in steps])).max() <= 0.0051

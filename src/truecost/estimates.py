@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from truecost.application import Application
 from truecost.errors import UsageError
-from truecost.evidence import Evidence, totals
+from truecost.evidence import Evidence, Totals, totals
 from truecost.factors import Factor
 from truecost.intervals import ONE_UNIT, ends, finite
 from truecost.measures.base import Measure, Values
@@ -28,6 +28,7 @@ from truecost.weights import Plan, Weights
 
 Floats = npt.NDArray[np.float64]
 Progress = Callable[[int, int], None]
+Found = TypeVar("Found")
 FEW_UNITS = 20  # below this a percentile interval covers too little (0.92 at 20, 0.83 at 6 units)
 FEW_ERRORS = 10
 JACKKNIFE_GROUPS = 500
@@ -64,6 +65,52 @@ class Context:
     errors: Mapping[str, float] = field(default_factory=dict)
 
 
+def by_block(
+    evidence: Evidence,
+    weights: Weights,
+    run: Callable[[Totals], Found],
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> list[Found]:
+    """What a function gives for each block of replicates, in order, computed in threads.
+
+    Parameters
+    ----------
+    evidence : Evidence
+    weights : Weights
+    run : callable
+        From the totals of a block to anything.
+    jobs : int, optional
+        Threads; all cores by default. The result does not depend on their number.
+    progress : callable, optional
+        Told the replicates done and all of them, after each block.
+
+    Returns
+    -------
+    list
+        One entry for each block.
+    """
+    workers = jobs or os.cpu_count() or 1
+    ranges = [*weights.blocks(evidence.cells)]
+
+    def block(bounds: tuple[int, int]) -> Found:
+        return run(totals(evidence, weights.block(*bounds)))
+
+    def told(found: Iterable[Found]) -> list[Found]:
+        parts = []
+        for (_, stop), part in zip(ranges, found, strict=True):
+            parts.append(part)
+            if progress is not None:
+                progress(stop, weights.count)
+        return parts
+
+    if workers == 1 or weights.count == 1:
+        return told(map(block, ranges))
+    evidence.prepare()
+    with ThreadPoolExecutor(workers) as pool:
+        return told(pool.map(block, ranges))
+
+
 def replicate(
     evidence: Evidence,
     measures: Sequence[Measure],
@@ -92,27 +139,10 @@ def replicate(
         One for each measure, over all replicates in order.
     """
 
-    def run(bounds: tuple[int, int]) -> list[Values]:
-        seen = totals(evidence, weights.block(*bounds))
+    def run(seen: Totals) -> list[Values]:
         return [measure(seen, application) for measure in measures]
 
-    workers = jobs or os.cpu_count() or 1
-    ranges = [*weights.blocks(evidence.cells)]
-
-    def told(found: Iterable[list[Values]]) -> list[list[Values]]:
-        parts = []
-        for (_, stop), part in zip(ranges, found, strict=True):
-            parts.append(part)
-            if progress is not None:
-                progress(stop, weights.count)
-        return parts
-
-    if workers == 1 or weights.count == 1:
-        parts = told(map(run, ranges))
-    else:
-        evidence.prepare()
-        with ThreadPoolExecutor(workers) as pool:
-            parts = told(pool.map(run, ranges))
+    parts = by_block(evidence, weights, run, jobs, progress)
     return [Values.joined([part[m] for part in parts]) for m in range(len(measures))]
 
 

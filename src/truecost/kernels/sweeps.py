@@ -212,13 +212,18 @@ def misses_at(
     extra: Floats,
     cut: Cuts,
 ) -> None:
-    """Pmiss at the lowest threshold whose Pfa is within each limit, (replicates x limits)."""
+    """Pmiss at the lowest threshold whose Pfa is within each limit, (replicates x limits).
+
+    Limits are met in order of threshold, so that a bucket that holds several is walked once.
+    """
+    order = np.argsort(-limits)
     for r in range(out.shape[0]):
         targets, nontargets = miss[r, -1], fa[r, 0]
-        for g in range(len(limits)):
-            if targets <= 0.0 or nontargets <= 0.0:
-                out[r, g] = np.nan
-                continue
+        if targets <= 0.0 or nontargets <= 0.0:
+            out[r] = np.nan
+            continue
+        walked, i, m, f = -1, 0, 0.0, 0.0
+        for g in order:
             limit = (limits[g] + 1e-12) * nontargets  # sums of weights round
             low, high = 0, len(edges) - 1  # first edge within the limit
             while low < high:
@@ -230,8 +235,9 @@ def misses_at(
             out[r, g], positions[r, g] = miss[r, low] / targets, edges[low]
             if low == 0:
                 continue
-            m, f = miss[r, low - 1], fa[r, low - 1]
-            for i in range(edges[low - 1], edges[low]):
+            if walked != low:
+                walked, i, m, f = low, edges[low - 1], miss[r, low - 1], fa[r, low - 1]
+            while i < edges[low]:
                 if cut[i] and f <= limit:
                     out[r, g], positions[r, g] = m / targets, i
                     break
@@ -240,6 +246,7 @@ def misses_at(
                     m += weight
                 else:
                     f -= weight
+                i += 1
 
 
 @kernel
@@ -256,13 +263,18 @@ def false_alarms_at(
     extra: Floats,
     cut: Cuts,
 ) -> None:
-    """Pfa at the highest threshold whose Pmiss is within each limit, (replicates x limits)."""
+    """Pfa at the highest threshold whose Pmiss is within each limit, (replicates x limits).
+
+    Limits are met in order of threshold, so that a bucket that holds several is walked once.
+    """
+    order = np.argsort(limits)
     for r in range(out.shape[0]):
         targets, nontargets = miss[r, -1], fa[r, 0]
-        for g in range(len(limits)):
-            if targets <= 0.0 or nontargets <= 0.0:
-                out[r, g] = np.nan
-                continue
+        if targets <= 0.0 or nontargets <= 0.0:
+            out[r] = np.nan
+            continue
+        walked, i, m, f, best_f, best = -1, 0, 0.0, 0.0, 0.0, 0
+        for g in order:
             limit = (limits[g] + 1e-12) * targets  # sums of weights round
             low, high = 0, len(edges) - 1  # last edge within the limit
             while low < high:
@@ -271,20 +283,22 @@ def false_alarms_at(
                     low = middle
                 else:
                     high = middle - 1
-            best_f, best_position = fa[r, low], edges[low]
-            if low < len(edges) - 1:
-                m, f = miss[r, low], fa[r, low]
-                for i in range(edges[low], edges[low + 1]):
-                    if cut[i]:
-                        if m > limit:
-                            break
-                        best_f, best_position = f, i
-                    weight = weight_of(i, rows[r], slots, extra)
-                    if codes[i] == 1:
-                        m += weight
-                    else:
-                        f -= weight
-            out[r, g], positions[r, g] = best_f / nontargets, best_position
+            if walked != low:
+                walked, i, m, f = low, edges[low], miss[r, low], fa[r, low]
+                best_f, best = f, i
+            stop = edges[low + 1] if low < len(edges) - 1 else i
+            while i < stop:
+                if cut[i]:
+                    if m > limit:
+                        break
+                    best_f, best = f, i
+                weight = weight_of(i, rows[r], slots, extra)
+                if codes[i] == 1:
+                    m += weight
+                else:
+                    f -= weight
+                i += 1
+            out[r, g], positions[r, g] = best_f / nontargets, best
 
 
 @kernel

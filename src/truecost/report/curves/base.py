@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from truecost.estimates import by_block
 from truecost.evidence import Evidence, Totals, totals
 from truecost.intervals import interval
 from truecost.sweep import Sweep
@@ -95,12 +96,10 @@ class Weighed:
         weights = replace(plan, replicates=min(BAND_REPLICATES, plan.replicates)).weights(
             self.evidence.factors
         )
-        drawn = np.concatenate(
-            [
-                of(totals(self.evidence, weights.block(*b)).sweep("ranking"))
-                for b in weights.blocks()
-            ]
+        parts = by_block(
+            self.evidence, weights, lambda seen: of(seen.sweep("ranking")), self.scoring.jobs
         )
+        drawn = np.concatenate(parts)
         if min(len(f) for f in self.evidence.factors.values()) < 2:
             return np.full(drawn.shape[1], np.nan), np.full(drawn.shape[1], np.nan)
         ends = np.array([interval(column, self.scoring.level) for column in drawn.T])

@@ -19,13 +19,14 @@ from truecost.report.plots.look import (
     needed,
     new_axes,
     short,
+    width_of,
     wrapped,
 )
-from truecost.results import Row
+from truecost.results import Row, figure
 
 PAIRS = {"act_dcf": "min_dcf", "cllr": "min_cllr"}  # actual: its minimum
 NAMES = {"act_dcf": "detection cost", "cllr": "Cllr"}
-COLUMNS = (10, 50)  # of figures, in points from the right end of the axes
+COLUMNS = (10, 63)  # of figures, in points from the right end of the axes
 FURTHEST = 3.0  # bars are cut at so many times the naive cost
 
 
@@ -102,7 +103,7 @@ def cost_bars(rows: Sequence[Row], ax: Axes | None = None) -> Axes:
     >>> rows = tc.score(trials, tc.Scoring(measures=("cllr", "min_cllr"), plan=tc.Plan(100)))
     >>> ax = plots.cost_bars(rows)
     >>> [text.get_text() for text in ax.texts]
-    ['naive system', '0.53', '0.408', 'actual', 'minimum']
+    ['naive system', '0.5296', '0.4075', 'actual', 'minimum']
     """
     bars = bars_of(rows)
     needed(bars, "there is no row of the whole data")
@@ -121,7 +122,8 @@ def cost_bars(rows: Sequence[Row], ax: Axes | None = None) -> Axes:
             _bar(ax, bar, place, look[bar.system], most)
             place += 1
         place += 0.6
-    ax.set_yticks(ticks, [_label(n) for n in names])
+    across = 1.7 if width_of(ax) > 5 else 1.1
+    ax.set_yticks(ticks, [_label(n, across) for n in names])
     ax.tick_params(axis="y", length=0)
     ax.set_ylim(place - 0.9, -0.7)
     ax.set_xlim(0, most)
@@ -135,8 +137,8 @@ def cost_bars(rows: Sequence[Row], ax: Axes | None = None) -> Axes:
     return finish(ax)
 
 
-def _label(name: str) -> str:
-    return "\n".join(wrapped(part, 1.1) for part in name.split("\n"))
+def _label(name: str, width: float) -> str:
+    return "\n".join(wrapped(part, width) for part in name.split("\n"))
 
 
 def _naive(ax: Axes, most: float) -> None:
@@ -184,7 +186,7 @@ def _interval(ax: Axes, row: Row, place: float, colour: str) -> None:
 def _text(row: Row) -> str:
     if row.value is None:
         return "infinite" if (row.reason or "").startswith("infinite") else "none"
-    return f"{row.value:.3g}" if abs(row.value) < 1e4 else f"{row.value:.1e}"
+    return figure(row.value)
 
 
 def _note(ax: Axes, text: str, right: float, place: float | None) -> None:

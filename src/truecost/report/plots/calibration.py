@@ -20,6 +20,7 @@ from truecost.report.plots.look import (
     new_axes,
     short,
 )
+from truecost.results import figure
 
 FEW = 3  # with more systems the intervals of bins are left out
 LABELS = {
@@ -65,7 +66,7 @@ def reliability(curves: Sequence[Reliability], ax: Axes | None = None) -> Axes:
     >>> ax = plots.reliability(found)
     >>> print(ax.figure.legends[0].get_texts()[0].get_text())
     mine
-    Cllr 0.53 = min 0.408 + loss 0.122
+    Cllr 0.5296 = min 0.4075 + loss 0.122
     """
     needed(curves, "reliability needs likelihood ratios or posteriors of both classes")
     scales = sorted({c.scale for c in curves})
@@ -167,12 +168,12 @@ def _handles(curves: Sequence[Reliability]) -> list[Any]:
 
 
 def decomposed(curve: Reliability) -> str:
-    """The proper score in words: `Cllr 0.53 = min 0.408 + loss 0.122`, or `NCE 0.504`."""
-    actual = f"{curve.actual:.3g}" if np.isfinite(curve.actual) else "infinite"
+    """The proper score in words: `Cllr 0.5296 = min 0.4075 + loss 0.122`, or `NCE 0.504`."""
+    actual = figure(curve.actual) if np.isfinite(curve.actual) else "infinite"
     if curve.measure != "cllr":
         return f"normalised cross entropy {actual}"
-    return f"Cllr {actual} = min {curve.minimum:.3g} + loss " + (
-        f"{curve.loss:.3g}" if np.isfinite(curve.loss) else "infinite"
+    return f"Cllr {actual} = min {figure(curve.minimum)} + loss " + (
+        figure(curve.loss) if np.isfinite(curve.loss) else "infinite"
     )
 
 

@@ -1,0 +1,90 @@
+"""Leaderboards: values with their intervals in the order of the ranks."""
+
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
+
+from truecost.leaderboard import Standing
+from truecost.report.plots.look import (
+    COLOURS,
+    WIDE,
+    finish,
+    naive_line,
+    needed,
+    new_axes,
+    width_of,
+)
+from truecost.report.plots.rows import Slots, label_of, word_beside
+
+
+def leaderboard(
+    board: Sequence[Standing], ax: Axes | None = None, *, reference: float | None = None
+) -> Axes:
+    """A row a system, best first: its value with its interval, its rank at the right.
+
+    Systems that the data do not tell apart from the first are filled, those that are worse beyond
+    doubt are hollow.
+
+    Parameters
+    ----------
+    board : sequence of Standing
+        As `truecost.leaderboard.standings` gives them.
+    ax : matplotlib.axes.Axes, optional
+    reference : float, optional
+        The naive system's value, drawn as a line where it lies among the values.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import truecost as tc
+    >>> from truecost.leaderboard import standings
+    >>> from truecost.report import plots
+    >>> scoring = tc.Scoring(measures=("total_error",), plan=tc.Plan(200, seed=0))
+    >>> labels, rows = np.arange(60) % 2, []
+    >>> for name, wrong in (("a", np.arange(60) % 3 == 0), ("b", labels > 1)):
+    ...     decisions = np.where(wrong, 1 - labels, labels)
+    ...     rows += tc.score(tc.Trials.of(decisions, labels, kind="decision", name=name), scoring)
+    >>> ax = plots.leaderboard(standings(rows))
+    >>> [text.get_text() for text in ax.get_yticklabels()], [t.get_text() for t in ax.texts]
+    (['b', 'a'], ['rank 1', 'rank 2'])
+    """
+    needed(board, "there are no submissions")
+    ax = ax or new_axes(WIDE, leaderboard_height(board))
+    slots = _slots(board, width_of(ax))
+    ends = [v for s in board for v in (s.value, s.lower, s.upper) if v is not None] or [0.0, 1.0]
+    low, high = min(ends), max(ends)
+    edge = 0.05 * (high - low) or 0.1
+    if reference is not None and low - edge <= reference <= high + edge:
+        naive_line(ax, reference, vertical=True)
+    for standing, place in zip(board, slots.middles, strict=True):
+        _row(ax, standing, place)
+        word_beside(ax, f"rank {standing.rank}", place)
+    slots.set_on(ax)
+    ax.set_xlim(low - edge, high + edge)
+    ax.set_xlabel(board[0].measure)
+    return finish(ax, grid="x")
+
+
+def _row(ax: Axes, standing: Standing, place: float) -> None:
+    """The interval and the value; hollow when it is told apart from the first."""
+    colour, apart = COLOURS[0], standing.verdict == "worse"
+    if standing.lower is not None and standing.upper is not None:
+        ax.plot([standing.lower, standing.upper], [place, place], color=colour, linewidth=2)
+    if standing.value is None:
+        ax.annotate("undefined", (0.01, place), xycoords=("axes fraction", "data"), va="center")
+        return
+    fill = "none" if apart else colour
+    ax.plot(standing.value, place, "o", color=colour, markersize=6, markerfacecolor=fill, zorder=3)
+
+
+def _slots(board: Sequence[Standing], width: float) -> Slots:
+    return Slots.of([label_of(s.system, width) for s in board], 1)
+
+
+def leaderboard_height(board: Sequence[Standing], width: float = WIDE) -> float:
+    """Height in inches that shows these submissions at a width in inches."""
+    return 0.75 + _slots(board, width).height

@@ -1,0 +1,139 @@
+"""Tables of the page: cells as text, numbers at the right, no column that no row has."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from truecost.leaderboard import Standing
+from truecost.report.numbers import Numbers
+from truecost.report.words import between, note, signed
+from truecost.results import Row, figure, verdict_of
+
+NUMBER = re.compile(r"[-+\[\d][-+\d.,eE\[\]% ]*|-?inf|nan|infinite|undefined|")
+DIMS = ("system", "collection", "application", "estimator", "subset")
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table with its caption.
+
+    Attributes
+    ----------
+    caption : str
+    header : tuple of str
+    rows : tuple of tuple of str
+    left_out : int
+        Rows that stand in result.json only.
+    named : int
+        The column that names a row.
+    """
+
+    caption: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    left_out: int = 0
+    named: int = 0
+
+    @cached_property
+    def numeric(self) -> tuple[bool, ...]:
+        """Whether the cells of each column are numbers, and stand at the right."""
+        columns = zip(*self.rows, strict=True)
+        return tuple(
+            k != self.named and all(map(NUMBER.fullmatch, c)) for k, c in enumerate(columns)
+        )
+
+
+def used(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    """A table without the columns that are empty, or "all", in every row."""
+    kept = [k for k in range(len(header)) if any(row[k] not in ("", "all") for row in rows)] or [0]
+    return Table(
+        caption,
+        tuple(header[k] for k in kept),
+        tuple(tuple(row[k] for k in kept) for row in rows),
+    )
+
+
+def of_numbers(caption: str, found: Sequence[Numbers]) -> Table:
+    """The numbers of a picture; of several curves one below the other."""
+    return used(caption, found[0].header, [row for one in found for row in one.rows])
+
+
+def of_values(caption: str, rows: Sequence[Row], most: int) -> Table:
+    """Values with intervals, references and counts, whatever they are about."""
+    cells = [
+        (
+            *(row.dims.get(name, "all" if name == "subset" else "") for name in DIMS),
+            *(row.label, _or_reason(row), between(row.lower, row.upper)),
+            "" if row.reference is None else figure(row.reference),
+            *(str(row.n_trials), str(row.n_units), note(row)),
+        )
+        for row in rows[:most]
+    ]
+    names = ("measure", "value", _interval(rows), "naive", "trials", "units", "note")
+    return _capped(used(caption, (*DIMS, *names), cells), len(rows) - most)
+
+
+def of_pairs(caption: str, pairs: Sequence[tuple[Row, Row]], most: int) -> Table:
+    """Differences and ratios, the verdict before the figures."""
+    cells = [
+        (
+            *(row.dims.get(name, "") for name in DIMS[:3]),
+            *(row.baseline or "", verdict_of(row), row.label),
+            *(row.dims.get(name, "all" if name == "subset" else "") for name in DIMS[3:]),
+            *(signed(row.value), between(row.lower, row.upper)),
+            *(figure(ratio.value), between(ratio.lower, ratio.upper)),
+            note(row),
+        )
+        for row, ratio in pairs[:most]
+    ]
+    interval = _interval([row for row, _ in pairs])
+    names = ("against", "verdict", "measure", *DIMS[3:], "difference", interval, "ratio")
+    table = used(caption, (*DIMS[:3], *names, "ratio interval", "note"), cells)
+    return _capped(table, len(pairs) - most)
+
+
+def of_standings(caption: str, board: Sequence[Standing], level: float) -> Table:
+    """A leaderboard, best first."""
+    cells = [
+        (
+            *(str(s.rank), s.system, place_of(s), figure(s.value), between(s.lower, s.upper)),
+            "" if s.difference is None else signed(s.difference),
+            between(s.difference_lower, s.difference_upper),
+            s.verdict,
+        )
+        for s in board
+    ]
+    interval = f"{level:.0%} interval"
+    names = (
+        "rank",
+        "system",
+        "place",
+        board[0].measure,
+        interval,
+        "from the first",
+        "its interval",
+    )
+    table = used(caption, (*names, "against the first"), cells)
+    return replace(table, named=1)
+
+
+def place_of(standing: Standing) -> str:
+    """The interval of the place: `1-3`, or `1`."""
+    if standing.place_lower is None or standing.place_upper is None:
+        return ""
+    ends = dict.fromkeys((standing.place_lower, standing.place_upper))
+    return "-".join(map(str, ends))
+
+
+def _capped(table: Table, over: int) -> Table:
+    return replace(table, left_out=max(over, 0))
+
+
+def _or_reason(row: Row) -> str:
+    infinite = row.value is None and (row.reason or "").startswith("infinite")
+    return "infinite" if infinite else figure(row.value)
+
+
+def _interval(rows: Sequence[Row]) -> str:
+    return f"{rows[0].level:.0%} interval"
