@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 import truecost as tc
 from truecost import cli
 from truecost.formats import Table
-from truecost.tasks.annotators import MEASURES
 
 POINT = tc.Plan(1)
+MEASURES = ("accepted_nec", "accepted_cost", "accepted_error")
 COSTS = ((0.0, 1.0, 2.0, 0.6), (1.0, 0.0, 1.5, 0.6), (3.0, 1.0, 0.0, 0.6))
 
 
@@ -617,7 +617,7 @@ BAD = {  # file, arguments, code, what the message must say
         CSV,
         ("--type", "decision", "--map", "score=s,label=a", "--measure", "accepted_nec"),
         3,
-        ["labels are empty"],
+        ["1 label is empty, the first at line 3"],
     ),
     "an abstention without a cost": (
         CSV.replace("t1,sad", "t1,abstain"),

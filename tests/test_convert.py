@@ -311,6 +311,8 @@ def test_standard_output(run, tmp_path, capfdbinary):
     (tmp_path / "a.txt").write_text(LIST)
     assert run("convert", "a.txt", "-o", "-", "--output-format", "kaldi-trials", "-q") == 0
     assert capfdbinary.readouterr() == (b"e1 t1 target\ne1 t2 nontarget\n", b"")
+    assert run("convert", "a.txt", "-o", "-", "-q") == 0
+    assert capfdbinary.readouterr().out.startswith(b"id,enroll,test,")  # csv unless told
     assert run("convert", "a.txt", "-o", "-", "--output-format", "npy", "-q") == 2
     assert b"a folder of arrays cannot go to standard output" in capfdbinary.readouterr().err
 
@@ -365,7 +367,7 @@ WRONG = {  # arguments, exit code, what is said
         2,
         "sub: the folder holds more than .npy files: choose another name",
     ),
-    "no such folder": (["-o", "no/b.csv"], 3, "no/b.csv: cannot be written (No such file"),
+    "a file for a folder": (["-o", "a.txt/b.csv"], 3, "b.csv: cannot be written (File exists"),
     "a folder that is gzipped": (
         ["-o", "b.gz", "--output-format", "npy"],
         2,
@@ -386,7 +388,7 @@ WRONG = {  # arguments, exit code, what is said
     "blanks in a name": (
         ["-o", "b", "--output-format", "kaldi-scores", "--map", "enroll=id"],
         3,
-        "a.txt: 2 values of 'enroll' are empty or hold blanks, which separate fields in "
+        "a.txt: 2 values of 'enroll' empty or with blanks, which separate fields in "
         "kaldi-scores: 'e1 t1' at line 1, 'e1 t2' at line 2",
     ),
     "a column that is not there": (
@@ -430,14 +432,14 @@ def test_a_folder_comes_back_when_it_cannot_be_replaced(run, tmp_path, monkeypat
     (tmp_path / "a.txt").write_text(LIST)
     write(read("a.txt"), "folder", "npy")
     before = {p.name: p.read_bytes() for p in (tmp_path / "folder").iterdir()}
-    move = type(tmp_path).replace
+    move = type(tmp_path).rename
 
     def busy(place, target):
-        if place.name == "new":
+        if place.parent.name == "new":
             raise OSError(16, "Device or resource busy")
         return move(place, target)
 
-    monkeypatch.setattr("pathlib.Path.replace", busy)
+    monkeypatch.setattr("pathlib.Path.rename", busy)
     with pytest.raises(InputError, match=r"folder: cannot be written \(Device or resource busy\)"):
         write(read("a.txt"), "folder", "npy", force=True)
     assert {p.name: p.read_bytes() for p in (tmp_path / "folder").iterdir()} == before

@@ -10,11 +10,17 @@ import test_house
 from truecost.calibration import METHODS
 from truecost.cli import GLOBAL, TRIALS
 from truecost.cli import METHODS as RUNS
+from truecost.flags import FLAGS
 from truecost.gates import Gate
 from truecost.names import FORMATS
 from truecost.study import Study
-from truecost.study.advice import ADVICE
-from truecost.study.tables import ApplicationTable, DataTable, IntervalTable, SystemTable
+from truecost.study.tables import (
+    ApplicationTable,
+    DataTable,
+    IntervalTable,
+    MethodsTable,
+    SystemTable,
+)
 
 ROOT = Path(__file__).parents[1]
 
@@ -47,7 +53,8 @@ def keys_of(table: type) -> set[str]:
             "`[application]`, or",
             keys_of(SystemTable) - keys_of(DataTable),
         ),
-        ("`[application]`, or", "`[interval]`:", keys_of(ApplicationTable)),
+        ("`[application]`, or", "`[methods]`, in", keys_of(ApplicationTable)),
+        ("`[methods]`, in", "`[interval]`:", keys_of(MethodsTable)),
         ("`[interval]`:", "`[subsets]` has", keys_of(IntervalTable)),
     ],
 )
@@ -83,7 +90,7 @@ def test_every_command_is_explained():
 
 def test_every_flag_is_explained():
     flags = section(page("docs/command-line.md"), "| flag |", "`problems` are")
-    assert first_cells(flags) == set(ADVICE)
+    assert first_cells(flags) == set(FLAGS)
 
 
 def test_the_house_is_as_the_guide_says():

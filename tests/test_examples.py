@@ -37,9 +37,9 @@ def prepared(shared, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def outcome(prepared):
-    """The study without its replicates."""
+    """The study with few replicates."""
     study = tc.Study.read(str(prepared / "study.toml"))
-    return tc.run(tc.Study.of({"interval": {"replicates": 1}}).over(study))
+    return tc.run(tc.Study.of({"interval": {"replicates": 20}}).over(study))
 
 
 @pytest.fixture(scope="module")

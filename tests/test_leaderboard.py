@@ -131,9 +131,9 @@ def test_invalid_submissions_are_all_named_or_left_out(run, folder):
     files = [*SUBMISSIONS, "short.csv", "words.csv"]
     code, out, err = run("leaderboard", *files, "--key", "key.csv", *OPTIONS)
     assert (code, out) == (3, "")
-    assert "2 of 7 submissions are invalid (--keep-going leaves them out)" in err
+    assert "2 of 7 submissions cannot be scored (--keep-going leaves them out)" in err
     assert "1199 trials of the key" in err
-    assert "not numbers: 'x" in err
+    assert "1 value of the score (column 'score')" in err
     code, out, err = run(
         "leaderboard", *files, "--key", "key.csv", *OPTIONS, "--keep-going", "--json"
     )
@@ -175,12 +175,13 @@ def test_validate_finds_every_fault_without_the_key(run, folder):
     code, out, _ = run("validate", "bad.csv", "--trials", "trials.csv", "--type", "llr")
     assert code == 3
     errors = [line for line in out.splitlines() if line.startswith("error: ")]
-    assert len(errors) == 2
-    assert "1 ids are not in" in errors[0] or "1 id is not in" in errors[0]
-    assert "line 4" in errors[1]
+    assert len(errors) == 3
+    assert "1 id not in the list trials.csv: zz" in errors[0]
+    assert "1 trial of the list trials.csv without a score: t1199" in errors[1]
+    assert "line 4" in errors[2]
     code, out, _ = run("validate", "bad.csv", "--trials", "trials.csv", "--type", "llr", "--json")
     assert json.loads(out)["valid"] is False
-    assert [c["state"] for c in json.loads(out)["systems"]["bad"]][:3] == ["ok", "error", "error"]
+    assert [c["state"] for c in json.loads(out)["systems"]["bad"]][:4] == ["ok", *["error"] * 3]
 
 
 def test_validate_with_the_key_checks_the_labels_too(run, folder):
@@ -261,3 +262,64 @@ def test_codabench_refuses_and_writes_nothing(run, tmp_path, monkeypatch, files,
     assert code == 3
     assert said in err
     assert not (tmp_path / "done").exists()
+
+
+def test_reversed_scores_are_one_more_fault(run, folder):
+    best = pl.read_csv(folder / "best.csv")
+    best.with_columns(score=-pl.col("score")).write_csv(folder / "flipped.csv")
+    files = [*SUBMISSIONS, "flipped.csv"]
+    code, _, err = run("leaderboard", *files, "--key", "key.csv", *OPTIONS)
+    assert code == 3
+    assert "1 of 6 submissions cannot be scored" in err
+    assert "flipped: the scores look reversed" in err
+    code, out, _ = run(
+        "leaderboard", *files, "--key", "key.csv", *OPTIONS, "--keep-going", "--json"
+    )
+    assert code == 0
+    assert "flipped" not in {s["system"] for s in json.loads(out)["leaderboard"]}
+
+
+def test_one_submission_may_come_from_standard_input(run, folder, monkeypatch):
+    import io
+    import sys
+
+    with (folder / "best.csv").open("rb") as data:
+        given = io.TextIOWrapper(io.BytesIO(data.read()))
+    monkeypatch.setattr(sys, "stdin", given)
+    code, out, err = run("leaderboard", "-", "poor.csv", "--key", "key.csv", *OPTIONS, "--json")
+    assert code == 0, err
+    assert [s["system"] for s in json.loads(out)["leaderboard"]] == ["stdin", "poor"]
+
+
+def test_gates_of_a_leaderboard_decide_its_exit_code(run, folder):
+    gate = '[[gate]]\nmeasure = "act_dcf"\nsystem = "poor"\nmax_upper = 0.01\n'
+    (folder / "gates.toml").write_text(gate)
+    files = ["best.csv", "poor.csv", "--config", "gates.toml"]
+    code, out, _ = run("leaderboard", *files, "--key", "key.csv", *OPTIONS, "--json")
+    assert code == 1
+    assert json.loads(out)["gates"][0]["state"] == "fail"
+
+
+def test_validate_takes_what_scoring_takes(run, folder):
+    """Metadata, settings of one system, collections: as `score` and `run` read them."""
+    pl.read_csv(folder / "key.csv").select("id", "label").write_csv(folder / "labels.csv")
+    pl.read_csv(folder / "key.csv").select("id", speaker="spk").write_csv(folder / "meta.csv")
+    options = ["--key", "labels.csv", "--metadata", "meta.csv", "--map", "unit=speaker"]
+    code, out, _ = run("validate", "best.csv", *options, "--type", "llr")
+    assert code == 0, out
+    (folder / "s.toml").write_text(
+        '[data]\nkey = "key.csv"\n[systems.a]\nfiles = { x = "best.csv", y = "none.csv" }\n'
+        'type = "llr"\n[collections.x]\n[collections.y]\n'
+    )
+    code, out, _ = run("validate", "--config", "s.toml")
+    assert code == 3
+    assert "1200 scores of type llr" in out
+    assert "none.csv: there is no such file" in out
+    assert out.splitlines()[-1] == "NOT VALID: 1 of 2 (y, a)"
+
+
+def test_strict_validation_takes_warnings_for_errors(run, folder):
+    rows = "".join(f"t{k},0.5\n" for k in range(1200))
+    (folder / "flat.csv").write_text("id,score\n" + rows)
+    assert run("validate", "flat.csv", "--trials", "trials.csv")[0] == 0
+    assert run("validate", "flat.csv", "--trials", "trials.csv", "--strict")[0] == 3

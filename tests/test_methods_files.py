@@ -211,9 +211,9 @@ def no_number(row):
             "method seed 1 and method seed 2 are not scored on the same trials: 2 trials "
             "only in method seed 1 (t3, t4)",
         ),
-        (swap_label, "give 1 trials another label: t3"),
+        (swap_label, "give 1 trial another label: t3"),
         (no_seed, "column 'seed' is empty in 2 rows (line 5, line 185): say of every row"),
-        (no_number, "not numbers: 'much' at line 185"),
+        (no_number, "numbers were expected: 'much' at line 185"),
     ],
 )
 def test_runs_that_do_not_agree(place, capsys, spoil, message):

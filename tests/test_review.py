@@ -118,7 +118,7 @@ def test_strata_of_trials_without_a_unit_are_kept():
 def test_a_unit_in_two_strata_is_refused():
     wrong = {**COLUMNS, "u": [1, 2, 1, 1, 4, 3]}
     trials = loaded(wrong, {**MAPPED, "unit": "u", "stratum": "g"})
-    with pytest.raises(tc.InputError, match="1 units of 'u' stand in more than one stratum: 1"):
+    with pytest.raises(tc.InputError, match="1 unit of 'u' in more than one stratum: 1"):
         tc.score(trials, tc.Scoring(measures=("p_miss",)))
     scoring = tc.Scoring(measures=("p_miss",), plan=tc.Plan(scheme="blocks"))
     assert tc.score(trials, scoring)[0].n_units == 5  # batch 1 of two streams

@@ -63,6 +63,10 @@ def test_rare_classes_do_not_all_go_to_one_fold():
 def test_bad_requests():
     with pytest.raises(UsageError, match="1 fold: at least 2"):
         folds([1, 2, 3], 1)
+    with pytest.raises(UsageError, match="seed is -1: it must be a whole number from 0 up"):
+        folds([1, 2, 3], 2, seed=-1)
+    with pytest.raises(InputError, match="1 unit for 2 labels"):
+        folds([1], 2, labels=[0, 1])
     with pytest.raises(InputError, match="2 units for 3 folds"):
         folds(["a", "b", "a"], 3)
     with pytest.raises(InputError, match="3 units for 2 labels"):

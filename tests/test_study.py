@@ -373,3 +373,137 @@ def test_an_infinite_cost_is_called_so(run, folder):
     assert code == 0
     assert "infinite" in out
     assert "30 trials give their true class probability 0" in err
+
+
+def test_methods_are_a_study_too(run, folder):
+    for method, gain in (("a", 1.0), ("b", 2.0)):
+        for seed in range(3):
+            (folder / method / str(seed)).mkdir(parents=True)
+            frame = pl.DataFrame(trials(seed, gain + seed / 10))
+            frame.write_csv(folder / method / str(seed) / "scores.csv")
+    options = ["--type", "llr", "--map", "score=s,label=y,unit=spk,id=id", "--runs", "file"]
+    files = ["a=a/*/scores.csv", "b=b/*/scores.csv"]
+    arguments = ["methods", "compare", *files, *options, "--replicates", "40"]
+    code, direct, err = run(*arguments, "--json")
+    assert code == 0, err
+    assert {r["dims"]["estimator"] for r in json.loads(direct)["rows"]} == {"run", "mean"}
+    code, printed, _ = run(*arguments, "--print-config")
+    assert tomllib.loads(printed)["methods"] == {"files": files, "runs": ["file"], "compare": True}
+    (folder / "m.toml").write_text(printed)
+    assert run("run", "m.toml", "--json")[1] == direct
+    assert "say what tells runs apart" in run("methods", "score", *files, *options[:4])[2]
+
+
+def test_a_damaged_result_is_invalid_input(run, folder):
+    assert run("run", "study.toml", "-o", "out")[0] == 0
+    text = (folder / "out" / "result.json").read_text()
+    for old, new, limit, said in (
+        ('"system": "old"', '"sytem": "old"', 1, "rows[0] names no system"),
+        ('"kind": "value"', '"kind": "ratio"', -1, "no row is a value"),
+    ):
+        (folder / "out" / "result.json").write_text(text.replace(old, new, limit))
+        code, _, err = run("report", "out")
+        assert code == 3
+        assert said in err
+
+
+def test_what_was_taken_for_granted_is_said(run, folder):
+    frame = pl.read_csv(folder / "old.csv")
+    frame.with_columns(s=1 / (1 + (-pl.col("s")).exp())).write_csv(folder / "p.csv")
+    mapped = ["--map", "score=s,label=y,unit=spk", "--replicates", "2", "--measure", "act_dcf"]
+    arguments = ["score", "p.csv", "--type", "posterior", *mapped, "--json"]
+    code, out, err = run(*arguments, "--prior", "0.05", "--no-advice")
+    assert code == 0
+    assert "taken to contain the prior 0.3333, the share of targets in the data" in err
+    assert "|training-prior:empirical|" in json.loads(out)["rows"][0]["signature"]
+    for given in (["--prior", "0.05", "--training-prior", "0.5"], []):
+        assert "taken to contain" not in run(*arguments, *given)[2]
+
+
+def test_scores_that_never_reach_the_threshold_are_told(run, folder):
+    frame = pl.read_csv(folder / "old.csv")
+    frame.with_columns(s=pl.col("s") / 10).write_csv(folder / "cosine.csv")
+    mapped = ["--map", "score=s,label=y,unit=spk", "--replicates", "2"]
+    _, _, err = run("score", "cosine.csv", "--type", "llr", *mapped, "--prior", "0.01")
+    assert "cosine: no score reaches the threshold 4.6" in err
+    assert "no score reaches" not in run("score", "old.csv", "--type", "llr", *mapped)[2]
+    code, _, err = run("score", "old.csv", "--type", "score", *mapped, "--measure", "act_dcf")
+    assert code == 2
+    assert "truecost calibrate makes likelihood ratios" in err
+
+
+def test_one_file_given_twice_is_told(run, folder):
+    mapped = ["--map", "score=s,label=y,unit=spk", "--replicates", "2"]
+    _, _, err = run("compare", "a=old.csv", "b=old.csv", "--type", "llr", *mapped)
+    assert "b and a have the same scores: is it one file twice?" in err
+    assert "same scores" not in run("compare", "old.csv", "new.csv", "--type", "llr", *mapped)[2]
+
+
+def test_a_subset_that_one_collection_lacks_is_told_not_fatal(run, folder):
+    frame = pl.read_csv(folder / "old.csv")
+    frame.filter(pl.col("noise") == "none").write_csv(folder / "quiet.csv")
+    frame.drop("seconds").write_csv(folder / "untimed.csv")
+    study = (
+        'measures = ["act_dcf"]\n[data]\ntype = "llr"\n'
+        'map = {{ score = "s", label = "y", unit = "spk" }}\n'
+        '[systems.a]\nfiles = {{ one = "old.csv", two = "{}" }}\n[collections.one]\n'
+        "[collections.two]\n[interval]\nreplicates = 5\n[subsets]\n"
+        'babble = "noise = \'babble\'"\nshort = "seconds < 2"\n'
+    )
+    for other, lost in (("quiet.csv", "babble"), ("untimed.csv", "short")):
+        (folder / "c.toml").write_text(study.format(other))
+        code, out, err = run("run", "c.toml", "--json")
+        assert code == 0, err
+        names = {
+            (r["dims"]["collection"], r["dims"].get("subset")) for r in json.loads(out)["rows"]
+        }
+        assert ("one", lost) in names
+        assert ("two", lost) not in names
+        assert f"two: no subset '{lost}' there" in err
+    (folder / "c.toml").write_text(study.format("old.csv").replace("'babble'", "'hum'"))
+    assert "two: no subset 'babble' there" in run("run", "c.toml", "--json")[2]
+
+
+def test_metadata_join_by_the_mapped_id(run, folder):
+    frame = pl.read_csv(folder / "old.csv").rename({"id": "trial"})
+    frame.drop("noise").write_csv(folder / "a.csv")
+    mapped = ["--type", "llr", "--map", "score=s,label=y,unit=spk,id=trial", "--replicates", "2"]
+    for name in ("trial", "id", "utterance"):
+        frame.select(pl.col("trial").alias(name), "noise").write_csv(folder / "meta.csv")
+        options = ["--metadata", "meta.csv", "--subset", "noise", "--json"]
+        code, out, err = run("score", "a.csv", *mapped, *options)
+        assert code == 0, err
+        assert {r["dims"].get("subset") for r in json.loads(out)["rows"]} == {
+            None,
+            "noise=babble",
+            "noise=none",
+        }
+
+
+def test_levels_are_printed_as_they_are(run, folder):
+    mapped = ["--type", "llr", "--map", "score=s,label=y,unit=spk", "--replicates", "50"]
+    for level, shown in (("0.995", "99.5% interval"), ("0.975", "97.5% interval")):
+        assert shown in run("score", "old.csv", *mapped, "--level", level)[1]
+
+
+def test_no_interval_is_not_no_spread(run, folder):
+    mapped = ["--type", "llr", "--map", "score=s,label=y,unit=spk", "--measure", "cllr", "--json"]
+    for options, said in (
+        (["--replicates", "1"], "no interval: one replicate"),
+        (["--hold", "spk"], "no interval: every factor is held"),
+    ):
+        row = json.loads(run("score", "old.csv", *mapped, *options)[1])["rows"][0]
+        assert row["lower"] is None
+        assert row["value"] is not None
+        assert row["reason"].startswith(said)
+        assert "no_spread" not in row["flags"]
+
+
+def test_patterns_in_quotes_are_expanded(run, folder):
+    mapped = ["--type", "llr", "--map", "score=s,label=y,unit=spk", "--replicates", "2", "--json"]
+    (folder / "runs").mkdir()
+    for name in "ab":
+        (folder / "runs" / f"{name}.csv").write_bytes((folder / "old.csv").read_bytes())
+    _, out, _ = run("score", "runs/*.csv", *mapped)
+    assert {r["dims"]["system"] for r in json.loads(out)["rows"]} == {"a", "b"}
+    assert "no file fits this pattern" in run("score", "none/*.csv", *mapped)[2]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from truecost.errors import UsageError
+from truecost.errors import UsageError, counted
 
 Floats = npt.NDArray[np.float64]
 
@@ -55,8 +55,8 @@ class Application:
             _check_costs(self.costs)
             if self.priors is not None and len(self.priors) != len(self.costs):
                 raise UsageError(
-                    f"{len(self.priors)} priors for a cost matrix of "
-                    f"{len(self.costs)} classes: give one prior a class"
+                    f"{counted(len(self.priors), 'prior')} for a cost matrix of "
+                    f"{counted(len(self.costs), 'class')}: give one prior a class"
                 )
 
     @staticmethod
@@ -202,8 +202,8 @@ class Application:
             )
         if len(self.costs) != classes:
             raise UsageError(
-                f"the cost matrix has {len(self.costs)} rows but the data have "
-                f"{classes} classes: give one row a class"
+                f"the cost matrix has {counted(len(self.costs), 'row')} but the data have "
+                f"{counted(classes, 'class')}: give one row a class"
             )
         return np.array(self.costs, np.float64)
 
@@ -230,8 +230,8 @@ class Application:
         if self.priors is not None:
             if len(self.priors) != weights.shape[-1]:
                 raise UsageError(
-                    f"{len(self.priors)} priors for {weights.shape[-1]} classes: "
-                    f"give one prior a class"
+                    f"{counted(len(self.priors), 'prior')} for "
+                    f"{counted(weights.shape[-1], 'class')}: give one prior a class"
                 )
             return np.broadcast_to(np.array(self.priors), weights.shape)
         with np.errstate(divide="ignore", invalid="ignore"):

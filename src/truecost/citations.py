@@ -97,15 +97,40 @@ PAPERS: dict[str, str] = {
 }""",
 }
 INTERVALS = "003"  # section 4: bootstrap intervals by unit
-CLLR = ("cllr", "min_cllr", "cllr_loss")
-MARKS = {  # what a signature says, and what is cited for it
+MARKS = {  # what a signature says of intervals, and what is cited for it
     "|bca:": ("bca",),
     ":blocks|": ("blocks",),
-    "|calibrated:affine:": ("pav",),
-    "|calibrated:pav:": ("pav", "ayer"),
-    "|calibrated:spline:": ("spline",),
-    "|calibrated:temperature:": ("temperature",),
 }
+
+
+AUTHORS = {  # as a sentence names them
+    "000": "Lindsey et al.",
+    "001": "Petegrosso et al. 2022",
+    "002": "Rodriguez-Fuentes & Penagarikano 2013",
+    "003": "Ferrer et al. 2024",
+    "004": "Prokopalo et al. 2020",
+}
+
+
+def authors(source: str) -> str:
+    """The source of a measure with authors and year in place of the number of a paper.
+
+    Parameters
+    ----------
+    source : str
+        As `Measure.source`: `paper 002, Eq. 1`.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from truecost.citations import authors
+    >>> authors("paper 002, Eq. 1")
+    'Rodriguez-Fuentes & Penagarikano 2013, Eq. 1'
+    """
+    return re.sub(r"\bpaper (\d{3})\b", lambda m: AUTHORS.get(m[1], m[0]), source)
 
 
 def bibtex(measures: Sequence[str] = (), signatures: Sequence[str] = ()) -> str:
@@ -150,14 +175,15 @@ def _own() -> str:
 
 def _keys(measures: Sequence[str], signatures: str) -> list[str]:
     """Keys of `PAPERS` in their order."""
+    from truecost.calibration import METHODS
     from truecost.measures import find
 
+    marks = MARKS | {f"|calibrated:{name}:": kind.cites for name, kind in METHODS.items()}
     cited = {INTERVALS}
     for name in measures:
         measure = find(name)
-        cited |= set(re.findall(r"\b(00\d)\b", measure.source))
-        cited |= {"pav"} if measure.name in CLLR else set()
-    cited |= {key for mark, keys in MARKS.items() if mark in signatures for key in keys}
+        cited |= set(measure.cites or re.findall(r"\bpaper (\d{3})\b", measure.source))
+    cited |= {key for mark, keys in marks.items() if mark in signatures for key in keys}
     unknown = cited - set(PAPERS)
     if unknown:
         raise UsageError(f"no source is known under {', '.join(sorted(unknown))}")

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from truecost.errors import InputError
+from truecost.flags import raised
 from truecost.intervals import ONE_UNIT, ends, finite
 from truecost.results import Comparison, Estimate
 
@@ -98,7 +99,7 @@ def derived(
     if reason is None and system.n_units < 2:
         lower, upper, reason = None, None, ONE_UNIT
     undefined = int(np.isnan(replicates).sum())
-    flags = [*system.flags, *baseline.flags, *(["undefined_replicates"] if undefined else [])]
+    flags = [*system.flags, *baseline.flags, *raised(undefined_replicates=undefined > 0)]
     return Estimate(
         measure=system.measure,
         kind=kind,

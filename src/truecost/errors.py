@@ -9,7 +9,7 @@ The library raises; only the command line turns an exception into an exit code. 
 are NaN, never an exception in the middle of a report.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 class TruecostError(Exception):
@@ -37,3 +37,55 @@ def first_five(items: Iterable[object]) -> str:
             break
         shown.append(str(item))
     return ", ".join(shown)
+
+
+_SINGULAR = {"are": "is", "have": "has", "were": "was", "do": "does"}
+
+
+def counted(number: float, noun: str, verb: str = "") -> str:
+    """A count with its noun, and with a verb that agrees: `1 trial has`, `2 trials have`.
+
+    Parameters
+    ----------
+    number : float
+        A whole number, or a mean of some.
+    noun : str
+        In the singular: `trial`, `query`.
+    verb : str
+        In the plural: `are`, `stand`.
+
+    Returns
+    -------
+    str
+    """
+    one = number == 1
+    words = [amount(number), noun if one else plural(noun)]
+    if verb:
+        words.append(_agreeing(verb) if one else verb)
+    return " ".join(words)
+
+
+def _agreeing(verb: str) -> str:
+    """The singular of a verb."""
+    return _SINGULAR.get(verb, f"{verb}s")
+
+
+def named(noun: str, names: Sequence[str], verb: str = "") -> str:
+    """Names behind their noun: `column a`, `labels a, b are`; the first five of many."""
+    one = len(names) == 1
+    words = [noun if one else plural(noun), first_five(names)]
+    if verb:
+        words.append(_agreeing(verb) if one else verb)
+    return " ".join(words)
+
+
+def amount(number: float) -> str:
+    """A count: a whole number, or a mean of some with four digits."""
+    return str(int(number)) if number == int(number) else f"{number:.4g}"
+
+
+def plural(noun: str) -> str:
+    """The plural of a noun: speakers, queries, classes."""
+    if noun.endswith("y") and noun[-2:-1] not in "aeiou":
+        return f"{noun[:-1]}ies"
+    return f"{noun}es" if noun.endswith(("s", "x", "ch", "sh")) else f"{noun}s"

@@ -19,6 +19,7 @@ from truecost.application import Application
 from truecost.errors import UsageError
 from truecost.evidence import Evidence, Totals, totals
 from truecost.factors import Factor
+from truecost.flags import raised
 from truecost.intervals import ONE_UNIT, ends, finite
 from truecost.measures.base import Measure, Values
 from truecost.names import Method
@@ -53,7 +54,8 @@ class Context:
     thresholds : dict of str to float
         Decision threshold by name of the measure.
     errors : mapping of str to float
-        Errors of the kind that a measure counts, by its name; "" for all others.
+        Errors by kind, as `Measure.errors` names it: `misses`, `false_alarms`, "" for all; `costs`
+        for those that make up most of a cost.
     """
 
     dims: dict[str, str] = field(default_factory=dict)
@@ -279,9 +281,8 @@ class _Setting:
         units = {n: len(f) for n, f in self.factors.items() if n not in self.plan.hold}
         parameters = _parameters(measure, self.application)
         lower, upper, reason = ends(drawn.values, self.level, self.method, value, left_out)
-        if units and max(units.values()) < 2 and reason is None:
-            lower = upper = None
-            reason = ONE_UNIT
+        if reason is None and (none := _no_interval(units, len(drawn.values))):
+            lower, upper, reason = None, None, none
         if np.isnan(value) and 0 in (self.context.counts.get(k) for k in ("targets", "nontargets")):
             lacking = "targets" if not self.context.counts["targets"] else "nontargets"
             reason = f"undefined: there are no {lacking}"
@@ -318,14 +319,15 @@ class _Setting:
         self, measure: Measure, units: Mapping[str, int], undefined: int, no_spread: bool
     ) -> tuple[str, ...]:
         errors = self.context.errors
-        seen = errors.get(measure.name, errors.get("", FEW_ERRORS))
-        found = {
-            "few_units": bool(units) and min(units.values()) < FEW_UNITS,
-            "few_errors": "decisions" in measure.parts and seen < FEW_ERRORS,
-            "no_spread": no_spread,
-            "undefined_replicates": undefined > 0,
-        }
-        return (*self.context.flags, *(flag for flag, holds in found.items() if holds))
+        kind = measure.errors or ("costs" if "costs" in measure.uses else "")
+        seen = errors.get(kind, errors.get("", FEW_ERRORS))
+        found = raised(
+            few_units=bool(units) and min(units.values()) < FEW_UNITS,
+            few_errors=measure.decides and seen < FEW_ERRORS,
+            no_spread=no_spread,
+            undefined_replicates=undefined > 0,
+        )
+        return (*self.context.flags, *found)
 
     def _signature(self, measure: Measure, parameters: Mapping[str, Any]) -> str:
         said = [
@@ -337,6 +339,15 @@ class _Setting:
             f"truecost:{__version__}",
         ]
         return "|".join(filter(None, said))
+
+
+def _no_interval(units: Mapping[str, int], replicates: int) -> str:
+    """Why there can be no interval; empty when there can."""
+    if not units:
+        return "no interval: every factor is held"
+    if max(units.values()) < 2:
+        return ONE_UNIT
+    return "no interval: one replicate tells no spread" if replicates < 2 else ""
 
 
 def _extras(point: Values, drawn: Values) -> dict[str, float]:

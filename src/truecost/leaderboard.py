@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from truecost.comparison import compare
+from truecost.errors import UsageError
 from truecost.intervals import interval
 from truecost.results import Comparison, Estimate
 
@@ -68,6 +69,8 @@ def standings(estimates: Sequence[Estimate]) -> tuple[Standing, ...]:
 
     Raises
     ------
+    UsageError
+        When there is no estimate.
     InputError
         When the estimates cannot be paired.
 
@@ -90,6 +93,8 @@ def standings(estimates: Sequence[Estimate]) -> tuple[Standing, ...]:
     2 b 0.25 worse
     2 a 0.333 worse
     """
+    if not estimates:
+        raise UsageError("a leaderboard needs at least one system: there is no estimate")
     ordered = sorted(estimates, key=_order)
     places = _places(np.stack([e.replicates for e in ordered]), ordered[0].direction)
     pairs = [[compare(a, b) if a is not b else None for b in ordered] for a in ordered]

@@ -21,8 +21,9 @@ import numpy as np
 import numpy.typing as npt
 
 from truecost.comparison import derived
-from truecost.errors import InputError, UsageError
+from truecost.errors import InputError, UsageError, counted
 from truecost.estimates import FEW_UNITS
+from truecost.flags import raised
 from truecost.intervals import ONE_UNIT, ends, finite
 from truecost.names import Method
 from truecost.results import Comparison, Estimate
@@ -155,7 +156,8 @@ def _check(members: Sequence[Estimate], runs: Runs, plan: Plan) -> None:
     refuse_bca(members[0].method if members else "percentile")
     if len(members) != len(runs):
         raise InputError(
-            f"method {runs.method!r} has {len(runs)} runs but {len(members)} estimates: "
+            f"method {runs.method!r} has {counted(len(runs), 'run')} but "
+            f"{counted(len(members), 'estimate')}: "
             f"one for each is needed"
         )
     for other in members[1:]:
@@ -205,12 +207,12 @@ def _summary(
     tests = first.units_by_factor or dict.fromkeys(first.factors, first.n_units)
     few = len(runs) if estimator == "run" else min(sizes.values(), default=FEW_RUNS)
     undefined = int(np.isnan(replicates).sum())
-    found = {
-        "crossed": estimator == "mean" and len(tests) + len(sizes) > 1 and bool(sizes),
-        "few_runs": len(runs) == 1 or few < FEW_RUNS,
-        "no_spread": lower is not None and lower == upper,
-        "undefined_replicates": undefined > 0,
-    }
+    found = raised(
+        crossed=estimator == "mean" and len(tests) + len(sizes) > 1 and bool(sizes),
+        few_runs=len(runs) == 1 or few < FEW_RUNS,
+        no_spread=lower is not None and lower == upper,
+        undefined_replicates=undefined > 0,
+    )
     flags = [f for e in members for f in e.flags if f not in ("no_spread", "undefined_replicates")]
     thresholds = {e.threshold for e in members}
     references = [e.reference for e in members]
@@ -229,7 +231,7 @@ def _summary(
         n_replicates=len(replicates),
         n_undefined=undefined,
         reason=reason,
-        flags=tuple(dict.fromkeys([*flags, *(f for f, holds in found.items() if holds)])),
+        flags=tuple(dict.fromkeys([*flags, *found])),
         signature=f"{_said(estimator, runs)}|{first.signature}",
         replicates=replicates,
         left_out=None,
@@ -359,7 +361,7 @@ def scope(found: MethodEstimate, estimator: Estimator = "mean") -> str:
     many = {name: size for name, size in levels.items() if size > 1}
     varied = runs.varied if estimator == "mean" else many
     held = [f"{name} ({size})" for name, size in levels.items() if name not in varied]
-    count = f"{len(runs)} {'run' if len(runs) == 1 else 'runs'}"
+    count = counted(len(runs), "run")
     head = {"mean": f", mean of {count}", "run": f", one run, from {count}"}[estimator]
     said = [
         runs.method + (head if runs.varied != many else f": {count}"),

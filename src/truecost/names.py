@@ -5,9 +5,21 @@ from typing import Literal
 ScoreType = Literal["llr", "posterior", "log-posterior", "log-score", "score", "decision", "number"]
 Missing = Literal["error", "drop", "worst"]
 Annotators = Literal["votes", "any"]
+Estimator = Literal["mean", "run"]
 Scheme = Literal["multinomial", "poisson", "blocks"]
 Method = Literal["percentile", "bca"]
+CalibrationMethod = Literal["affine", "temperature", "pav", "spline"]
 
+POSTERIORS: tuple[str, ...] = ("posterior", "log-posterior", "log-score")
+PARTS = ("collection", "application")  # each has a section of a report and gates of its own
+DIMS = ("system", *PARTS, "estimator", "subset")  # what rows are about, in the order of tables
+COLUMNS: dict[str, tuple[str, ...]] = {  # names that need no --map, the first of them canonical
+    "score": ("score", "scores"),
+    "label": ("label", "labels", "targets"),
+    "id": ("id",),
+    "unit": ("unit",),
+}
+NO_NUMBER = ("na", "nan", "null", "none")  # in lower case: what says that there is no number
 STANDARD_INPUT = ("-", "/dev/stdin")
 SCORE_TYPES: dict[str, str] = {
     "llr": "natural-log likelihood ratios (target over nontarget); --llr-base for others",

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from truecost.errors import InputError
+from truecost.errors import InputError, counted
 from truecost.slots import Sides, Slots, group, join, refuse_outside
 from truecost.tally import Tally
 
@@ -83,14 +83,19 @@ class Ranking:
         from truecost.kernels.order import sort_trials
 
         if len(extra) not in (0, len(scores)):
-            raise InputError(f"{len(extra)} weights for {len(scores)} trials: give one a trial")
+            raise InputError(
+                f"{counted(len(extra), 'weight')} for {counted(len(scores), 'trial')}: give one a "
+                f"trial"
+            )
         if not len(scores) == len(codes) == len(slots.codes):
             raise InputError(
-                f"{len(scores)} scores, {len(codes)} class codes and "
-                f"{len(slots.codes)} unit codes: one of each for each trial is needed"
+                f"{counted(len(scores), 'score')}, {counted(len(codes), 'class code')} and "
+                f"{counted(len(slots.codes), 'unit code')}: one of each for each trial is needed"
             )
         if np.isnan(scores).any():
-            raise InputError(f"{np.isnan(scores).sum()} scores are NaN: they cannot be ranked")
+            raise InputError(
+                f"{counted(int(np.isnan(scores).sum()), 'score', 'are')} NaN, which has no rank"
+            )
         ordered, places, classes, own = sort_trials(scores, slots.codes, codes, extra)
         return Ranking(ordered, Slots(slots.factors, places), classes, own)
 

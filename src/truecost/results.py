@@ -3,16 +3,17 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from truecost.errors import UsageError
-from truecost.names import Method
+from truecost.names import DIMS, Method
 
 Floats = npt.NDArray[np.float64]
+MOST_UNDEFINED = 0.05  # a larger share of the replicates leaves a verdict undecided
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -132,8 +133,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         }
 
 
-class Estimate(Row, frozen=True, kw_only=True):
-    """A row with the replicates that it came from.
+class Estimate(Row, frozen=True, kw_only=True, eq=False):
+    """A row with the replicates that it came from; equal to itself only, unlike its `row()`.
 
     Has every attribute of `Row`, and:
 
@@ -187,8 +188,8 @@ class Estimate(Row, frozen=True, kw_only=True):
             When the half-width is not above 0.
         """
         wanted = self.half_width / 2 if half_width is None else half_width
-        if wanted <= 0:
-            raise UsageError(f"half-width is {wanted:g}: it must be above 0")
+        if wanted <= 0 or (half_width is not None and not math.isfinite(half_width)):
+            raise UsageError(f"half-width is {wanted:g}: it must be a finite number above 0")
         return float(np.ceil(self.n_units * (self.half_width / wanted) ** 2))
 
     def __str__(self) -> str:
@@ -196,12 +197,30 @@ class Estimate(Row, frozen=True, kw_only=True):
         return f"{self.label} {figure(self.value)} [{figure(self.lower)}, {figure(self.upper)}]"
 
 
-def figures(row: Row) -> tuple[str, str]:
+def percent(share: float) -> str:
+    """A share in percent, with all the digits that it was given: 95%, 99.5%."""
+    return f"{100 * share:.10g}%"
+
+
+class Figures(Protocol):
+    """A value with its interval, and why one of them is missing: a row, or a verdict on one."""
+
+    @property
+    def value(self) -> float | None: ...  # noqa: D102
+    @property
+    def lower(self) -> float | None: ...  # noqa: D102
+    @property
+    def upper(self) -> float | None: ...  # noqa: D102
+    @property
+    def reason(self) -> str | None: ...  # noqa: D102
+
+
+def figures(row: Figures) -> tuple[str, str]:
     """The value and the interval of a row as text, infinite where they are.
 
     Parameters
     ----------
-    row : Row
+    row : Row or Verdict
 
     Returns
     -------
@@ -215,6 +234,11 @@ def figures(row: Row) -> tuple[str, str]:
     above = endless or (row.reason or "").startswith("the upper end")
     upper = "infinite" if row.upper is None and above else figure(row.upper)
     return value, f"[{figure(row.lower)}, {upper}]"
+
+
+def between(lower: float | None, upper: float | None) -> str:
+    """An interval: `[0.1, 0.2]`; empty where there is none."""
+    return "" if lower is None and upper is None else f"[{figure(lower)}, {figure(upper)}]"
 
 
 def label_of(measure: str, parameters: dict[str, Any]) -> str:
@@ -275,10 +299,32 @@ def verdict_of(difference: Row) -> Literal["better", "worse", "undecided"]:
     """
     low, high, value = difference.lower, difference.upper, difference.value
     # When many replicates are undefined the interval speaks of the others only.
-    lost = difference.n_undefined > 0.05 * difference.n_replicates
+    lost = difference.n_undefined > MOST_UNDEFINED * difference.n_replicates
     if low is None or high is None or low <= 0 <= high or lost or not value:
         return "undecided"  # a value of 0 outside its interval speaks for no side
     return "better" if (high < 0) == (difference.direction == "lower") else "worse"
+
+
+def dims_of(rows: Sequence[Row]) -> tuple[str, ...]:
+    """The names of what some rows are about, in the order in which tables show them.
+
+    Parameters
+    ----------
+    rows : sequence of Row
+
+    Returns
+    -------
+    tuple of str
+        Those of `names.DIMS` that any row has, then others in the order in which they come.
+    """
+    found = dict.fromkeys(name for row in rows for name in row.dims)
+    known = [name for name in DIMS if name in found]
+    return (*known, *(name for name in found if name not in DIMS))
+
+
+def title_of(dims: Mapping[str, str]) -> str:
+    """What rows are about in a few words: `collection far, application strict`."""
+    return ", ".join(f"{key} {name}" for key, name in dims.items())
 
 
 def assumed(rows: Sequence[Row]) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from truecost.errors import InputError, UsageError, first_five
+from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.factors import Factor
 from truecost.weights import Plan
 
@@ -61,8 +61,8 @@ class Runs:
         names = [*zip(*columns, strict=True)]
         if repeated := sorted({n for n in names if names.count(n) > 1}):
             raise InputError(
-                f"method {self.method!r}: {len(repeated)} "
-                f"{'run has' if len(repeated) == 1 else 'runs have'} the levels of another: "
+                f"method {self.method!r}: {counted(len(repeated), 'run', 'have')} the levels of "
+                f"another: "
                 f"{first_five(self.named(n) for n in repeated)}"
             )
         self._refuse_one_factor()

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from truecost.errors import InputError, UsageError, first_five
+from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.factors import encode
 
 Ints = npt.NDArray[np.int64]
@@ -32,7 +32,7 @@ def folds(
     k : int
         Number of folds, at least 2.
     seed : int
-        Of the order in which equal units are dealt.
+        Of the order in which equal units are dealt, from 0 up.
     labels : array_like, shape (N,), optional
         Class of each trial; one class when left out.
 
@@ -44,7 +44,7 @@ def folds(
     Raises
     ------
     UsageError
-        When there are fewer than 2 folds.
+        When there are fewer than 2 folds, or the seed is below 0.
     InputError
         When there are fewer units than folds, or the lengths differ.
 
@@ -57,7 +57,10 @@ def folds(
     names, codes = encode(units)
     classes = np.zeros(len(codes), np.int32) if labels is None else encode(labels)[1]
     if len(classes) != len(codes):
-        raise InputError(f"{len(codes)} units for {len(classes)} labels: each trial needs both")
+        raise InputError(
+            f"{counted(len(codes), 'unit')} for {counted(len(classes), 'label')}: each trial needs "
+            f"both"
+        )
     width = int(classes.max(initial=0)) + 1
     sizes = np.bincount(codes.astype(np.int64) * width + classes, minlength=len(names) * width)
     return deal_units(sizes.reshape(len(names), width), k, seed)[codes]
@@ -77,14 +80,16 @@ def deal_units(sizes: Ints, k: int, seed: int) -> Ints:
     -------
     ndarray of int64, shape (units,)
     """
-    from truecost.kernels.calibrating import deal
+    from truecost.kernels.dealing import deal
 
     if k < 2:
-        raise UsageError(f"{k} {'fold' if k == 1 else 'folds'}: at least 2 are needed")
+        raise UsageError(f"{counted(k, 'fold')}: at least 2 are needed")
+    if seed < 0:
+        raise UsageError(f"seed is {seed}: it must be a whole number from 0 up")
     units = len(sizes)
     if units < k:
         raise InputError(
-            f"{units} {'unit' if units == 1 else 'units'} for {k} folds: a unit lies in one fold "
+            f"{counted(units, 'unit')} for {k} folds: a unit lies in one fold "
             f"as a whole; use fewer folds, or other data to train on"
         )
     drawn = np.random.Generator(np.random.Philox(seed)).permutation(units)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from truecost.errors import InputError
+from truecost.errors import InputError, counted
 from truecost.factors import Array
 from truecost.slots import Sides, Slots, count_entries, group, join, refuse_outside
 from truecost.weights import Block
@@ -102,7 +102,7 @@ class Tally:
         for name, column in zip([*names, "weights"], given, strict=False):
             if column.shape != (rows,):
                 raise InputError(
-                    f"{name} has shape {column.shape}: {rows} rows were expected, "
+                    f"{name} has shape {column.shape}: {counted(rows, 'row', 'were')} expected, "
                     f"one for each unit code"
                 )
         small = np.prod(shape, dtype=float) < 2**31

@@ -17,7 +17,7 @@ from typing import get_args
 import numpy as np
 import numpy.typing as npt
 
-from truecost.errors import InputError, UsageError
+from truecost.errors import InputError, UsageError, counted
 from truecost.factors import Array, Factor
 from truecost.names import Scheme
 
@@ -332,8 +332,8 @@ def _strata(factor: Factor) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64
         return np.arange(0), np.array([0, len(factor)])
     if len(factor.strata) != len(factor):
         raise InputError(
-            f"factor {factor.name!r} has {len(factor)} units but "
-            f"{len(factor.strata)} strata codes: one for each unit is needed"
+            f"factor {factor.name!r} has {counted(len(factor), 'unit')} but "
+            f"{counted(len(factor.strata), 'stratum code')}: one for each unit is needed"
         )
     members = np.argsort(factor.strata, kind="stable")
     changes = np.flatnonzero(np.diff(factor.strata[members])) + 1

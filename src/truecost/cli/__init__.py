@@ -45,7 +45,7 @@ GLOBAL = (
     (
         "list",
         "lists:show",
-        "List measures, formats, presets, advice, score types or map keys.",
+        "List measures, methods, formats, presets, advice, score types or map keys.",
     ),
     ("schema", "lists:schema", "JSON schema of result.json or of study.toml."),
     ("demo", "demo:demo", "Evaluate and compare two real keyword detectors."),

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from truecost.cli.options import pairs
+from truecost.cli.writing import format_for, put, to_standard_output
 from truecost.errors import InputError, UsageError
-from truecost.names import STANDARD_INPUT, ScoreType
+from truecost.names import COLUMNS, ScoreType
 
 if TYPE_CHECKING:
     from truecost.formats import Table
@@ -22,7 +23,7 @@ class Written:
     output: Annotated[str, Parameter(name=["--output", "-o"])]
     """File to write (gzipped with the ending .gz), folder of arrays, or - for standard output."""
     output_format: str | None = None
-    """From the file's ending unless given. See: truecost list formats"""
+    """From the file's ending unless given (csv for -). See: truecost list formats"""
     force: Annotated[bool, Parameter(negative=())] = False
     """Replace the output when it is there already."""
     quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=())] = False
@@ -51,6 +52,8 @@ class Given:
     """What the scores are, for formats that state it (nist-sre)."""
     target: str | None = None
     """Label of the class to detect: written as target, every other one as nontarget."""
+    set: Annotated[tuple[str, ...], Parameter(negative=())] = ()
+    """COLUMN=VALUE: a further column with one value everywhere (side=a for nist-sre, say)."""
 
 
 GIVEN = Given()
@@ -64,39 +67,19 @@ def convert(file: str, /, *, written: Written, given: Given = GIVEN) -> None:
     file
         Scores, labels or metadata: a file, a folder of arrays, or - for standard input.
     """
-    from truecost.formats import read, write
-    from truecost.formats.writers import format_of
+    from truecost.formats import read
 
-    kind = format_of(written.output, written.output_format)  # before the work, not after it
+    kind = format_for(written.output, written.output_format)  # before the work, not after it
     table = read(file, given.input_format)
     written.say(f"{table.source}: {_as(table)}{_rows(table)}")
     changed, dropped = _changed(table, given)
-    if written.output in STANDARD_INPUT:  # a lone hyphen
-        left_out = _print(changed, kind)
-    else:
-        left_out = write(changed, written.output, kind, force=written.force)
+    left_out = put(changed, written.output, kind, force=written.force)
+    if not to_standard_output(written.output):
         written.say(f"{written.output}: written as {kind}")
     if dropped:
         written.say(f"note: {', '.join(dropped)} of {table.source} made way for --map")
     if left_out:
-        written.say(f"note: {kind} has no place for {_named(left_out)}")
-
-
-def _print(table: "Table", kind: str) -> tuple[str, ...]:
-    """Write to standard output; what has no place there."""
-    import sys
-
-    from truecost.formats.encoding import encode
-
-    encoded = encode(table, kind)
-    if isinstance(encoded.content, dict):
-        raise UsageError("a folder of arrays cannot go to standard output: write npz")
-    sys.stdout.buffer.write(encoded.content)
-    return encoded.left_out
-
-
-def _named(columns: tuple[str, ...]) -> str:
-    return f"the column{'s' * (len(columns) != 1)} {', '.join(columns)}"
+        written.say(left_out)
 
 
 def _as(table: "Table") -> str:
@@ -104,7 +87,7 @@ def _as(table: "Table") -> str:
 
 
 def _rows(table: "Table") -> str:
-    from truecost.formats.text import counted
+    from truecost.errors import counted
 
     return f"{counted(len(table), 'row')}, columns {', '.join(table.columns)}"
 
@@ -117,7 +100,7 @@ def _changed(table: "Table", given: Given) -> tuple["Table", list[str]]:
     dropped = [c for c in table.columns if c in mapped and c not in mapped.values()]
     for new, old in sums.items():
         table = _matrix(table, new, old)
-    table = _renamed(table, names)
+    table = _with_constants(_renamed(table, names), given.set)
     if given.type is not None:
         if table.kind not in (None, given.type):
             raise UsageError(
@@ -125,6 +108,20 @@ def _changed(table: "Table", given: Given) -> tuple["Table", list[str]]:
             )
         table = replace(table, kind=given.type)
     return (table if given.target is None else _labelled(table, given.target)), dropped
+
+
+def _with_constants(table: "Table", given: tuple[str, ...]) -> "Table":
+    """The table with columns that hold one value everywhere."""
+    import polars as pl
+
+    for text in given:
+        name, mark, value = text.partition("=")
+        if not mark or not name:
+            raise UsageError(f"--set {text!r} is not understood: write COLUMN=VALUE")
+        if name in table.columns:
+            raise UsageError(f"--set {text}: {table.source} has a column {name!r} already")
+        table = replace(table, frame=table.frame.with_columns(pl.lit(value).alias(name)))
+    return table
 
 
 def _renamed(table: "Table", names: Mapping[str, str]) -> "Table":
@@ -157,8 +154,7 @@ def _labelled(table: "Table", target: str) -> "Table":
     """The table with the labels target and nontarget."""
     import polars as pl
 
-    names = ("label", "labels", "targets")
-    name = next((n for n in names if n in table.frame.columns), "label")
+    name = next((n for n in COLUMNS["label"] if n in table.frame.columns), "label")
     texts = table.texts(name, "label")
     if texts.null_count() or target not in texts:
         raise InputError(

@@ -111,11 +111,11 @@ def _show(verdicts: Sequence["Verdict"], written: Written) -> None:
 def _table(verdicts: Sequence["Verdict"]) -> "Columns":
     """A row for each verdict; columns that hold nothing are left out."""
     from truecost.cli.terminal import Columns
-    from truecost.results import figure
+    from truecost.results import figure, percent
 
     dims = list(dict.fromkeys(dim for verdict in verdicts for dim in verdict.dims))
     levels = {verdict.level for verdict in verdicts}
-    interval = f"{levels.pop():.0%} interval" if len(levels) == 1 else "interval"
+    interval = f"{percent(levels.pop())} interval" if len(levels) == 1 else "interval"
     names = ("gate", *dims, "against", "measure", "value", interval, "limit", "state")
     rows = tuple(
         (
@@ -128,7 +128,7 @@ def _table(verdicts: Sequence["Verdict"]) -> "Columns":
         for verdict in verdicts
     )
     left = frozenset({"gate", *dims, "against", "measure", "limit", "state"})
-    table = Columns(names, rows, left, ("against", "gate"))
+    table = Columns(names, rows, left, ("against", "gate"), (*dims, "against"))
     for name, nothing in (("gate", ""), ("against", "-")):
         if all(row[names.index(name)] == nothing for row in rows):
             table = table.without(name)

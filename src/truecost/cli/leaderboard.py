@@ -42,9 +42,8 @@ def leaderboard(
         Leave out invalid submissions and say so, in place of stopping at them.
     """
     from truecost.cli.terminal import Screen, standings_table
-    from truecost.cli.trials import said_instead
-    from truecost.results import assumed
-    from truecost.study import check_target, write
+    from truecost.cli.trials import report, said_instead
+    from truecost.study import check_target
     from truecost.study.ranking import rank
 
     study = study_of(files, data, costs, interval, measure, config=output.config)
@@ -55,16 +54,4 @@ def leaderboard(
     screen = Screen(output)
     with screen.progress() as progress:
         outcome = rank(study, progress, keep_going=keep_going)
-    target = None if output.output is None else write(outcome, output.output)
-    screen.explain(outcome)
-    if output.json:
-        print(outcome.to_json(), end="")
-    else:
-        screen.show(standings_table(outcome))
-        screen.say(f"application: {assumed(outcome.estimates)}")
-    for remark in outcome.remarks:
-        screen.say(remark)
-    screen.advise(outcome.problems)
-    if target is not None:
-        screen.say(f"report: {target / 'report.html'}")
-    return 0
+    return report(outcome, output, screen, standings_table)

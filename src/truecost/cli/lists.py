@@ -7,7 +7,7 @@ from cyclopts import Parameter
 
 from truecost.names import FORMATS, MAP_KEYS, SCORE_TYPES
 
-Kind = Literal["measures", "formats", "presets", "advice", "types", "map"]
+Kind = Literal["measures", "methods", "formats", "presets", "advice", "types", "map"]
 Which = Literal["result", "study"]
 
 
@@ -19,7 +19,8 @@ def show(
     Parameters
     ----------
     kind
-        measures, formats, presets, advice, types (of scores) or map (keys of --map).
+        measures, methods (of calibration), formats, presets, advice, types (of scores) or map (keys
+        of --map).
     json
         Print JSON.
     """
@@ -63,17 +64,30 @@ def _entries(kind: Kind) -> list[dict[str, Any]]:
         ]
     if kind == "advice":
         return _advice()
+    if kind == "methods":
+        return _methods()
     found = {"formats": FORMATS, "types": SCORE_TYPES, "map": MAP_KEYS}[kind]
     return [{"name": name, "text": text} for name, text in found.items()]
 
 
+def _methods() -> list[dict[str, Any]]:
+    """Methods of calibration, with their options."""
+    from truecost.calibration import METHODS
+
+    return [
+        {"name": name, "text": " ".join([method.text, *(f"[--{o}]" for o in method.options)])}
+        for name, method in METHODS.items()
+    ]
+
+
 def _advice() -> list[dict[str, Any]]:
     """What is said of intervals by flag, and of measures by name."""
+    from truecost.flags import FLAGS
     from truecost.measures import registry
-    from truecost.study.advice import ADVICE
 
+    texts = {flag.name: flag.advice for flag in FLAGS.values()}
     on_measures = {m.label: m.advice for m in registry().values() if m.advice}
-    return [{"name": name, "text": text} for name, text in (ADVICE | on_measures).items()]
+    return [{"name": name, "text": text} for name, text in (texts | on_measures).items()]
 
 
 def schema(which: Which = "result", /) -> None:

@@ -1,6 +1,6 @@
 """`methods score` and `methods compare`: sets of runs over seeds and training sets."""
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
@@ -15,16 +15,18 @@ from truecost.cli.options import (
     Output,
     study_of,
 )
+from truecost.cli.trials import execute
+from truecost.names import Estimator
 
 if TYPE_CHECKING:
-    from truecost.study.methods import MethodStudy
+    from truecost.study import Study
 
 Names = Annotated[tuple[str, ...], Parameter(negative=())]
 
 
 def score(
     *files: Annotated[str, Parameter(negative=())],
-    runs: str,
+    runs: str | None = None,
     methods: str | None = None,
     data: Data = NO_DATA,
     measure: Names = (),
@@ -51,18 +53,15 @@ def score(
     subset
         A column (each level is a subset) or a condition such as "snr < 10"; may be repeated.
     """
-    from truecost.study.methods import MethodStudy
-
     study = study_of((), data, costs, interval, measure, subset, output.config)
-    given = MethodStudy(tuple(files), study, tuple(runs.split("+")), methods)
-    return execute(given, output, compare=False)
+    return _execute(study, output, files, runs, methods)
 
 
 def compare(
     *files: Annotated[str, Parameter(negative=())],
-    runs: str,
+    runs: str | None = None,
     methods: str | None = None,
-    estimator: Literal["mean", "run"] = "mean",
+    estimator: Estimator | None = None,
     data: Data = NO_DATA,
     measure: Names = (),
     subset: Names = (),
@@ -84,31 +83,36 @@ def compare(
     methods
         Column that names the method of each row, in place of NAME=.
     estimator
-        Compare the means of the methods, or one run of each.
+        Compare the means of the methods (unless given), or one run of each.
     measure
         NAME or NAME:PARAMETER; repeat or separate by commas. See: truecost list measures
     subset
         A column (each level is a subset) or a condition such as "snr < 10"; may be repeated.
     """
-    from truecost.study.methods import MethodStudy
-
     study = study_of((), data, costs, interval, measure, subset, output.config)
-    given = MethodStudy(tuple(files), study, tuple(runs.split("+")), methods, estimator)
-    return execute(given, output, compare=True)
+    return _execute(study, output, files, runs, methods, estimator, compare=True)
 
 
-def execute(given: "MethodStudy", output: Output, *, compare: bool) -> int:
-    """Run, print and write; returns the exit code that gates ask for."""
-    from truecost.cli.terminal import Screen
-    from truecost.cli.trials import report, said_instead
-    from truecost.study import check_target
-    from truecost.study.methods import run_methods
+def _execute(
+    study: "Study",
+    output: Output,
+    files: tuple[str, ...],
+    runs: str | None,
+    column: str | None,
+    estimator: Estimator | None = None,
+    *,
+    compare: bool = False,
+) -> int:
+    """Lay what was given over [methods] of the study, and run it."""
+    import msgspec
 
-    if said_instead(given.study, output):
-        return 0
-    if output.output is not None:
-        check_target(output.output)  # before the work, not after it
-    screen = Screen(output)
-    with screen.progress() as progress:
-        outcome = run_methods(given, compare=compare, progress=progress)
-    return report(outcome, output, screen)
+    from truecost.study.tables import MethodsTable
+
+    given = MethodsTable(
+        files=files,
+        runs=() if runs is None else tuple(runs.split("+")),
+        column=column,
+        compare=compare or None,
+        estimator=estimator,
+    )
+    return execute(msgspec.structs.replace(study, methods=given.over(study.methods)), output)

@@ -246,11 +246,19 @@ def numbers(text: str, option: str) -> tuple[float, ...]:
         ) from error
 
 
+def _text(path: str) -> str:
+    """A small text file."""
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read as UTF-8 text ({error})") from error
+
+
 def read_matrix(text: str) -> tuple[tuple[float, ...], ...]:
     """A cost matrix from `0 1; 10 0` or a file with one row a line."""
     source = text
     if Path(text).is_file():
-        source = Path(text).read_text(encoding="utf-8").strip().replace("\n", ";")
+        source = _text(text).strip().replace("\n", ";")
     try:
         return tuple(
             tuple(float(x) for x in row.replace(",", " ").split())

@@ -13,20 +13,11 @@ from rich.table import Table
 from rich.text import Text
 
 from truecost.cli.options import Output
+from truecost.errors import counted
+from truecost.flags import FLAGS
 from truecost.gates import Verdict
-from truecost.results import Comparison, Row, figure, figures
+from truecost.results import Comparison, Row, between, dims_of, figure, figures, percent
 from truecost.study import Outcome, Problem
-
-FLAG_MARKS = {
-    "few_units": "few units",
-    "few_errors": "few errors",
-    "undefined_replicates": "some replicates undefined",
-    "few_runs": "few runs",
-    "crossed": "conservative",
-    "no_spread": "no spread",
-}
-
-GROUPS = ("collection", "application", "estimator")  # shown where rows have them
 
 
 class Screen:
@@ -38,7 +29,9 @@ class Screen:
         width = None if sys.stdout.isatty() else 120
         if given.isdecimal() and int(given) > 0:
             width = max(40, int(given))  # narrower, figures would be cut
-        self.out = Console(no_color=plain, highlight=False, width=width)
+        # rich takes "²" for a number, and fails: it is told the width, not the variable.
+        known = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+        self.out = Console(no_color=plain, highlight=False, width=width, _environ=known)
         self.output = output
 
     def show(self, tables: Iterable["Columns"]) -> None:
@@ -88,7 +81,7 @@ class Screen:
             self.say(reading)
         for trials in outcome.systems:
             self.say(
-                f"{trials.name}: {len(trials)} trials, type {trials.kind}, classes "
+                f"{trials.name}: {counted(len(trials), 'trial')}, type {trials.kind}, classes "
                 f"{', '.join(trials.classes) or 'none'}"
             )
         first = outcome.estimates[0]
@@ -97,7 +90,8 @@ class Screen:
             if "trials_as_units" in first.flags
             else "counts by unit are weighed; thresholds are searched by buckets, exactly"
         )
-        self.say(f"resampling: {', '.join(first.factors)} ({first.n_units} units); {way}")
+        units = counted(first.n_units, "unit")
+        self.say(f"resampling: {', '.join(first.factors)} ({units}); {way}")
 
     def judge(self, gates: Sequence[Verdict]) -> None:
         """A line for each gate, even when quiet unless it passed."""
@@ -115,10 +109,9 @@ class Columns:
 
     names: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    left: frozenset[str] = frozenset(
-        {*GROUPS, "system", "against", "subset", "measure", "verdict", "note"}
-    )
+    left: frozenset[str] = frozenset({"measure", "verdict", "note"})
     spare: tuple[str, ...] = ("units", "trials", "naive", "ratio", "ratio interval", "against")
+    about: tuple[str, ...] = ("system", "against", "subset")  # shown once where it repeats
 
     def fitted(self, width: int) -> "Columns":
         """The table without spare columns until it fits, and with long names cut."""
@@ -127,7 +120,7 @@ class Columns:
             if table.width() <= width:
                 break
             table = table.without(name)
-        for name in ("note", "subset", "system", "collection", "application"):
+        for name in ("note", *reversed(self.about)):
             if (over := table.width() - width) > 0:
                 table = table.cut(name, over)
         return table if table.width() <= width else table.without("note")
@@ -164,11 +157,12 @@ class Columns:
         """For the terminal; a name that repeats from row to row is shown once."""
         fitted = self.fitted(width - 2)  # the last column is padded too
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+        words = {*self.left, *self.about}
         for name in fitted.names:
             shown_name = "" if name == "note" else name
-            side: Literal["left", "right"] = "left" if name in self.left else "right"
+            side: Literal["left", "right"] = "left" if name in words else "right"
             table.add_column(shown_name, justify=side, no_wrap=True, overflow="ellipsis")
-        repeated = [n for n in (*GROUPS, "system", "against", "subset") if n in self.names]
+        repeated = [n for n in self.about if n in self.names]
         before: list[str] = []
         for whole, row in zip(self.rows, fitted.rows, strict=True):
             names = [whole[self.names.index(n)] for n in repeated]
@@ -194,58 +188,52 @@ def result_table(outcome: Outcome, verbose: bool = False) -> list[Columns]:
     return tables
 
 
-def _groups(row: Row) -> tuple[str, ...]:
-    return tuple(row.dims.get(name, "") for name in GROUPS)
+def _dims(rows: Sequence[Row]) -> tuple[str, ...]:
+    """What the rows are about, the widest first: the system and its subsets come last."""
+    found = dims_of(rows)
+    inner = ("system", "subset")
+    return (*(n for n in found if n not in inner), *(n for n in inner if n in found))
+
+
+def _about(row: Row, dims: Sequence[str]) -> tuple[str, ...]:
+    """What a row is about; the baseline stands beside its system."""
+    cells = {**row.dims, "against": row.baseline or ""}
+    return tuple(cells.get(name, "all" if name == "subset" else "") for name in dims)
 
 
 def _values(rows: Sequence[Row]) -> Columns:
-    names = ("system", "subset", "measure", "value", f"{rows[0].level:.0%} interval", "naive")
-    found = Columns(
-        (*GROUPS, *names, "trials", "units", "note"),
-        tuple(
-            (
-                *_groups(row),
-                *(row.dims.get("system", ""), row.dims.get("subset", "all"), row.label),
-                *figures(row),
-                "" if row.reference is None else figure(row.reference),
-                *(str(row.n_trials), str(row.n_units), _note(row)),
-            )
-            for row in rows
-        ),
+    dims = _dims(rows)
+    names = ("measure", "value", f"{percent(rows[0].level)} interval", "naive", "trials", "units")
+    cells = tuple(
+        (
+            *(*_about(row, dims), row.label, *figures(row)),
+            "" if row.reference is None else figure(row.reference),
+            *(str(row.n_trials), str(row.n_units), _note(row)),
+        )
+        for row in rows
     )
-    return _used(found, rows)
-
-
-def _used(table: Columns, rows: Sequence[Row]) -> Columns:
-    """The table without dimensions that no row has."""
-    for name in (*GROUPS, "subset"):
-        if not any(name in row.dims for row in rows):
-            table = table.without(name)
-    return table
+    return Columns((*dims, *names, "note"), cells, about=dims)
 
 
 def _note(row: Row) -> str:
     if row.value is None and row.reason:
         return row.reason.removeprefix("undefined: ")
-    return ", ".join(FLAG_MARKS[f] for f in row.flags if f in FLAG_MARKS)
+    return ", ".join(FLAGS[f].mark for f in row.flags if f in FLAGS and FLAGS[f].mark)
 
 
 def _pairs(comparisons: Sequence[Comparison]) -> Columns:
-    names = ("system", "against", "subset", "measure", "difference", "interval", "ratio")
-    found = Columns(
-        (*GROUPS, *names, "ratio interval", "verdict"),
-        tuple(
-            (
-                *_groups(c.difference),
-                *(c.difference.dims["system"], c.difference.baseline or ""),
-                *(c.difference.dims.get("subset", "all"), c.difference.label),
-                *figures(c.difference),
-                *(*figures(c.ratio), c.verdict),
-            )
-            for c in comparisons
-        ),
+    found = _dims([c.difference for c in comparisons])
+    place = found.index("system") + 1
+    dims = (*found[:place], "against", *found[place:])
+    names = ("measure", "difference", "interval", "ratio", "ratio interval", "verdict")
+    cells = tuple(
+        (
+            *(*_about(c.difference, dims), c.difference.label),
+            *(*figures(c.difference), *figures(c.ratio), c.verdict),
+        )
+        for c in comparisons
     )
-    return _used(found, [c.difference for c in comparisons])
+    return Columns((*dims, *names), cells, about=dims)
 
 
 def standings_table(outcome: Outcome) -> list[Columns]:
@@ -258,17 +246,13 @@ def standings_table(outcome: Outcome) -> list[Columns]:
             "" if s.place_lower is None else f"{s.place_lower}-{s.place_upper}",
             s.system,
             figure(s.value),
-            _between(s.lower, s.upper),
+            between(s.lower, s.upper),
             "" if s.difference is None else figure(s.difference),
-            _between(s.difference_lower, s.difference_upper),
+            between(s.difference_lower, s.difference_upper),
         )
         for s in board
     )
     return [Columns(names, rows, spare=("its interval", "from first", "place"))]
-
-
-def _between(lower: float | None, upper: float | None) -> str:
-    return "" if lower is None and upper is None else f"[{figure(lower)}, {figure(upper)}]"
 
 
 def plan_table(rows: Sequence[Mapping[str, object]]) -> list[Columns]:

@@ -16,12 +16,14 @@ from truecost.cli.options import (
     study_of,
 )
 from truecost.errors import UsageError
+from truecost.names import POSTERIORS
 
 if TYPE_CHECKING:
-    from truecost.cli.terminal import Screen
+    from collections.abc import Callable
+
+    from truecost.cli.terminal import Columns, Screen
     from truecost.study import Outcome, Study
 
-POSTERIORS = ("posterior", "log-posterior", "log-score")
 Names = Annotated[tuple[str, ...], Parameter(negative=())]
 
 
@@ -178,28 +180,44 @@ def execute(study: "Study", output: Output) -> int:
     return report(outcome, output, screen)
 
 
-def said_instead(study: "Study", output: Output) -> bool:
-    """Print the study or what to cite, when that was asked for in place of running it."""
+def said_instead(study: "Study", output: Output, method: str | None = None) -> bool:
+    """Print the study or what to cite, when that was asked for in place of running it.
+
+    `method` is that of a calibration.
+    """
     if output.print_config:
         print(study.to_toml(), end="")
     elif output.cite:
-        print(cited(study), end="")
+        print(cited(study, method), end="")
     return output.print_config or output.cite
 
 
-def cited(study: "Study") -> str:
-    """BibTeX for the measures of a study, or those of its score type, and for its intervals."""
+def cited(study: "Study", method: str | None = None) -> str:
+    """BibTeX for the measures of a study, or those of its score type, for its intervals and for a
+    method of calibration.
+    """
     from truecost.citations import bibtex
     from truecost.tasks.trials import DEFAULT_MEASURES
 
     defaults = {**DEFAULT_MEASURES, **dict.fromkeys(POSTERIORS, DEFAULT_MEASURES["posterior"])}
-    measures = study.measures or defaults.get(study.data.type or "", ())
+    kind = "llr" if method and study.data.type == "score" else study.data.type  # calibrated
+    measures = study.measures or defaults.get(kind or "", ())
     interval = study.interval
-    return bibtex(measures, [f"|resample:unit:{interval.resample}|{interval.method}:"])
+    calibration = f"|calibrated:{method}:" if method else ""
+    marks = f"{calibration}|resample:unit:{interval.resample}|{interval.method}:"
+    return bibtex(measures, [marks])
 
 
-def report(outcome: "Outcome", output: Output, screen: "Screen") -> int:
-    """Print the outcome, write its directory, and advise; returns the exit code of its gates."""
+def report(
+    outcome: "Outcome",
+    output: Output,
+    screen: "Screen",
+    table: "Callable[[Outcome], list[Columns]] | None" = None,
+) -> int:
+    """Print the outcome, write its directory, and advise; returns the exit code of its gates.
+
+    `table` makes the tables that are printed; values and comparisons when left out.
+    """
     from truecost import study
     from truecost.cli.terminal import result_table
     from truecost.gates import append_step_summary, exit_code, markdown
@@ -210,9 +228,9 @@ def report(outcome: "Outcome", output: Output, screen: "Screen") -> int:
     if output.json:
         print(outcome.to_json(), end="")
     else:
-        screen.show(result_table(outcome, output.verbose))
-        several = len({e.label for e in outcome.estimates}) > 1
-        if several and any("subset" in e.dims for e in outcome.estimates) and not output.verbose:
+        screen.show(table(outcome) if table else result_table(outcome, output.verbose))
+        several = len({e.label for e in outcome.estimates}) > 1 and not (table or output.verbose)
+        if several and any("subset" in e.dims for e in outcome.estimates):
             screen.say(f"subsets: {outcome.estimates[0].label} only; -v shows every measure")
         for part in outcome.parts:
             said = assumed(part.estimates)

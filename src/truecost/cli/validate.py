@@ -5,14 +5,15 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from truecost.cli.options import NO_DATA, PLAIN, Data, Output
-from truecost.errors import UsageError
+from truecost.errors import UsageError, first_five
 
-EXIT_INVALID = 3
+EXIT_INPUT = 3
 
 
 def validate(
     *files: Annotated[str, Parameter(negative=())],
     trials: str | None = None,
+    strict: Annotated[bool, Parameter(negative=())] = False,
     data: Data = NO_DATA,
     output: Output = PLAIN,
 ) -> int:
@@ -26,36 +27,31 @@ def validate(
         Score files; NAME=PATH names a system.
     trials
         File with the trials that have to be scored; labels are not needed, and not looked at.
+    strict
+        Warnings make a file invalid too.
     """
     import json
 
     from truecost.cli.options import study_of
-    from truecost.formats import read
-    from truecost.study.reader import options_of
-    from truecost.tasks.validation import Check
-    from truecost.tasks.validation import validate as check
+    from truecost.cli.trials import said_instead
+    from truecost.study.validating import validate_study
 
     study = study_of(files, data, config=output.config)
-    if not study.systems:
-        raise UsageError("name at least one file to validate")
     if output.output is not None:
         raise UsageError("validate writes no directory: leave out --output")
-    wanted = None if trials is None else read(trials, study.data.key_format)
-    key = None if study.data.key is None else read(study.data.key, study.data.key_format)
-    found: dict[str, list[Check]] = {}
-    for name, system in study.systems.items():
-        table = read(system.file or "", study.data.input_format)
-        # A list of scores whose format does not state its type is checked as plain scores.
-        options = options_of(study.data, table, otherwise="score")
-        found[name] = check(table, options, trials=wanted, key=key, name=name)
-    valid = all(c.state != "error" for checks in found.values() for c in checks)
+    if said_instead(study, output):
+        return 0
+    found = validate_study(study, trials)
+    bad = {"error", "warning"} if strict else {"error"}
+    wrong = [n for n, checks in found.items() if any(c.state in bad for c in checks)]
     if output.json:
         content = {n: [vars(c) for c in checks] for n, checks in found.items()}
-        print(json.dumps({"valid": valid, "systems": content}, indent=2))
-        return 0 if valid else EXIT_INVALID
+        print(json.dumps({"valid": not wrong, "systems": content}, indent=2))
+        return EXIT_INPUT if wrong else 0
     for checks in found.values():
         for c in checks:
             if not (output.quiet and c.state == "ok"):
                 print(f"{c.state}: {c.message}")
-    print("valid" if valid else "NOT VALID: mend the errors above")
-    return 0 if valid else EXIT_INVALID
+    of = f": {len(wrong)} of {len(found)} ({first_five(wrong)})" if len(found) > 1 else ""
+    print(f"NOT VALID{of}" if wrong else "valid")
+    return EXIT_INPUT if wrong else 0

@@ -15,15 +15,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.errors import InputError, UsageError, first_five
+from truecost.errors import InputError, UsageError, counted, first_five, named
 from truecost.formats.nist import RENAMED, TRIAL
 from truecost.formats.table import WITHOUT_TEXT, Table
 from truecost.formats.tables import SEPARATORS
-from truecost.formats.text import counted
 from truecost.formats.trial_lists import DIGITS, LAYOUTS, WORDS
+from truecost.names import COLUMNS
 
 Content = bytes | dict[str, bytes]
-ALIASES = {"score": ("score", "scores"), "label": ("label", "labels", "targets")}
 
 
 @dataclass(frozen=True)
@@ -79,7 +78,7 @@ def encode(table: Table, kind: str, *, single: bool = False) -> Encoded:
 
 def _column(table: Table, name: str, kind: str) -> str:
     """The column of a canonical name, under any of its names."""
-    for alias in ALIASES.get(name, (name,)):
+    for alias in COLUMNS.get(name, (name,)):
         if alias in table.columns:
             return alias
     raise _lacking([name], table, kind)
@@ -88,7 +87,7 @@ def _column(table: Table, name: str, kind: str) -> str:
 def _lacking(names: list[str], table: Table, kind: str) -> UsageError:
     mapped = ",".join(f"{name}=COLUMN" for name in names)
     return UsageError(
-        f"{table.source}: {kind} needs the column{'s' * (len(names) != 1)} {', '.join(names)}; the "
+        f"{table.source}: {kind} needs the {named('column', names)}; the "
         f"columns are {', '.join(table.columns)}: name {'them' if len(names) > 1 else 'it'} with "
         f"--map {mapped}"
     )
@@ -96,7 +95,7 @@ def _lacking(names: list[str], table: Table, kind: str) -> UsageError:
 
 def _all_columns(table: Table, names: tuple[str, ...], kind: str) -> dict[str, str]:
     """Columns of several canonical names; those that are missing are named together."""
-    missing = [n for n in names if not set(ALIASES.get(n, (n,))) & set(table.columns)]
+    missing = [n for n in names if not set(COLUMNS.get(n, (n,))) & set(table.columns)]
     if missing:
         raise _lacking(missing, table, kind)
     return {name: _column(table, name, kind) for name in names}
@@ -129,12 +128,12 @@ def _field(table: Table, field: str, name: str, words: tuple[str, ...], kind: st
     texts = table.texts(name, field)
     if field == "label":
         return _label_texts(table, texts, words, kind)
-    bad = (texts.is_null() | texts.str.contains(r"\s")).arg_true().to_list()
-    if bad:
-        examples = first_five(f"{texts[r]!r} at {table.where(r)}" for r in bad)
+    bad = (texts.is_null() | texts.str.contains(r"\s")).arg_true()
+    if len(bad):
+        examples = first_five(f"{texts[r]!r} at {table.where(r)}" for r in bad.head(6))
         raise InputError(
-            f"{table.source}: {counted(len(bad), 'value')} of {name!r} are empty or "
-            f"hold blanks, which separate fields in {kind}: {examples}"
+            f"{table.source}: {counted(len(bad), 'value')} of {name!r} empty or with "
+            f"blanks, which separate fields in {kind}: {examples}"
         )
     return texts
 
@@ -149,9 +148,9 @@ def _score_texts(table: Table, name: str) -> pl.Series:
 def _label_texts(table: Table, texts: pl.Series, words: tuple[str, ...], kind: str) -> pl.Series:
     """Labels in the words of the format."""
     known = dict(zip((*WORDS, *DIGITS), (*words, *words), strict=True))
-    bad = (~texts.is_in(list(known)).fill_null(value=False)).arg_true().to_list()
-    if bad:
-        examples = first_five(f"{texts[r]!r} at {table.where(r)}" for r in bad)
+    bad = (~texts.is_in(list(known)).fill_null(value=False)).arg_true()
+    if len(bad):
+        examples = first_five(f"{texts[r]!r} at {table.where(r)}" for r in bad.head(6))
         raise InputError(
             f"{table.source}: {counted(len(bad), 'label')} cannot be written as {kind}, "
             f"which has {' and '.join(words)}: {examples}; the labels it takes are "
@@ -192,7 +191,7 @@ def _nist(table: Table) -> Encoded:
 
 
 def _has(table: Table, name: str) -> bool:
-    return any(alias in table.frame.columns for alias in ALIASES[name])
+    return any(alias in table.frame.columns for alias in COLUMNS[name])
 
 
 def flat(table: Table) -> pl.DataFrame:
@@ -289,7 +288,7 @@ def _typed(column: pl.Series, table: Table) -> pl.Series:
     """Text as numbers where that loses nothing; scores always."""
     if column.dtype != pl.String:
         return column
-    if column.name in ALIASES["score"] and _all_numbers(table, column.name):
+    if column.name in COLUMNS["score"] and _all_numbers(table, column.name):
         scores = table.numbers(column.name, "score")
         return pl.Series(column.name, scores, nan_to_null=True)
     for dtype in (pl.Int64, pl.Float64):

@@ -15,10 +15,9 @@ from dataclasses import replace
 
 import polars as pl
 
-from truecost.errors import InputError, first_five
+from truecost.errors import InputError, counted, first_five, named
 from truecost.formats.table import Table
 from truecost.formats.tables import read_columns
-from truecost.formats.text import counted
 from truecost.formats.trial_lists import WORDS, is_number
 from truecost.names import ScoreType
 
@@ -73,7 +72,7 @@ def from_columns(table: Table) -> Table:
     clash = [name for name in ("id", "score", "label") if name in table.columns]
     if absent or clash:
         names, what = (absent, "missing") if absent else (clash, "not expected")
-        said = f"column{'s' * (len(names) != 1)} {', '.join(names)} {what}"
+        said = f"{named('column', names)} {what}"
         raise InputError(
             f"{table.source}, line 1: {said}; nist-sre has modelid, segmentid, side, then "
             f"LLR or targettype, then partitions; read any other columns with --input-format tsv"
@@ -93,10 +92,10 @@ def from_columns(table: Table) -> Table:
 def _refuse(table: Table, name: str, column: pl.Series) -> None:
     """Refuse LLRs that are no numbers, and labels of another set."""
     good = is_number(column) if name == "LLR" else column.is_in(list(WORDS))
-    rows = (~good.fill_null(name == "LLR")).arg_true().to_list()
-    if rows:
+    rows = (~good.fill_null(name == "LLR")).arg_true()
+    if len(rows):
         expected = "numbers" if name == "LLR" else " or ".join(WORDS)
-        examples = first_five(f"{column[r]!r} at {table.where(r)}" for r in rows)
+        examples = first_five(f"{column[r]!r} at {table.where(r)}" for r in rows.head(6))
         raise InputError(
             f"{table.source}: {counted(len(rows), 'value')} of {name}: {examples}; "
             f"{expected} were expected"

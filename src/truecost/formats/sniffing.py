@@ -12,7 +12,7 @@ from truecost.errors import UsageError
 from truecost.formats import nist
 from truecost.formats.tables import SEPARATORS
 from truecost.formats.trial_lists import WORDS, is_number
-from truecost.names import FORMATS
+from truecost.names import COLUMNS, FORMATS
 
 SUFFIXES = {
     ".csv": "csv",
@@ -24,7 +24,7 @@ SUFFIXES = {
     ".npy": "npy",
 }
 MAGIC = {b"PAR1": "parquet", b"PK\x03\x04": "npz", b"\x93NUMPY": "npy"}
-KNOWN = frozenset(("id", "score", "scores", "label", "labels", "targets", "unit"))
+KNOWN = frozenset(name for names in COLUMNS.values() for name in names)
 TRIAL_LIST = "trial list"
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.errors import InputError, UsageError, first_five
-from truecost.names import ScoreType
+from truecost.errors import InputError, UsageError, counted, first_five
+from truecost.names import NO_NUMBER, ScoreType
 
 WITHOUT_TEXT = (pl.Binary, pl.Object, pl.Duration)  # besides lists and structures
 
@@ -128,15 +128,15 @@ class Table:
                 parsed.is_null()
                 & stripped.is_not_null()
                 & (stripped != "")
-                & ~stripped.str.to_lowercase().is_in(["na", "nan", "null", "none"])
+                & ~stripped.str.to_lowercase().is_in(list(NO_NUMBER))
             )
             if bad.any():
-                rows = bad.arg_true().to_list()
+                rows = bad.arg_true().head(6)
                 examples = first_five(f"{column[r]!r} at {self.where(r)}" for r in rows)
                 raise InputError(
-                    f"{self.source}: {len(rows)} values of the {meaning} (column "
-                    f"{name!r}) are not numbers: {examples}"
-                    + (" (a decimal comma? write a point)" if _commas(column, rows) else "")
+                    f"{self.source}: {counted(int(bad.sum()), 'value')} of the {meaning} (column "
+                    f"{name!r}) where numbers were expected: {examples}"
+                    + (" (a decimal comma? write a point)" if _commas(column[rows]) else "")
                 )
             column = parsed
         elif not (column.dtype.is_numeric() or column.dtype == pl.Boolean):
@@ -185,6 +185,6 @@ class Table:
         return text.set(text == "", None)
 
 
-def _commas(column: pl.Series, rows: list[int]) -> bool:
+def _commas(bad: pl.Series) -> bool:
     """Whether bad numbers look like numbers with a decimal comma."""
-    return bool(column[rows[:5]].str.contains(r"^\s*-?\d+,\d+\s*$").all())
+    return bool(bad.head(5).str.contains(r"^\s*-?\d+,\d+\s*$").all())

@@ -10,9 +10,9 @@ from collections.abc import Callable
 import numpy as np
 import polars as pl
 
-from truecost.errors import InputError
+from truecost.errors import InputError, counted
 from truecost.formats.table import Table
-from truecost.formats.text import caught, clean, counted, field_counts, line_at, quoted_field_counts
+from truecost.formats.text import caught, clean, field_counts, line_at, quoted_field_counts
 
 SEPARATORS = {"csv": ",", "tsv": "\t"}
 FAULTS = (Exception, pl.exceptions.PanicException)  # what a parser may throw at damaged data
@@ -166,7 +166,7 @@ def _check_widths(data: bytes, separator: str, source: str) -> int:
         raise _blank(source, line)
     raise InputError(
         f"{source}, line {line}: {counted(counts[row], 'field')}, but the header has "
-        f"{counts[0]} ({len(wrong)} such line{'s' * (len(wrong) != 1)})"
+        f"{counts[0]} ({counted(len(wrong), 'such line')})"
     )
 
 

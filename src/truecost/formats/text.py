@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from truecost.errors import InputError
+from truecost.errors import InputError, counted  # noqa: F401  # for study.ranking
 
 BLOCK = 1 << 24  # bytes looked at together, so that memory does not grow with the file
 NEWLINE, QUOTE = 10, 34
@@ -81,7 +81,13 @@ def _without_blank_end(data: bytes, blank: bytes) -> bytes:
 
 def line_at(data: bytes, number: int) -> str:
     """The text of a line, counted from 1, cut short for a message."""
-    line = data.split(b"\n", number)[number - 1].decode("utf-8", "replace")
+    start, left = 0, number - 1
+    while start < len(data) and (ends := data.count(b"\n", start, start + BLOCK)) < left:
+        start, left = start + BLOCK, left - ends
+    for _ in range(left):
+        start = data.index(b"\n", start) + 1
+    end = data.find(b"\n", start)
+    line = data[start : None if end < 0 else end].decode("utf-8", "replace")
     return line if len(line) <= 60 else line[:57] + "..."
 
 
@@ -189,11 +195,6 @@ def first_wrong(blocks: Iterator[Counts], expected: int) -> tuple[int, int, int]
         total += len(wrong)
         before += len(counts)
     return None if first is None else (*first, total)
-
-
-def counted(number: int, noun: str) -> str:
-    """`1 line`, `2 lines`."""
-    return f"{number} {noun}{'s' * (int(number) != 1)}"
 
 
 def caught(error: object) -> str:

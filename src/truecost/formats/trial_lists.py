@@ -15,17 +15,19 @@ numbers keep their digits. Label words are kept as they are written.
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import polars as pl
 
-from truecost.errors import InputError, UsageError
+from truecost.errors import InputError, UsageError, counted
 from truecost.formats.table import Table
-from truecost.formats.text import clean, counted, field_counts, first_wrong, line_at
+from truecost.formats.text import clean, field_counts, first_wrong, line_at
+from truecost.names import NO_NUMBER
 
-MISSING = ("na", "nan", "null", "none")  # scores that say that there is none
 ORDER = ("id", "enroll", "test", "speaker", "score", "label")
 WIDEST = 4
+LOOK = 1 << 22  # bytes that are looked at as text together when no layout fits
 
 
 @dataclass(frozen=True)
@@ -150,36 +152,54 @@ def _fitting(fields: pl.DataFrame, layout: Layout) -> pl.Series:
 def is_number(column: pl.Series) -> pl.Series:
     """Whether each text is a number, or says that there is none."""
     good = column.cast(pl.Float64, strict=False).is_not_null()
-    return good if good.all() else good | column.str.to_lowercase().is_in(list(MISSING))
+    return good if good.all() else good | column.str.to_lowercase().is_in(list(NO_NUMBER))
 
 
 def _broken(data: bytes, source: str, candidates: dict[str, Layout]) -> str:
     """The first line that breaks the layout that fits the most lines, and why."""
-    lines = pl.Series(data.decode("utf-8").removesuffix("\n").split("\n"))
-    if (blank := lines == "").any():
+    if data.startswith(b"\n") or b"\n\n" in data:
+        line = 1 if data.startswith(b"\n") else data.count(b"\n", 0, data.index(b"\n\n")) + 2
         return (
-            f"{source}, line {int(blank.arg_true()[0]) + 1}: the line is blank; blank lines may "
-            f"only stand at the end: remove it"
+            f"{source}, line {line}: the line is blank; blank lines may only stand at the end: "
+            f"remove it"
         )
-    lists = lines.str.split(" ")
-    fields = pl.DataFrame({str(k): lists.list.get(k, null_on_oob=True) for k in range(WIDEST)})
-    widths = lists.list.len()
-    fine = {n: _fitting(fields, c) & (widths == len(c.fields)) for n, c in candidates.items()}
-    name = max(fine, key=lambda n: int(fine[n].sum()))
-    row, fit = int((~fine[name]).arg_true()[0]), int(fine[name].sum())
-    if not fit and len(candidates) > 1:
+    fit, first = dict.fromkeys(candidates, 0), dict[str, tuple[int, list[str]]]()
+    for before, lines in _blocks(data):
+        lists = lines.str.split(" ")
+        fields = pl.DataFrame({str(k): lists.list.get(k, null_on_oob=True) for k in range(WIDEST)})
+        for name, layout in candidates.items():
+            fine = _fitting(fields, layout) & (lists.list.len() == len(layout.fields))
+            fit[name] += int(fine.sum())
+            if name not in first and not fine.all():
+                row = int((~fine).arg_true()[0])
+                first[name] = before + row, lists[row].to_list()
+    name = max(fit, key=lambda n: fit[n])
+    row, fields_there = first[name]
+    if not fit[name] and len(candidates) > 1:
         rest = "; ".join(f"{n}: {c.line}" for n, c in candidates.items())
         return (
             f"{source}, line 1: no layout fits this line, nor any other: {line_at(data, 1)!r}; the "
             f"layouts are {rest}; name any other format with --input-format"
             + (" (csv: it has commas)" if b"," in data[: data.index(b"\n")] else "")
         )
-    known = f" and fits {fit} of {len(lines)} lines" if len(candidates) > 1 else ""
-    why = _why(candidates[name], lists[row].to_list())
+    total = counted(data.count(b"\n"), "line")
+    known = f" and fits {fit[name]} of {total}" if len(candidates) > 1 else ""
     return (
-        f"{source}, line {row + 1}: {why}: {line_at(data, row + 1)!r}; "
-        f"{name} is {candidates[name].line}{known}"
+        f"{source}, line {row + 1}: {_why(candidates[name], fields_there)}: "
+        f"{line_at(data, row + 1)!r}; {name} is {candidates[name].line}{known}"
     )
+
+
+def _blocks(data: bytes) -> Iterator[tuple[int, pl.Series]]:
+    """The lines as text, some at a time, so that memory does not grow with the file; how many
+    stand before them.
+    """
+    start = before = 0
+    while start < len(data):
+        end = data.rfind(b"\n", start, start + LOOK) + 1 or data.index(b"\n", start) + 1
+        lines = pl.Series(data[start : end - 1].decode("utf-8").split("\n"))
+        yield before, lines
+        start, before = end, before + len(lines)
 
 
 def _why(layout: Layout, fields: list[str]) -> str:

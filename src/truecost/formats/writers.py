@@ -6,8 +6,7 @@ always numbers there. A file is written aside and then moved to its place, so th
 half-written ever looks whole. Equal tables give equal bytes.
 """
 
-import shutil
-import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 from truecost.errors import InputError, UsageError
@@ -15,6 +14,7 @@ from truecost.formats import encoding
 from truecost.formats.sniffing import by_ending
 from truecost.formats.table import Table
 from truecost.names import FORMATS
+from truecost.publishing import publish
 
 
 def write(
@@ -49,19 +49,15 @@ def write(
     ending = Path(path).suffix.lower()
     target = Path(path).resolve()  # a link stays, and what it points to is replaced
     stream = target.exists() and not (target.is_file() or target.is_dir())
-    if not stream:
-        _refuse_target(table, target, path, force)
+    check_target(path, (table.source,), force=force)
     encoded = encoding.encode(table, kind, single=ending == ".npy")
     if isinstance(encoded.content, dict) and (ending == ".gz" or stream):
         raise UsageError(f"{path}: a folder of arrays is no single file: write an .npz file")
     content = _packed(encoded.content) if ending == ".gz" else encoded.content
-    try:
-        if stream:
-            _fill(target, content)
-        else:
-            _place(target, content)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror or error})") from error
+    if stream:
+        _into_stream(target, content)
+    else:
+        publish({target: _named(content) if isinstance(content, dict) else content})
     return encoded.left_out
 
 
@@ -94,10 +90,28 @@ def format_of(path: str, output_format: str | None) -> str:
     return kind
 
 
-def _refuse_target(table: Table, target: Path, path: str, force: bool) -> None:
-    if not target.exists():
+def check_target(path: str, sources: Iterable[str] = (), *, force: bool = False) -> None:
+    """Refuse to write where something is that must not be replaced.
+
+    Parameters
+    ----------
+    path : str
+        Where to; a pipe or a device holds nothing.
+    sources : iterable of str
+        Files that are read.
+    force : bool
+        Replace what is there.
+
+    Raises
+    ------
+    UsageError
+        When a source is there, or another file without `force`, or a folder with other files than
+        arrays.
+    """
+    target = Path(path).resolve()
+    if not (target.is_file() or target.is_dir()):
         return
-    if Path(table.source).exists() and target.samefile(table.source):
+    if any(Path(source).exists() and target.samefile(source) for source in sources):
         raise UsageError(f"{path}: this is the file that is read: write to another one")
     if not force:
         raise UsageError(f"{path}: there already: choose another name, or replace it with --force")
@@ -113,28 +127,15 @@ def _packed(content: "encoding.Content") -> bytes:
     return gzip.compress(content, compresslevel=6, mtime=0)
 
 
-def _fill(place: Path, content: "encoding.Content") -> None:
-    """Write a file, or the files of a folder."""
-    if isinstance(content, bytes):
-        place.write_bytes(content)
-        return
-    place.mkdir()
-    for name, data in content.items():
-        (place / f"{name}.npy").write_bytes(data)
+def _named(arrays: dict[str, bytes]) -> dict[str, bytes]:
+    """The files of a folder of arrays."""
+    return {f"{name}.npy": data for name, data in arrays.items()}
 
 
-def _place(target: Path, content: "encoding.Content") -> None:
-    """Write aside, then move to its place; what was there comes back when that fails."""
-    aside = Path(tempfile.mkdtemp(prefix=".truecost-", dir=target.parent))
+def _into_stream(target: Path, content: "encoding.Content") -> None:
+    """Write to a pipe or a device, which cannot be written aside."""
+    assert isinstance(content, bytes)
     try:
-        _fill(aside / "new", content)
-        if target.is_dir():
-            target.replace(aside / "old")
-        try:
-            (aside / "new").replace(target)
-        except OSError:
-            if (aside / "old").exists():
-                (aside / "old").replace(target)
-            raise
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
+        target.write_bytes(content)
+    except OSError as error:
+        raise InputError(f"{target}: cannot be written ({error.strerror or error})") from error

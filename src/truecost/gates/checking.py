@@ -6,23 +6,15 @@ from typing import Literal
 
 import msgspec
 
+from truecost.errors import plural
+from truecost.flags import beware
 from truecost.gates.gate import Gate, number
 from truecost.gates.matching import rows_of
-from truecost.results import Row, figure
+from truecost.results import MOST_UNDEFINED, Row, figure, figures
 
 State = Literal["pass", "fail", "undecided"]
 PASSED, FAILED, UNDECIDED = 0, 1, 4  # exit codes
 MOST_UNITS = 10**9  # more than this is no advice
-MOST_UNDEFINED = 0.05  # share of replicates, as for the verdict of a comparison
-BEWARE = {
-    "trials_as_units": "each trial was its own unit",
-    "crossed": "conservative interval of crossed factors",
-    "few_units": "few units",
-    "few_runs": "few runs",
-    "few_errors": "few errors",
-    "no_spread": "no spread",
-    "undefined_replicates": "some replicates undefined",
-}
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -50,6 +42,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         About how many units in all would decide an undecided gate, when the value stays as it is:
         n (a / w)^2 with a the distance from the value to the end of the interval beyond the limit
         (or, for a value beyond it, to the other end) and w that from the value to the limit.
+    reason : str or None
+        Why the value or an end of its interval is missing.
     flags : tuple of str
         Of the row.
     signature : str
@@ -67,6 +61,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     limit: float
     message: str
     units_needed: int | None = None
+    reason: str | None = None
     flags: tuple[str, ...] = ()
     signature: str
 
@@ -90,7 +85,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def found(self) -> str:
         """The value with its interval, as text."""
-        return f"{figure(self.value)} [{figure(self.lower)}, {figure(self.upper)}]"
+        return " ".join(filter(None, figures(self)))
 
 
 def check(gates: Iterable[Gate], rows: Sequence[Row]) -> tuple[Verdict, ...]:
@@ -167,7 +162,7 @@ def judge(gate: Gate, row: Row) -> Verdict:
         message = _unknown(row) or _too_few(gate, row, units)
     else:
         message = _decided(gate, row, state)
-    beware = [BEWARE.get(flag, flag.replace("_", " ")) for flag in row.flags]
+    said = ", ".join(map(beware, row.flags))
     return Verdict(
         gate=gate,
         state=state,
@@ -178,8 +173,9 @@ def judge(gate: Gate, row: Row) -> Verdict:
         upper=row.upper,
         level=row.level,
         limit=gate.limit,
-        message=message + (f"; beware: {', '.join(beware)}" if beware else ""),
+        message=message + (f"; beware: {said}" if said else ""),
         units_needed=units,
+        reason=row.reason,
         flags=row.flags,
         signature=row.signature,
     )
@@ -264,16 +260,19 @@ def _too_few(gate: Gate, row: Row, units: int | None) -> str:
         )
     if units is None:
         return f"the limit {limit} lies in the interval, so near the value that data do not help"
+    stays = "if the value stays where it is"
+    if row.units_by_factor:  # all of them grow alike
+        grown = [
+            f"{math.ceil(n * units / row.n_units):,} of {name}"
+            for name, n in row.units_by_factor.items()
+        ]
+        return (
+            f"the limit {limit} lies in the interval: about {units / row.n_units:.3g} times as "
+            f"many units would decide ({', '.join(grown)}), {stays}"
+        )
     more = units - row.n_units
-    what = names[0] if more == 1 and len(names) == 1 else what
+    what = names[0] if more == 1 else what
     return (
         f"the limit {limit} lies in the interval: about {more:,} more {what} would decide, "
-        f"{units:,} in all, if the value stays where it is"
+        f"{units:,} in all, {stays}"
     )
-
-
-def plural(noun: str) -> str:
-    """The plural of a factor's name: speakers, queries, classes."""
-    if noun.endswith("y") and noun[-2:-1] not in "aeiou":
-        return f"{noun[:-1]}ies"
-    return f"{noun}es" if noun.endswith(("s", "x", "ch", "sh")) else f"{noun}s"

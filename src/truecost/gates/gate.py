@@ -5,10 +5,10 @@ from typing import Literal
 
 import msgspec
 
+from truecost import names
 from truecost.errors import UsageError
 
 LIMITS = ("max_upper", "min_lower", "max_upper_delta", "min_lower_delta")
-DIMS = ("system", "subset", "application", "collection", "estimator")
 MIRROR = dict(zip(LIMITS, (LIMITS[1], LIMITS[0], LIMITS[3], LIMITS[2]), strict=True))
 
 
@@ -137,6 +137,9 @@ class Gate(
             f"gate {self.measure}: {direction} is better, so {self.key} would pass bad systems: "
             f"write {other}={number(limit)}"
         )
+
+
+DIMS = tuple(name for name in names.DIMS if name in Gate.__struct_fields__)
 
 
 def number(limit: float) -> str:

@@ -5,9 +5,10 @@ from difflib import get_close_matches
 
 from truecost.errors import UsageError, first_five
 from truecost.gates.gate import DIMS, Gate
+from truecost.names import PARTS
 from truecost.results import Row
 
-EACH = ("system", "application", "collection")  # a verdict for each of these, when not named
+EACH = ("system", *PARTS)  # a verdict for each of these, when not named
 
 
 def rows_of(gate: Gate, rows: Sequence[Row]) -> list[Row]:
@@ -99,7 +100,7 @@ def _check_single(gate: Gate, rows: Sequence[Row]) -> None:
         seen.setdefault(tuple(row.dims.get(dim) for dim in EACH), []).append(row)
     several = next((same for same in seen.values() if len(same) > 1), None)
     if several is not None:
-        what = "system, application and collection"
+        what = f"{', '.join(EACH[:-1])} and {EACH[-1]}"
         raise UsageError(
             f"{_called(gate)}: {len(several)} rows of the same {what} fit: "
             f"{first_five(map(_described, several))}; {_how_to_choose(several)}"

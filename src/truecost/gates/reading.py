@@ -5,25 +5,25 @@ gate and an equals sign, so that names of subsets may hold commas, colons and eq
 """
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from truecost.errors import UsageError
+from truecost.formats.toml import read_toml
 from truecost.gates.gate import DIMS, LIMITS, Gate
 
 KEYS = ("name", *DIMS, "baseline", *LIMITS, "undecided")
 KNOWN = re.compile(rf"([:,])\s*({'|'.join(sorted(KEYS, key=len, reverse=True))})\s*=")
 ANY = re.compile(r"[:,]\s*([A-Za-z_-]+)\s*=")
+BOUND = re.compile(r"([^<>=]+?)\s*(<=|>=)\s*([^,]+)(,.*)?")  # as verdicts write limits
 FORM = "write MEASURE:KEY=VALUE,..., such as act_dcf:max_upper=0.3,subset=noise=babble"
 
 
 def parse_gate(text: str) -> Gate:
-    """A gate from `MEASURE[:VARIANT]:KEY=VALUE[,KEY=VALUE...]`.
+    """A gate from `MEASURE[:VARIANT]:KEY=VALUE[,KEY=VALUE...]`, or `MEASURE<=LIMIT[,...]`.
 
     Parameters
     ----------
@@ -46,6 +46,10 @@ def parse_gate(text: str) -> Gate:
     >>> gate.measure, gate.limit, gate.subset
     ('eer:nearest', 0.1, 'noise=babble')
     """
+    if bound := BOUND.fullmatch(text.strip()):
+        key = {"<=": "max_upper", ">=": "min_lower"}[bound[2]]
+        key += "_delta" if ",baseline=" in (bound[4] or "") else ""
+        text = f"{bound[1]}:{key}={bound[3]}{bound[4] or ''}"
     marks = list(KNOWN.finditer(text))
     first = next((k for k, mark in enumerate(marks) if mark[1] == ":"), None)
     head = text if first is None else text[: marks[first].start()]
@@ -82,7 +86,7 @@ def _value(text: str, key: str, value: str) -> str | float:
 
 def unknown_key(key: str) -> str:
     """What to say of a key that gates do not have."""
-    close = get_close_matches(key.replace("-", "_"), ("measure", *KEYS), n=1)
+    close = get_close_matches(key.replace("-", "_"), ("measure", *KEYS), n=1, cutoff=0.45)
     meant = f" (did you mean {close[0]!r}?)" if close else ""
     return f"there is no key {key!r}{meant}; the keys are {', '.join(('measure', *KEYS))}"
 
@@ -101,17 +105,12 @@ def read_gates(path: str) -> tuple[Gate, ...]:
 
     Raises
     ------
+    InputError
+        When the file cannot be read.
     UsageError
-        When the file cannot be read, is not TOML, has no gate, or a gate is wrong: says which.
+        When it is not TOML, has no gate, or a gate is wrong: says which.
     """
-    try:
-        content = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
-    except FileNotFoundError:
-        raise UsageError(f"{path}: there is no such file") from None
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({error.strerror})") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: is not TOML ({error})") from error
+    content = read_toml(path)
     tables = content.get("gate")
     if not isinstance(tables, list) or not tables:
         close = get_close_matches("gate", [k for k in content if k != "gate"], n=1)
@@ -158,6 +157,8 @@ def gates_of(texts: Sequence[str], path: str | None) -> tuple[Gate, ...]:
     ------
     UsageError
         When there is none, or one is wrong.
+    InputError
+        When the file cannot be read.
     """
     gates = (*(() if path is None else read_gates(path)), *map(parse_gate, texts))
     if not gates:

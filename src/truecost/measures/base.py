@@ -87,6 +87,13 @@ class Measure:
     uses : tuple of str
         What of the application enters the value: "costs", "prior". Parameters and signature of a
         row say these only.
+    errors : {"misses", "false_alarms", ""}
+        The errors that it counts, where it reads decisions; every kind when left out.
+    minimum_of : str
+        Name of the measure whose least value, over all thresholds or calibrations, it is.
+    cites : tuple of str
+        What to cite, keys of `truecost.citations.PAPERS`; the papers that `source` names when left
+        out.
     """
 
     name: str
@@ -100,6 +107,14 @@ class Measure:
     advice: str = ""
     detection: bool = False
     uses: tuple[str, ...] = ("costs", "prior")
+    errors: Literal["misses", "false_alarms", ""] = ""
+    minimum_of: str = ""
+    cites: tuple[str, ...] = ()
+
+    @property
+    def decides(self) -> bool:
+        """Whether it judges decisions, so that a threshold enters it."""
+        return not {"decisions", "accepted"}.isdisjoint(self.parts)
 
     def at(self, text: str) -> "Measure":
         """The same measure with another parameter.

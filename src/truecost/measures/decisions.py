@@ -250,6 +250,7 @@ MEASURES = (
         "paper 002, Eq. 1",
         detection=True,
         uses=(),
+        errors="misses",
     ),
     Measure(
         "p_fa",
@@ -260,9 +261,18 @@ MEASURES = (
         "paper 002, Eq. 3",
         detection=True,
         uses=(),
+        errors="false_alarms",
     ),
     Measure(
-        "recall", recall, DECISIONS, "Recall", "higher", "paper 001, A.1.1", detection=True, uses=()
+        "recall",
+        recall,
+        DECISIONS,
+        "Recall",
+        "higher",
+        "paper 001, A.1.1",
+        detection=True,
+        uses=(),
+        errors="misses",
     ),
     Measure(
         "precision",
@@ -273,6 +283,7 @@ MEASURES = (
         "paper 001, A.1.1",
         detection=True,
         uses=("prior",),
+        errors="false_alarms",
     ),
     Measure(
         "fpr",
@@ -283,6 +294,7 @@ MEASURES = (
         "paper 001, A.1.2",
         detection=True,
         uses=(),
+        errors="false_alarms",
     ),
     Measure(
         "fdr",
@@ -293,6 +305,7 @@ MEASURES = (
         "paper 001, A.1.2",
         detection=True,
         uses=("prior",),
+        errors="false_alarms",
     ),
     Measure(
         "abstained",

@@ -178,6 +178,7 @@ MEASURES = (
         "Brümmer & du Preez 2006",
         detection=True,
         uses=(),
+        cites=("pav",),
     ),
     Measure(
         "cnxe",
@@ -198,6 +199,8 @@ MEASURES = (
         advice=_CHOSEN,
         detection=True,
         uses=(),
+        minimum_of="cllr",
+        cites=("pav",),
     ),
     Measure(
         "cllr_loss",
@@ -208,5 +211,6 @@ MEASURES = (
         "Brümmer & du Preez 2006",
         detection=True,
         uses=(),
+        cites=("pav",),
     ),
 )

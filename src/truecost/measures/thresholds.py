@@ -111,6 +111,7 @@ MEASURES = (
         "paper 002, 2.3",
         advice=_CHOSEN,
         detection=True,
+        minimum_of="act_dcf",
     ),
     Measure(
         "min_detection_cost",
@@ -121,6 +122,7 @@ MEASURES = (
         "paper 002, Eq. 8-9",
         advice=_CHOSEN,
         detection=True,
+        minimum_of="detection_cost",
     ),
     Measure(
         "eer",

@@ -2,39 +2,24 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
+from truecost.errors import counted
+from truecost.flags import FLAGS
 from truecost.measures.base import Measure
+from truecost.names import POSTERIORS
 from truecost.results import Estimate
 from truecost.study.outcome import Part, Problem
+from truecost.tasks.columns import NONE_BELOW
+from truecost.tasks.counting import bayes_threshold, class_shares
 from truecost.tasks.records import Trials
+from truecost.tasks.scoring import Scoring
 from truecost.tasks.trials import measures_for
 
 HINT = (
-    "no log likelihood ratio is below 0, which is odd: if the scores are posteriors say --type "
-    "posterior, if they are only scores --type score"
+    f"{NONE_BELOW}, which is odd: if the scores are posteriors say --type posterior, if they are "
+    f"only scores --type score"
 )
-ADVICE = {
-    "trials_as_units": "no unit was named, so each trial is resampled on its own: when trials "
-    "share a speaker or session the intervals are too narrow; --map unit=COLUMN",
-    "few_units": "fewer than 20 units: the interval covers less than it says (a 95 % one about "
-    "0.92 at 20 units and 0.83 at 6)",
-    "few_runs": "fewer than 20 runs: as far as runs vary, the interval covers less than it says "
-    "(were all variation in the runs, a 95 % one of the mean about 0.83 with 5 runs and 0.90 with "
-    "10, of one run 0.66 and 0.81)",
-    "few_errors": "fewer than 10 errors of the kind that a measure counts: its interval rests on "
-    "very few events",
-    "no_spread": "an interval without width: no replicate differs from the value, so the data have "
-    "too few errors or units to say how sure it is",
-    "crossed": "crossed factors: the interval is conservative, up to three times the variance "
-    "where the noise is that of single trials",
-    "undefined_replicates": "in some replicates a measure is undefined: they are counted and left "
-    "out of its interval",
-}
-
-SIDES = {
-    "trials_as_units": "no unit was named, so each trial is resampled on its own: trials of the "
-    "same speakers make the intervals too narrow; with a file of speakers (id, speaker) say "
-    "--metadata enroll=FILE --metadata test=FILE --map unit=enroll.speaker+test.speaker"
-}
 
 
 def problems_of(parts: Sequence[Part]) -> list[Problem]:
@@ -51,8 +36,9 @@ def problems_of(parts: Sequence[Part]) -> list[Problem]:
     found = [p for part in parts for p in _faults(part)]
     found += [p for part in parts for p in _on_measures(part)]
     flags = {flag for part in parts for e in part.estimates for flag in e.flags}
-    texts = ADVICE | (SIDES if any(map(_is_trial_list, parts)) else {})
-    found += [Problem(kind="advice", message=text) for flag, text in texts.items() if flag in flags]
+    sides = any(map(_is_trial_list, parts))
+    texts = [(f.sides if sides else "") or f.advice for f in FLAGS.values() if f.name in flags]
+    found += [Problem(kind="advice", message=text) for text in texts]
     return list(dict.fromkeys(found))
 
 
@@ -64,26 +50,62 @@ def _is_trial_list(part: Part) -> bool:
 def _faults(part: Part) -> list[Problem]:
     where = f"{part.dims['collection']}, " if "collection" in part.dims else ""
     said = [f"{where}{t.name}: {text}" for t in part.systems for text in _of_trials(part, t)]
+    said += _twins(part) if part.systems else []
     return [Problem(kind="data", message=text) for text in said]
 
 
 def _of_trials(part: Part, trials: Trials) -> list[str]:
     """What the data of one system suffer from."""
-    found = list(trials.problems)
-    if trials.kind == "llr" and trials.scores.min() >= 0:
-        found.append(HINT)
-    for subset in part.scoring[trials.name].subsets:
+    scoring = part.scoring[trials.name]
+    found = [*trials.problems, *_of_scores(trials, scoring)]
+    for subset in scoring.subsets:
         name = subset if isinstance(subset, str) else subset[1]
         if empty := trials.empty_cells(name):
-            found.append(f"{empty} trials have no {name}: in no subset of it")
+            has = counted(empty, "trial", "have")
+            found.append(f"{has} no {name}: in no subset of it")
     impossible = _impossible(part.estimates, trials.name)
     if impossible:
         mend = "calibrate with --laplace" if trials.kind == "llr" else "mend it, or say --clip P"
-        trials_give = "trial gives its" if impossible == 1 else "trials give their"
+        give = f"{counted(impossible, 'trial', 'give')} {'its' if impossible == 1 else 'their'}"
+        found.append(f"{give} true class probability 0, which costs infinity: {mend}")
+    return found
+
+
+def _of_scores(trials: Trials, scoring: Scoring) -> list[str]:
+    """What is odd about the scores for this application, and what was taken for granted."""
+    found = []
+    if trials.kind == "llr" and trials.scores.min() >= 0:
+        found.append(HINT)
+    if trials.kind == "llr" and (at := bayes_threshold(trials, scoring)) is not None:
+        low, high = trials.scores.min(), trials.scores.max()
+        if not low < at <= high:
+            what = "no score reaches" if high < at else "every score reaches"
+            found.append(
+                f"{what} the threshold {at:.3g} (they go from {low:.3g} to {high:.3g}): if they "
+                f"are no likelihood ratios, calibrate them or say --type score"
+            )
+    if (
+        trials.kind in POSTERIORS
+        and scoring.training_prior is None
+        and scoring.application.priors is not None
+    ):
+        share = f"prior {class_shares(trials)[1]:.4g}, the share of targets"
         found.append(
-            f"{impossible:g} {trials_give} true class probability 0, which costs infinity: {mend}"
+            f"its posteriors are taken to contain the "
+            f"{share if trials.detection else 'shares of the classes'} in the data; "
+            f"--training-prior says otherwise"
         )
     return found
+
+
+def _twins(part: Part) -> list[str]:
+    """Systems that are compared and have the same scores."""
+    first, *others = part.systems
+    return [
+        f"{t.name} and {first.name} have the same scores: is it one file twice?"
+        for t in others
+        if part.comparisons and np.array_equal(t.scores, first.scores)
+    ]
 
 
 def _impossible(estimates: Sequence[Estimate], system: str) -> float:

@@ -40,7 +40,13 @@ import msgspec
 from truecost.errors import UsageError
 from truecost.gates import Gate
 from truecost.names import STANDARD_INPUT
-from truecost.study.tables import ApplicationTable, DataTable, IntervalTable, SystemTable
+from truecost.study.tables import (
+    ApplicationTable,
+    DataTable,
+    IntervalTable,
+    MethodsTable,
+    SystemTable,
+)
 
 Data = TypeVar("Data", bound=DataTable)
 
@@ -67,6 +73,8 @@ class Study(
         Costs and priors.
     applications : dict of str to ApplicationTable
         Several applications by name, in place of `application`.
+    methods : MethodsTable
+        Files of runs over seeds and training sets, in place of systems.
     interval : IntervalTable
         How intervals are made.
     subsets : dict of str to str
@@ -103,6 +111,7 @@ class Study(
     collections: dict[str, DataTable] = {}
     application: ApplicationTable = ApplicationTable()
     applications: dict[str, ApplicationTable] = {}
+    methods: MethodsTable = MethodsTable()
     interval: IntervalTable = IntervalTable()
     subsets: dict[str, str] = {}
     gate: tuple[Gate, ...] = ()
@@ -150,7 +159,7 @@ class Study(
         InputError
             When it cannot be read.
         """
-        from truecost.study.strict import read_toml
+        from truecost.formats.toml import read_toml
 
         study = cls.of(read_toml(path), path)
         return study.moved(lambda file: _beside(path, file))
@@ -172,6 +181,9 @@ class Study(
             data=table(self.data),
             systems={k: table(v) for k, v in self.systems.items()},
             collections={k: table(v) for k, v in self.collections.items()},
+            methods=msgspec.structs.replace(
+                self.methods, files=tuple(_side(f, place) for f in self.methods.files)
+            ),
         )
 
     def over(self, base: Self) -> Self:
@@ -203,6 +215,7 @@ class Study(
             collections=self.collections or base.collections,
             application=application,
             applications={} if self.application.given() else self.applications or base.applications,
+            methods=self.methods.over(base.methods),
             interval=self.interval.over(base.interval),
             subsets=self.subsets or base.subsets,
             gate=self.gate or base.gate,

@@ -6,14 +6,12 @@ ever looks whole. Equal inputs and seed give equal bytes: no times and no paths 
 """
 
 import io
-import shutil
-import tempfile
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from truecost.errors import InputError, UsageError
 from truecost.gates import junit, markdown
+from truecost.publishing import publish
 from truecost.study.outcome import Outcome, ResultFile
 from truecost.study.reading import read_result
 
@@ -72,10 +70,10 @@ def write(outcome: Outcome, directory: str) -> Path:
         files["gates.md"] = markdown(outcome.gates).encode()
         files["gates.xml"] = junit(outcome.gates).encode()
     files["result.json"] = outcome.to_json().encode()  # last: where it stands, all stand
-    try:
-        _place(files, target)
-    except OSError as error:
-        raise InputError(f"{target}: cannot be written ({error.strerror})") from error
+    publish(
+        {target / name: content for name, content in files.items()},
+        retire=[target / name for name in RESULT_FILES],
+    )
     return target
 
 
@@ -116,8 +114,6 @@ def render_again(result: str, target: Path | None = None) -> Path:
     """
     import polars as pl
 
-    from truecost.publishing import publish
-
     stored = read_result(result)
     folder = Path(result) if Path(result).is_dir() else Path(result).parent
     curves = folder / "curves.parquet"
@@ -129,28 +125,3 @@ def render_again(result: str, target: Path | None = None) -> Path:
     page = target or folder / "report.html"
     publish({page: _page(stored, frame)})
     return page
-
-
-def _place(files: Mapping[str, bytes], target: Path) -> None:
-    """Write all files aside, then exchange them; if that fails the earlier result comes back."""
-    new = not target.exists()
-    target.mkdir(parents=True, exist_ok=True)
-    aside = Path(tempfile.mkdtemp(prefix=".truecost-", dir=target))
-    kept: list[str] = []
-    try:
-        for name, data in files.items():
-            (aside / name).write_bytes(data)
-        for name in RESULT_FILES:
-            if (target / name).exists():
-                (target / name).rename(aside / f"old-{name}")
-                kept.append(name)
-        for name in files:
-            (aside / name).rename(target / name)
-    except OSError:
-        for name in kept:
-            (aside / f"old-{name}").replace(target / name)
-        raise
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
-        if new and not any(target.iterdir()):
-            target.rmdir()

@@ -1,19 +1,16 @@
 """Methods from files: expand patterns, tell runs apart, score every run, and sum up each method."""
 
-import glob
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import msgspec
 
-from truecost.errors import InputError, UsageError
-from truecost.gates import check
-from truecost.methods import Estimator, MethodEstimate, scope
-from truecost.names import STANDARD_INPUT
+from truecost.errors import UsageError
+from truecost.methods import MethodEstimate, scope
 from truecost.results import Comparison
 from truecost.study.advice import problems_of
 from truecost.study.config import Study
+from truecost.study.naming import matches, unique_names
 from truecost.study.outcome import Outcome, Part
 from truecost.study.reader import Reader, options_of
 from truecost.study.running import configuration
@@ -33,58 +30,13 @@ PAIRING = (
 )
 
 
-@dataclass(frozen=True)
-class MethodStudy:
-    """Methods to score: a study without systems, and files of runs.
-
-    Parameters
-    ----------
-    files : tuple of str
-        `PATH`, a pattern such as `runs/*.csv`, or `NAME=` either of these, which names the method.
-    study : Study
-        Data, applications, measures and intervals; what `interval.hold` names of the run columns
-        is not resampled.
-    runs : tuple of str
-        The columns that tell runs apart (see `RunColumns`).
-    methods : str, optional
-        The column that names the method of each row.
-    estimator : {"mean", "run"}
-        What comparisons are made of.
-    """
-
-    files: tuple[str, ...]
-    study: Study = field(default_factory=Study)
-    runs: tuple[str, ...] = ("seed",)
-    methods: str | None = None
-    estimator: Estimator = "mean"
-
-    @property
-    def columns(self) -> RunColumns:
-        """What tells runs and methods apart, and what of it is held."""
-        held = tuple(name for name in self.study.interval.hold if name in self.runs)
-        return RunColumns(self.runs, self.methods, held)
-
-    @property
-    def plain(self) -> Study:
-        """The study, holding only what are factors of the test."""
-        held = tuple(name for name in self.study.interval.hold if name not in self.runs)
-        interval = msgspec.structs.replace(self.study.interval, hold=held)
-        return msgspec.structs.replace(self.study, interval=interval)
-
-
-def run_methods(
-    given: MethodStudy,
-    *,
-    compare: bool = False,
-    progress: Callable[[str, int, int], None] | None = None,
-) -> Outcome:
+def run_methods(study: Study, progress: Callable[[str, int, int], None] | None = None) -> Outcome:
     """Score the runs of each method, sum them up, and compare the methods with the first.
 
     Parameters
     ----------
-    given : MethodStudy
-    compare : bool
-        Compare each later method with the first.
+    study : Study
+        With `methods`; what `interval.hold` names of the run columns is not resampled.
     progress : callable, optional
         Told what is being scored, the replicates done and all of them, from time to time.
 
@@ -96,41 +48,61 @@ def run_methods(
     Raises
     ------
     UsageError
-        When the study names systems or collections, or what it asks for does not go with the data.
+        When the study names systems or collections too, or what it asks for does not go with the
+        data.
     InputError
         When no file fits a pattern, a file cannot be read or scored, or runs are not scored on the
         same trials.
     """
-    study, columns = given.plain, given.columns
+    asked = study.methods
     if study.systems or study.collections:
         raise UsageError(
-            "the study names systems or collections: files of runs are given to methods, as PATH "
-            "or NAME=PATTERN, and a study brings only the settings"
+            "the study names systems or collections beside methods: files of runs are given as "
+            "PATH or NAME=PATTERN under [methods], and make up a study of their own"
         )
-    files = expand(given.files)
-    reader = Reader()
-    tables = [(m, _stem(path), reader.table(path, study.data.input_format)) for m, path in files]
+    if not asked.runs:
+        raise UsageError("say what tells runs apart: --runs COLUMN, or runs under [methods]")
+    plain, columns = _plain(study), _columns(study)
+    reader, files = Reader(), expand(asked.files)
+    names = unique_names([path for _, path in files])
+    tables = [
+        (method, name, reader.table(path, study.data.input_format))
+        for (method, path), name in zip(files, names, strict=True)
+    ]
     for method, path in files:
         reader.note(path, method)
     options = options_of(study.data, tables[0][2])
     methods = load_methods(tables, options, columns, *reader.joined(study.data))
     parts, found = [], []
     for name, table in (study.applications or {"": study.application}).items():
-        scoring = scoring_of(study, table, study.data, progress)
+        scoring = scoring_of(plain, table, study.data, progress)
         dims = {"application": name} if name else {}
         rows = score_methods(methods, scoring, dims)
-        compared = against_first(rows, given.estimator) if compare else []
+        compared = against_first(rows, asked.estimator or "mean") if asked.compare else []
         found.append((_members(methods, rows, scoring, dims), _part(rows, compared, dims)))
         parts.append(found[-1][1])
-    outcome = Outcome(
+    return Outcome(
         tuple(parts),
         tuple(problems_of([both for pair in found for both in pair])),
         tuple(reader.inputs),
-        configuration=_configuration(given),
+        configuration=configuration(study),
         readings=tuple(reader.readings),
-        remarks=_remarks(rows, compare),
-    )
-    return replace(outcome, gates=check(study.gate, outcome.rows)) if study.gate else outcome
+        remarks=_remarks(rows, bool(asked.compare)),
+    ).judged(study.gate)
+
+
+def _columns(study: Study) -> RunColumns:
+    """What tells runs and methods apart, and what of it is held."""
+    runs = study.methods.runs
+    held = tuple(name for name in study.interval.hold if name in runs)
+    return RunColumns(runs, study.methods.column, held)
+
+
+def _plain(study: Study) -> Study:
+    """The study, holding only what are factors of the test."""
+    held = tuple(name for name in study.interval.hold if name not in study.methods.runs)
+    interval = msgspec.structs.replace(study.interval, hold=held)
+    return msgspec.structs.replace(study, interval=interval)
 
 
 def expand(files: Sequence[str]) -> list[tuple[str, str]]:
@@ -160,26 +132,11 @@ def expand(files: Sequence[str]) -> list[tuple[str, str]]:
             name, path = "", given
         if mark and not name and not Path(given).exists():
             raise UsageError(f"{given!r} names no method: write NAME=PATTERN")
-        found += [(name, match) for match in _matches(path)]
+        found += [(name, match) for match in matches(path)]
     paths = [path for _, path in found]
     if repeated := sorted({path for path in paths if paths.count(path) > 1}):
         raise UsageError(f"{repeated[0]} is given twice: a run counts once")
     return found
-
-
-def _matches(path: str) -> list[str]:
-    if path in STANDARD_INPUT or Path(path).exists() or not glob.has_magic(path):
-        return [path]
-    # Path.glob refuses patterns that start at the root.
-    found = sorted(glob.glob(path, recursive=True))  # noqa: PTH207
-    if not found:
-        raise InputError(f"{path}: no file fits this pattern")
-    return found
-
-
-def _stem(path: str) -> str:
-    """The name of a file without its ending: its run, when each file is one."""
-    return Path(Path(path).name.removesuffix(".gz")).stem
 
 
 def _part(
@@ -205,13 +162,6 @@ def _members(
     trials = tuple(run for method in methods for run in method.trials)
     members = tuple(e for method in rows for found in method for e in found.members)
     return Part(dims, trials, {run.name: scoring for run in trials}, members)
-
-
-def _configuration(given: MethodStudy) -> str:
-    """The study as TOML after the choices that only methods have."""
-    said = [f"--runs {'+'.join(given.runs)}", f"--estimator {given.estimator}"]
-    said += [] if given.methods is None else [f"--methods {given.methods}"]
-    return f"# methods: {' '.join(said)}\n{configuration(given.study)}"
 
 
 def _remarks(rows: Sequence[Sequence[MethodEstimate]], compare: bool) -> tuple[str, ...]:

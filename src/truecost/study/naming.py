@@ -1,9 +1,10 @@
 """Names of systems given as files on a command line."""
 
+import glob
 from collections.abc import Sequence
 from pathlib import Path
 
-from truecost.errors import UsageError
+from truecost.errors import InputError, UsageError
 from truecost.names import STANDARD_INPUT
 
 
@@ -25,11 +26,14 @@ def name_systems(paths: Sequence[str]) -> list[tuple[str, str]]:
     UsageError
         When two systems are named alike, or standard input is given twice.
     """
-    named = [_named(given) for given in paths]
+    split = [
+        (name, path)
+        for name, pattern in map(_given_name, paths)
+        for path in ([pattern] if name is not None else matches(pattern))
+    ]
+    told = iter(unique_names([path for name, path in split if name is None]))
+    named = [(name if name is not None else next(told), path) for name, path in split]
     names = [name for name, _ in named]
-    if len(set(names)) < len(names):
-        named = [_with_folder(*pair) if names.count(pair[0]) > 1 else pair for pair in named]
-        names = [name for name, _ in named]
     if len(set(names)) < len(names):
         raise UsageError(
             f"two systems are named alike ({', '.join(names)}): name them with NAME=PATH"
@@ -39,19 +43,63 @@ def name_systems(paths: Sequence[str]) -> list[tuple[str, str]]:
     return named
 
 
-def _named(given: str) -> tuple[str, str]:
+def matches(path: str) -> list[str]:
+    """The files that a pattern stands for, sorted; a path that is no pattern stands for itself.
+
+    Raises
+    ------
+    InputError
+        When no file fits.
+    """
+    if path in STANDARD_INPUT or Path(path).exists() or not glob.has_magic(path):
+        return [path]
+    # Path.glob refuses patterns that start at the root.
+    found = sorted(glob.glob(path, recursive=True))  # noqa: PTH207
+    if not found:
+        raise InputError(f"{path}: no file fits this pattern")
+    return found
+
+
+def _given_name(given: str) -> tuple[str | None, str]:
+    """`NAME=PATH` taken apart; a file whose own name has an equals sign is a file."""
     name, mark, path = given.partition("=")
-    if mark and not Path(given).exists():
-        return name, path
-    if given in STANDARD_INPUT:
-        return "stdin", given
-    resolved = Path(given).resolve()
-    if resolved.is_dir():
-        return resolved.name, given
-    return Path(resolved.name.removesuffix(".gz")).stem, given
+    return (name, path) if mark and not Path(given).exists() else (None, given)
 
 
-def _with_folder(name: str, path: str) -> tuple[str, str]:
-    """The name after that of its folder, where the name comes from the path."""
+def unique_names(paths: Sequence[str]) -> list[str]:
+    """Names of files without their endings, after as many of their folders as tell them apart.
+
+    Parameters
+    ----------
+    paths : sequence of str
+
+    Returns
+    -------
+    list of str
+        Equal only for equal paths.
+
+    Examples
+    --------
+    >>> from truecost.study.naming import unique_names
+    >>> unique_names(["a/x/scores.csv", "a/y/scores.csv", "b/x/scores.csv", "other.v2.csv.gz"])
+    ['a/x/scores', 'y/scores', 'b/x/scores', 'other.v2']
+    """
+    parts = [_parts(path) for path in paths]
+    depth = [1] * len(parts)
+    while True:
+        names = ["/".join(p[-d:]) for p, d in zip(parts, depth, strict=True)]
+        alike = [k for k, n in enumerate(names) if names.count(n) > 1 and depth[k] < len(parts[k])]
+        if not alike:
+            return names
+        for k in alike:
+            depth[k] += 1
+
+
+def _parts(path: str) -> tuple[str, ...]:
+    """The folders of a path and its name without its ending."""
+    if path in STANDARD_INPUT:
+        return ("stdin",)
     resolved = Path(path).resolve()
-    return (f"{resolved.parent.name}/{name}" if resolved.name.startswith(name) else name), path
+    if resolved.is_dir():
+        return resolved.parts[1:]
+    return (*resolved.parts[1:-1], Path(resolved.name.removesuffix(".gz")).stem)

@@ -1,14 +1,14 @@
 """What a run found: rows, problems and inputs, and how `result.json` lays them out."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
 
-from truecost.gates import Verdict
+from truecost.gates import Gate, Verdict, check
 from truecost.leaderboard import Standing
-from truecost.results import Comparison, Estimate, Row
+from truecost.results import Comparison, Estimate, Row, title_of
 from truecost.tasks.records import Trials
 from truecost.tasks.scoring import Scoring
 from truecost.version import __version__
@@ -114,7 +114,7 @@ class Part:
     @property
     def title(self) -> str:
         """The collection and application in a few words; empty when there is one of each."""
-        return ", ".join(f"{key} {name}" for key, name in self.dims.items())
+        return title_of(self.dims)
 
 
 @dataclass(frozen=True)
@@ -190,6 +190,10 @@ class Outcome:
             leaderboard=self.leaderboard,
             calibration=dict(self.calibration),
         )
+
+    def judged(self, gates: Sequence[Gate]) -> "Outcome":
+        """The outcome with the verdicts of some gates; UsageError as `truecost.gates.check`."""
+        return replace(self, gates=check(gates, self.rows)) if gates else self
 
     def to_dict(self) -> dict[str, Any]:
         """The content of `result.json` as builtins: the keys of `ResultFile`."""

@@ -1,21 +1,33 @@
 """Leaderboards: every submission is read and scored on its own, then ranked with the others."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-import msgspec
-
-from truecost.errors import InputError, TruecostError, UsageError
+from truecost.errors import InputError, TruecostError, UsageError, counted
 from truecost.leaderboard import standings
+from truecost.results import percent
+from truecost.study.advice import problems_of
 from truecost.study.config import Study
 from truecost.study.outcome import Outcome, Problem
 from truecost.study.reader import Reader
-from truecost.study.running import read_systems, run_parts
+from truecost.study.running import (
+    Source,
+    check_study,
+    configuration,
+    read_systems,
+    score_part,
+    sources_of,
+)
+from truecost.study.settings import scoring_of
+from truecost.tasks.pairing import pair
+from truecost.tasks.records import Trials
+from truecost.tasks.scoring import Scoring
+from truecost.tasks.trials import refuse_reversed
 
 SAID = (
     "ranks: one more than the number of submissions that are better beyond doubt (paired "
-    "difference, {level:.0%} interval, not corrected for the number of pairs); place: where a "
-    "submission stands in {level:.0%} of the replicates"
+    "difference, {level} interval, not corrected for the number of pairs); place: where a "
+    "submission stands in {level} of the replicates"
 )
 
 
@@ -53,10 +65,17 @@ def rank(
         raise UsageError("a leaderboard has one collection and one application: leave out the rest")
     if len(study.systems) < 2:
         raise UsageError("a leaderboard needs at least two submissions")
-    study, problems = _valid(study, keep_going)
-    first = next(iter(study.systems))
-    outcome = run_parts(msgspec.structs.replace(study, baseline=first), progress)
-    (part,) = outcome.parts
+    if study.data.missing == "drop":
+        raise UsageError(
+            "a leaderboard ranks on the same trials, and --missing drop would leave out others for "
+            "each submission: say --missing worst, or --keep-going to leave out whole submissions"
+        )
+    check_study(study)
+    reader = Reader()
+    every = sources_of(study)
+    chosen = {s.name: scoring_of(study, study.application, s.data, progress) for s in every}
+    systems, problems = _valid(every, reader, chosen, keep_going)
+    part = score_part(pair(systems), chosen, {}, None)
     main = part.estimates[0].label
     board = standings([e for e in part.estimates if e.label == main and "subset" not in e.dims])
     place = {line.system: k for k, line in enumerate(board)}
@@ -64,37 +83,40 @@ def rank(
         part,
         systems=tuple(sorted(part.systems, key=lambda t: place[t.name])),
         estimates=tuple(sorted(part.estimates, key=lambda e: place[e.dims["system"]])),
-        comparisons=(),
     )
-    return replace(
-        outcome,
-        parts=(ranked,),
+    return Outcome(
+        (ranked,),
+        (*problems, *problems_of([part])),
+        tuple(reader.inputs),
+        configuration=configuration(study),
+        readings=tuple(dict.fromkeys(reader.readings)),
+        remarks=(SAID.format(level=percent(part.estimates[0].level)),),
         leaderboard=board,
-        problems=(*problems, *outcome.problems),
-        remarks=(SAID.format(level=part.estimates[0].level),),
-    )
+    ).judged(study.gate)
 
 
-def _valid(study: Study, keep_going: bool) -> tuple[Study, list[Problem]]:
-    """The study with the submissions that can be read; the others as problems."""
-    faults: dict[str, str] = {}
-    reader = Reader()
-    for name in study.systems:
-        alone = msgspec.structs.replace(study, systems={name: study.systems[name]})
+def _valid(
+    sources: Sequence[Source], reader: Reader, scoring: Mapping[str, Scoring], keep_going: bool
+) -> tuple[list[Trials], list[Problem]]:
+    """The trials of the submissions that can be scored, and the faults of the others."""
+    found: list[Trials] = []
+    faults: list[str] = []
+    for source in sources:
         try:
-            read_systems(alone, reader)
+            (trials,) = read_systems([source], reader)
+            refuse_reversed(trials, scoring[source.name])
         except TruecostError as error:
-            file = study.systems[name].file or ""
-            text = str(error)
-            faults[name] = text if text.startswith(file) else f"{name}: {text}"
+            said = str(error)
+            faults.append(said if said.startswith(source.file) else f"{source.name}: {said}")
+        else:
+            found.append(trials)
     if faults and not keep_going:
-        listed = "\n  ".join(faults.values())
+        listed = "\n  ".join(faults)
         raise InputError(
-            f"{len(faults)} of {len(study.systems)} submissions are invalid (--keep-going leaves "
-            f"them out):\n  {listed}"
+            f"{len(faults)} of {counted(len(sources), 'submission')} cannot be scored "
+            f"(--keep-going leaves them out):\n  {listed}"
         )
-    kept = {n: s for n, s in study.systems.items() if n not in faults}
-    if len(kept) < 2:
-        raise InputError(f"fewer than two submissions are valid: {'; '.join(faults.values())}")
-    said = [Problem(kind="data", message=f"left out: {text}") for text in faults.values()]
-    return msgspec.structs.replace(study, systems=kept), said
+    if len(found) < 2:
+        raise InputError(f"fewer than two submissions can be scored: {'; '.join(faults)}")
+    left_out = [Problem(kind="data", message=f"left out: {text}") for text in faults]
+    return found, left_out

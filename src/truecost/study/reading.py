@@ -1,11 +1,13 @@
 """Reading a stored result: `result.json` as a `ResultFile`, with its faults said."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
 from truecost.errors import InputError
 from truecost.formats import STANDARD_INPUT, read_bytes
+from truecost.results import Row
 from truecost.study.outcome import SCHEMA_VERSION, ResultFile
 
 WROTE = "expected the result.json that truecost writes with --output or prints with --json"
@@ -66,7 +68,19 @@ def _decoded(data: bytes, shown: str) -> ResultFile:
         raise InputError(f"{shown}: is no JSON ({error}); {WROTE}") from error
     if not result.rows:
         raise InputError(f"{shown}: the result holds no rows; {WROTE}")
+    if fault := _fault(result.rows):
+        raise InputError(f"{shown}: the result is damaged ({fault}); {WROTE}")
     return result
+
+
+def _fault(rows: Sequence[Row]) -> str:
+    """What is wrong with rows that have the right types; empty when nothing is."""
+    if not any(row.kind == "value" for row in rows):
+        return "no row is a value"
+    for number, row in enumerate(rows):
+        if "system" not in row.dims:
+            return f"rows[{number}] names no system"
+    return ""
 
 
 def _said(error: msgspec.ValidationError) -> str:

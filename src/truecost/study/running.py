@@ -1,19 +1,19 @@
 """Running a study: read the files, score every system for every application, compare, judge."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
-from truecost.gates import check
+from truecost.errors import InputError, UsageError
 from truecost.measures import find
 from truecost.study.advice import problems_of
 from truecost.study.config import Study
-from truecost.study.outcome import Outcome, Part
+from truecost.study.outcome import Outcome, Part, Problem
 from truecost.study.reader import Reader
 from truecost.study.settings import Progress, scoring_of
-from truecost.study.tables import DataTable, SystemTable
+from truecost.study.tables import DataTable
 from truecost.tasks.pairing import check_classes, pair
 from truecost.tasks.records import Trials
 from truecost.tasks.scoring import Scoring
@@ -57,33 +57,57 @@ def run(study: Study, progress: Progress | None = None) -> Outcome:
     >>> print(outcome.estimates[0], outcome.gates[0].state)
     act_dcf 0.5097 [0.3838, 0.6394] pass
     """
-    outcome = run_parts(study, progress)
-    return replace(outcome, gates=check(study.gate, outcome.rows)) if study.gate else outcome
+    if study.methods.given():
+        from truecost.study.methods import run_methods
 
-
-def run_parts(study: Study, progress: Progress | None = None) -> Outcome:
-    """A study without its gates: see `run`."""
-    study.check()
-    _check_choices(study)
+        return run_methods(study, progress)
+    check_study(study)
     reader = Reader()
-    parts = []
+    parts: list[Part] = []
+    missing: list[Problem] = []
     for collection in study.collections or ("",):
-        sources, systems = _collection(study, reader, collection)
+        sources = sources_of(study, collection)
+        systems = read_systems(sources, reader)
+        if study.baseline is not None and len(systems) > 1:
+            systems = pair(sorted(systems, key=lambda t: t.name != study.baseline))
+        kept, lacking = _subsets_of(study, systems[0], collection)
+        missing += lacking
         for name, table in (study.applications or {"": study.application}).items():
             dims = {k: v for k, v in (("collection", collection), ("application", name)) if v}
-            chosen = {s.name: scoring_of(study, table, s.data, progress) for s in sources}
+            chosen = {s.name: scoring_of(kept, table, s.data, progress) for s in sources}
             parts.append(score_part(systems, chosen, dims, study.baseline))
     return Outcome(
         tuple(parts),
-        tuple(problems_of(parts)),
+        (*missing, *problems_of(parts)),
         tuple(reader.inputs),
         configuration=configuration(study),
         readings=tuple(dict.fromkeys(reader.readings)),
-    )
+    ).judged(study.gate)
 
 
-def _check_choices(study: Study) -> None:
-    """Refuse applications, intervals and measures that make no sense before any file is read."""
+def _subsets_of(study: Study, trials: Trials, collection: str) -> tuple[Study, list[Problem]]:
+    """The study with the subsets that a collection has; which it has not, where there are several.
+
+    A subset without trials is a mistake where there is one collection. Where there are several, one
+    of them may have no such trials, or no such column.
+    """
+    kept, problems = {}, []
+    for name, expression in study.subsets.items():
+        try:
+            trials.masks((name, expression))
+        except (InputError, UsageError) as error:
+            if not collection:
+                raise
+            said = f"{collection}: no subset {name!r} there: {error}"
+            problems.append(Problem(kind="data", message=said))
+        else:
+            kept[name] = expression
+    return msgspec.structs.replace(study, subsets=kept), problems
+
+
+def check_study(study: Study) -> None:
+    """Refuse what makes no sense before any file is read: UsageError."""
+    study.check()
     for table in (study.application, *study.applications.values()):
         scoring_of(study, table, study.data)
     for name in (*study.measures, *(gate.measure for gate in study.gate)):
@@ -97,24 +121,53 @@ def configuration(study: Study) -> str:
     return msgspec.structs.replace(shown, interval=interval).to_toml()
 
 
-def read_systems(study: Study, reader: Reader) -> list[Trials]:
-    """The checked trials of every system of a study with one collection; raises as `run` does."""
-    study.check()
-    return _collection(study, reader, "")[1]
+@dataclass(frozen=True)
+class Source:
+    """A system's file and what it holds.
+
+    Attributes
+    ----------
+    name, file : str
+    data : DataTable
+        The system's own table over that of its collection over `[data]`.
+    collection : str
+        Empty when there is one.
+    """
+
+    name: str
+    file: str
+    data: DataTable
+    collection: str = ""
 
 
-def _collection(
-    study: Study, reader: Reader, collection: str
-) -> tuple[list["_Source"], list[Trials]]:
-    """The systems of a collection, paired when they are compared."""
-    data = study.collections.get(collection, DataTable())
-    sources = [_source(study, n, table, collection, data) for n, table in study.systems.items()]
+def sources_of(study: Study, collection: str = "") -> list[Source]:
+    """Where the systems of a collection come from.
+
+    Parameters
+    ----------
+    study : Study
+    collection : str
+        Empty when the study has one.
+
+    Returns
+    -------
+    list of Source
+    """
+    below = study.collections.get(collection, DataTable()).over(study.data)
+    found = []
+    for name, table in study.systems.items():
+        own = {k: v for k, v in table.given().items() if k not in ("file", "files")}
+        file = table.files[collection] if collection else table.file
+        found.append(Source(name, file or "", DataTable(**own).over(below), collection))
+    return found
+
+
+def read_systems(sources: Sequence[Source], reader: Reader) -> list[Trials]:
+    """The checked trials of each source; UsageError and InputError as `run` says."""
     systems = [reader.trials(s.name, s.file, s.data, s.collection) for s in sources]
     for trials in systems:
         check_classes(trials)
-    if study.baseline is not None:
-        systems = _paired(systems, study.baseline)
-    return sources, systems
+    return systems
 
 
 def score_part(
@@ -145,7 +198,7 @@ def score_part(
         return Part(dims, tuple(systems), scoring, tuple(e for part in rows for e in part))
     ordered = sorted(systems, key=lambda t: t.name != baseline)  # stable: the baseline first
     scorings = [scoring[t.name] for t in ordered]
-    rows, compared = compare_systems(ordered, scorings, dims)
+    rows, compared = compare_systems(ordered, scorings, dims, paired=True)
     return Part(
         dims,
         tuple(ordered),
@@ -153,27 +206,3 @@ def score_part(
         tuple(e for part in rows for e in part),
         tuple(c for part in compared for c in part),
     )
-
-
-def _paired(systems: Sequence[Trials], baseline: str) -> list[Trials]:
-    ordered = sorted(systems, key=lambda t: t.name != baseline)
-    return pair(ordered) if len(ordered) > 1 else ordered
-
-
-@dataclass(frozen=True)
-class _Source:
-    """A system's file and what it holds."""
-
-    name: str
-    file: str
-    data: DataTable
-    collection: str
-
-
-def _source(
-    study: Study, name: str, table: SystemTable, collection: str, data: DataTable
-) -> _Source:
-    """The system's own table over that of its collection over `[data]`."""
-    own = DataTable(**{k: v for k, v in table.given().items() if k not in ("file", "files")})
-    file = table.files[collection] if collection else table.file
-    return _Source(name, file or "", own.over(data.over(study.data)), collection)

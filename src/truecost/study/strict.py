@@ -4,45 +4,15 @@ msgspec checks types; the walk before it names every unknown key with its place 
 neighbours, which a converter that stops at the first cannot.
 """
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from truecost.errors import InputError, UsageError
-from truecost.formats import read_bytes
+from truecost.errors import UsageError
 
 Table = TypeVar("Table", bound=msgspec.Struct)
-
-
-def read_toml(path: str) -> dict[str, Any]:
-    """The tables of a TOML file.
-
-    Parameters
-    ----------
-    path : str
-
-    Returns
-    -------
-    dict
-
-    Raises
-    ------
-    InputError
-        When it cannot be read.
-    UsageError
-        When it is no TOML; says the line.
-    """
-    data = read_bytes(path)
-    try:
-        return tomllib.loads(data.decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        line = data[: error.start].count(b"\n") + 1
-        raise InputError(f"{path}, line {line}: the text is not UTF-8; save the file so") from error
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{path}: this is no valid TOML: {error}") from error
 
 
 def convert(content: Mapping[str, Any], kind: type[Table], source: str) -> Table:

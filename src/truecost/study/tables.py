@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import msgspec
 
-from truecost.names import Annotators, Method, Missing, Scheme, ScoreType
+from truecost.names import Annotators, Estimator, Method, Missing, Scheme, ScoreType
 
 
 class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -150,3 +150,27 @@ class IntervalTable(_Table, frozen=True, kw_only=True, omit_defaults=True):
     block_length: int | None = None
     hold: tuple[str, ...] = ()
     jobs: int | None = None
+
+
+class MethodsTable(_Table, frozen=True, kw_only=True, omit_defaults=True):
+    """`[methods]`: files of runs over seeds and training sets, in place of `[systems]`.
+
+    Attributes
+    ----------
+    files : tuple of str
+        `PATH`, a pattern such as `runs/*.csv`, or `NAME=` either of these, which names the method.
+    runs : tuple of str
+        The columns that tell runs apart, or "file" where each file is a run.
+    column : str, optional
+        The column that names the method of each row.
+    compare : bool, optional
+        Compare each later method with the first.
+    estimator : {"mean", "run"}, optional
+        What comparisons are made of; the mean unless given.
+    """
+
+    files: tuple[str, ...] = ()
+    runs: tuple[str, ...] = ()
+    column: str | None = None
+    compare: bool | None = None
+    estimator: Estimator | None = None

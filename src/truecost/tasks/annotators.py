@@ -21,7 +21,7 @@ import numpy.typing as npt
 import polars as pl
 
 from truecost.application import Application
-from truecost.errors import InputError, UsageError, first_five
+from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.factors import Factor
 from truecost.formats import Table
 from truecost.names import Annotators
@@ -33,7 +33,6 @@ Floats = npt.NDArray[np.float64]
 Sides = Sequence[tuple[Factor, npt.NDArray[np.int32]]]
 
 SEPARATOR = "|"  # between the labels of one cell
-MEASURES = ("accepted_nec", "accepted_cost", "accepted_error")
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,11 +142,11 @@ def answers_of(table: Table, mapped: str) -> tuple[npt.NDArray[np.int64], pl.Ser
 
 def _refuse_several(table: Table, column: pl.Series, name: str) -> None:
     """Refuse several labels in a cell when each annotator has a column."""
-    bad = column.str.contains(SEPARATOR, literal=True).fill_null(False).arg_true().to_list()
-    if bad:
-        shown = first_five(f"{column[r]!r} at {table.where(r)}" for r in bad)
+    bad = column.str.contains(SEPARATOR, literal=True).fill_null(False).arg_true()
+    if len(bad):
+        shown = first_five(f"{column[r]!r} at {table.where(r)}" for r in bad.head(6))
         raise InputError(
-            f"{table.source}: {_count(len(bad), 'cell')} of the annotator {name!r} with "
+            f"{table.source}: {counted(len(bad), 'cell')} of the annotator {name!r} with "
             f"{SEPARATOR!r}: {shown}; with one column an annotator a cell holds one label (labels "
             f"separated by {SEPARATOR!r} stand in a single column)"
         )
@@ -217,15 +216,10 @@ def _refuse_trials(
     where = [table.where(int(r)) for r in rows[:6]]
     if ids is not None:
         where = [f"{ids[r]} ({place})" for r, place in zip(rows, where, strict=False)]
-    have = "has" if len(rows) == 1 else "have"
     raise InputError(
-        f"{table.source}: {_count(len(rows), 'trial')} {have} {lacking}: {first_five(where)}; "
+        f"{table.source}: {counted(len(rows), 'trial', 'have')} {lacking}: {first_five(where)}; "
         f"{advice}, or leave such trials out"
     )
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def refuse_priors(application: Application) -> None:

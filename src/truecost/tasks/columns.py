@@ -8,21 +8,21 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.errors import InputError, UsageError, first_five
+from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.formats import Table
-from truecost.names import MAP_KEYS, SCORE_TYPES, Annotators, Missing, ScoreType
+from truecost.names import (
+    COLUMNS,
+    MAP_KEYS,
+    POSTERIORS,
+    SCORE_TYPES,
+    Annotators,
+    Missing,
+    ScoreType,
+)
 
 Floats = npt.NDArray[np.float64]
 
-POSTERIORS = ("posterior", "log-posterior", "log-score")
-
-
-DEFAULT_COLUMNS: dict[str, tuple[str, ...]] = {
-    "score": ("score", "scores"),
-    "label": ("label", "labels", "targets"),
-    "id": ("id",),
-    "unit": ("unit",),
-}
+NONE_BELOW = "no log likelihood ratio is below 0"  # said where such scores look odd
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ class Options:
         """
         if key in self.columns:
             return self.columns[key]
-        return next((n for n in DEFAULT_COLUMNS.get(key, ()) if n in table.columns), None)
+        return next((n for n in COLUMNS.get(key, ()) if n in table.columns), None)
 
 
 def trial_ids(table: Table, options: Options) -> npt.NDArray[Any] | None:
@@ -149,7 +149,7 @@ def trial_ids(table: Table, options: Options) -> npt.NDArray[Any] | None:
     ids = table.texts(column, "id")
     if ids.null_count():
         raise InputError(
-            f"{table.source}: {ids.null_count()} ids are empty, the first at "
+            f"{table.source}: {counted(ids.null_count(), 'id', 'are')} empty, the first at "
             f"{table.where(int(ids.is_null().arg_true()[0]))}"
         )
     refuse_repeated(table.source, ids)
@@ -161,10 +161,8 @@ def refuse_repeated(source: str, ids: pl.Series, rule: str = "each trial is scor
     if ids.n_unique() == len(ids):
         return
     repeated = ids.filter(ids.is_duplicated()).unique().sort()
-    said = "id stands" if len(repeated) == 1 else "ids stand"
-    raise InputError(
-        f"{source}: {len(repeated)} {said} more than once: {first_five(repeated)}; {rule}"
-    )
+    stand = counted(len(repeated), "id", "stand")
+    raise InputError(f"{source}: {stand} more than once: {first_five(repeated)}; {rule}")
 
 
 def scores_of(table: Table, options: Options) -> tuple[Floats, tuple[str, ...] | None]:
@@ -206,7 +204,7 @@ def scores_of(table: Table, options: Options) -> tuple[Floats, tuple[str, ...] |
         scores, classes = table.numbers(column, "score"), None
     if scores.ndim == 2 and options.kind not in POSTERIORS:
         raise InputError(
-            f"{table.source}: {scores.shape[1]} scores a trial, but type "
+            f"{table.source}: {counted(scores.shape[1], 'score')} a trial, but type "
             f"{options.kind} has one; give one column, or --type log-score, "
             f"log-posterior or posterior"
         )
@@ -225,18 +223,17 @@ def check_scores(table: Table, options: Options, scores: Floats) -> None:
     """Refuse scores that their type cannot have; NaN is missing and handled later."""
     if options.kind == "log-posterior":
         bad = np.isposinf(scores) | (scores > 1e-6)
-        said = "log-posteriors are above 0"
+        noun, verb, said = "log-posterior", "are", "above 0"
     elif options.kind == "posterior":
         bad = (scores < 0) | (scores > 1)
         known = scores[np.isfinite(scores)]
         percent = len(known) > 0 and known.min() >= 0 and 1 < known.max() <= 100
-        said = "posteriors lie outside 0 to 1" + (
-            " (percentages? divide by 100)" if percent else ""
-        )
+        noun, verb = "posterior", "lie"
+        said = "outside 0 to 1" + (" (percentages? divide by 100)" if percent else "")
     else:
-        bad, said = np.isinf(scores), "scores are infinite"
+        bad, noun, verb, said = np.isinf(scores), "score", "are", "infinite"
     rows = np.asarray(bad if bad.ndim == 1 else bad.any(axis=1))
-    refuse_rows(table, rows, said, None, values=scores)
+    refuse_rows(table, rows, (noun, verb, said), None, values=scores)
     if scores.ndim == 2 and options.kind in ("posterior", "log-posterior"):
         sums = (np.exp(scores) if options.kind == "log-posterior" else scores).sum(axis=1)
         with np.errstate(invalid="ignore"):
@@ -244,7 +241,11 @@ def check_scores(table: Table, options: Options, scores: Floats) -> None:
         refuse_rows(
             table,
             off,
-            "rows of posteriors do not sum to 1 (give --type log-score if they are not normalised)",
+            (
+                "trial",
+                "have",
+                "posteriors that do not sum to 1 (say --type log-score if they are not normalised)",
+            ),
             None,
             values=sums,
         )
@@ -253,11 +254,13 @@ def check_scores(table: Table, options: Options, scores: Floats) -> None:
 def refuse_rows(
     table: Table,
     bad: npt.NDArray[np.bool_],
-    said: str,
+    said: str | tuple[str, str, str],
     ids: npt.NDArray[Any] | None,
     values: npt.NDArray[Any] | None = None,
 ) -> None:
-    """Refuse when any row is bad: how many, and the first five with their lines."""
+    """Refuse when any row is bad: how many (noun, verb in the plural and what is wrong), and the
+    first five with their lines.
+    """
     if not bad.any():
         return
     rows = np.flatnonzero(bad)
@@ -267,17 +270,13 @@ def refuse_rows(
         + (f" (id {ids[r]})" if ids is not None else "")
         for r in rows[:6]
     ]
-    raise InputError(f"{table.source}: {len(rows)} {said}: {first_five(shown)}")
-
-
-def unit_names(options: Options) -> list[str]:
-    """Columns that say what is resampled."""
-    return [
-        c
-        for k in ("unit", "unit2", "stratum")
-        if k in options.columns
-        for c in options.columns[k].split("+")
-    ]
+    # A sentence is that of the caller; noun, verb and what is wrong agree with the number.
+    told = (
+        f"{len(rows)} {said}"
+        if isinstance(said, str)
+        else f"{counted(len(rows), *said[:2])} {said[2]}"
+    )
+    raise InputError(f"{table.source}: {told}: {first_five(shown)}")
 
 
 def unit_columns(table: Table, options: Options) -> dict[str, tuple[npt.NDArray[Any], ...]]:
@@ -311,8 +310,8 @@ def filled(table: Table, column: str, meaning: str) -> pl.Series:
     texts = table.texts(column, meaning)
     if texts.null_count():
         raise InputError(
-            f"{table.source}: {texts.null_count()} values of {meaning} (column {column!r}) are "
-            f"empty, the first at {table.where(int(texts.is_null().arg_true()[0]))}"
+            f"{table.source}: {counted(texts.null_count(), 'empty cell')} of {meaning} (column "
+            f"{column!r}), the first at {table.where(int(texts.is_null().arg_true()[0]))}"
         )
     return texts
 
@@ -326,7 +325,7 @@ def weights_of(table: Table, options: Options, ids: npt.NDArray[Any] | None) -> 
     refuse_rows(
         table,
         ~(np.isfinite(weights) & (weights >= 0)),
-        "weights are missing, negative or infinite",
+        ("weight", "are", "missing, negative or infinite"),
         ids,
         weights,
     )

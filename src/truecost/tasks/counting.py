@@ -12,14 +12,15 @@ import numpy as np
 import numpy.typing as npt
 
 from truecost.bayes import bayes_decisions, log_normalise, move_posteriors
-from truecost.errors import InputError, UsageError, first_five
+from truecost.calibration.base import logit
+from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.evidence import Evidence, Part
 from truecost.factors import Factor, encode
 from truecost.measures import Measure
+from truecost.names import POSTERIORS
 from truecost.ranking import Ranking
 from truecost.tally import Tally
 from truecost.tasks.annotators import accepted_tally
-from truecost.tasks.columns import POSTERIORS
 from truecost.tasks.records import Trials
 from truecost.tasks.scoring import Scoring
 
@@ -111,7 +112,7 @@ def _refuse_divided(name: str, column: npt.NDArray[Any], codes: npt.NDArray[np.i
     if len(pairs) > len(labels):
         divided = labels[np.flatnonzero(np.bincount(pairs) > 1)]
         raise InputError(
-            f"{len(divided)} units of {name!r} stand in more than one stratum: "
+            f"{counted(len(divided), 'unit')} of {name!r} in more than one stratum: "
             f"{first_five(divided)}; a stratum holds whole units"
         )
 
@@ -180,8 +181,8 @@ def _training(trials: Trials, scoring: Scoring) -> Floats:
         )
     if len(scoring.training_prior) != len(shares):
         raise UsageError(
-            f"{len(scoring.training_prior)} training priors for {len(shares)} classes: "
-            f"give one a class"
+            f"{counted(len(scoring.training_prior), 'training prior')} for "
+            f"{counted(len(shares), 'class')}: give one a class"
         )
     return np.array(scoring.training_prior)
 
@@ -208,11 +209,7 @@ def llrs(trials: Trials, scoring: Scoring) -> Floats:
     if scoring.clip is not None:
         bound = np.log1p(-scoring.clip) - np.log(scoring.clip)
         odds = np.clip(odds, -bound, bound)
-    return np.asarray(odds - _logit(_training(trials, scoring)[1]))
-
-
-def _logit(p: float) -> float:
-    return float(np.log(p) - np.log1p(-p))
+    return np.asarray(odds - logit(_training(trials, scoring)[1]))
 
 
 def decided(trials: Trials, scoring: Scoring) -> npt.NDArray[np.int64]:
@@ -249,7 +246,7 @@ def _deployed(trials: Trials, scoring: Scoring, threshold: float) -> float:
     p = threshold if trials.kind == "posterior" else float(np.exp(threshold))
     if not 0 < p < 1:
         raise UsageError(f"threshold is {threshold:g}: it must be a probability between 0 and 1")
-    moved = _logit(p) - _logit(_training(trials, scoring)[1])
+    moved = logit(p) - logit(_training(trials, scoring)[1])
     return moved - 1e-12 * max(1.0, abs(moved))  # a score at the threshold is accepted
 
 

@@ -8,9 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.errors import InputError, UsageError, first_five
+from truecost.errors import InputError, UsageError, counted, first_five, named
 from truecost.formats import Table
-from truecost.formats.text import counted
 from truecost.tasks.columns import Options, refuse_repeated
 
 
@@ -49,7 +48,7 @@ def join(scores: Table, key: Table, options: Options, role: str = "the key") -> 
         known = left.is_in(right.implode()).fill_null(value=False)
         extra = left.filter(~known).fill_null("(empty)")
         raise InputError(
-            f"{scores.source}: {_are(len(extra), 'id')} not in {role} {key.source}: "
+            f"{scores.source}: {counted(len(extra), 'id', 'are')} not in {role} {key.source}: "
             f"{first_five(extra)}"
         )
     if len(absent) and options.missing == "error":
@@ -77,14 +76,9 @@ def join(scores: Table, key: Table, options: Options, role: str = "the key") -> 
     )
 
 
-def _are(number: int, noun: str) -> str:
-    """`1 id is`, `2 ids are`."""
-    return f"{counted(number, noun)} {'is' if number == 1 else 'are'}"
-
-
-def _sides(table: Table, column: str, metadata: Table) -> str:
+def _sides(table: Table, metadata: Table) -> str:
     """A hint where metadata of one side of a trial were looked up by the id of the trial."""
-    if column != "id" or "enroll" not in table.columns:
+    if "enroll" not in table.columns:
         return ""
     return f"; to look up one side of a trial say --metadata enroll={metadata.source}"
 
@@ -107,9 +101,9 @@ def _refuse_disagreement(
 ) -> None:
     """Refuse a column of both whose values differ: how many rows, the first five, both values."""
     ids, here, there, same = columns
-    rows = (~same).arg_true().to_list()
-    if rows:
-        examples = first_five(f"{ids[r]} ({here[r]!r}, {there[r]!r})" for r in rows)
+    rows = (~same).arg_true()
+    if len(rows):
+        examples = first_five(f"{ids[r]} ({here[r]!r}, {there[r]!r})" for r in rows.head(6))
         raise InputError(
             f"column {name!r} stands in both {scores.source} and {key.source} and differs in "
             f"{counted(len(rows), 'row')}: {examples}; rename it in one of them, or "
@@ -117,18 +111,23 @@ def _refuse_disagreement(
         )
 
 
-def join_metadata(table: Table, metadata: Table, column: str = "id") -> Table:
+def join_metadata(
+    table: Table, metadata: Table, column: str = "id", id_column: str = "id"
+) -> Table:
     """A table with the columns of a metadata file, looked up by the value of one column.
 
     Parameters
     ----------
     table : Table
     metadata : Table
-        Its column `id`, or else its first one, holds the values that are looked up. It may have
-        more rows than are needed.
+        Its column `id`, or else that of the looked-up column's name, or else its first one, holds
+        the values that are looked up. It may have more rows than are needed.
     column : str
-        Column of the table whose values are looked up. Columns looked up by `id` keep their names;
-        those looked up by another one (enroll, say) are named after it: `enroll.speaker`.
+        Column of the table whose values are looked up; "id" means the ids of the trials. Columns
+        looked up by id keep their names; those looked up by another one (enroll, say) are named
+        after it: `enroll.speaker`.
+    id_column : str
+        The column of the table that holds the ids.
 
     Returns
     -------
@@ -146,12 +145,15 @@ def join_metadata(table: Table, metadata: Table, column: str = "id") -> Table:
     Trials of pairs, with the speakers of both sides as units: look up `enroll` and `test`, then map
     `unit=enroll.speaker+test.speaker`.
     """
+    by_id = column in ("id", id_column)
+    column = id_column if by_id else column
     if column not in table.frame.columns:
         raise UsageError(
             f"{table.source}: there is no column {column!r} to look up in {metadata.source}; "
             f"{table.listed}: --metadata COLUMN={metadata.source}"
         )
-    by = "id" if "id" in metadata.frame.columns else metadata.frame.columns[0]
+    there = metadata.frame.columns
+    by = next((name for name in ("id", column) if name in there), there[0])
     known, wanted = metadata.texts(by, by), table.texts(column, column)
     refuse_repeated(metadata.source, known.drop_nulls(), "each may name one row only")
     absent = wanted.filter(~wanted.is_in(known.implode()).fill_null(value=False))
@@ -160,15 +162,15 @@ def join_metadata(table: Table, metadata: Table, column: str = "id") -> Table:
         raise InputError(
             f"{table.source}: {counted(len(values), 'value')} of the column {column!r} without a "
             f"row in the column {by!r} of {metadata.source}: {first_five(values)}"
-            + _sides(table, column, metadata)
+            + (_sides(table, metadata) if by_id else "")
         )
     found = metadata.frame.drop(by).select(pl.all().gather(_places(wanted, known)))
-    if column != "id":
+    if not by_id:
         found = found.rename(lambda name: f"{column}.{name}")
     clash = [name for name in found.columns if name in table.columns]
     if clash:
         raise UsageError(
-            f"{metadata.source}: column{'s' * (len(clash) != 1)} {', '.join(clash)} would stand "
+            f"{metadata.source}: {named('column', clash)} would stand "
             f"twice, for {table.source} has them: rename them in one of the two"
         )
     return replace(table, frame=pl.concat([table.frame, found], how="horizontal"))

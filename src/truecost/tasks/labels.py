@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.errors import InputError, UsageError, first_five
+from truecost.errors import InputError, UsageError, counted, first_five, named
 from truecost.formats import Table
 from truecost.tasks.columns import Options, refuse_rows
 
@@ -66,7 +66,7 @@ def labels_of(
     texts = table.texts(column, "label")
     if texts.null_count():
         raise InputError(
-            f"{table.source}: {texts.null_count()} labels are empty, the first at "
+            f"{table.source}: {counted(texts.null_count(), 'label', 'are')} empty, the first at "
             f"{table.where(int(texts.is_null().arg_true()[0]))}"
         )
     return classes_of(table, options, texts, np.arange(len(texts)), scores, columns)
@@ -128,7 +128,7 @@ def classes_of(
         outside = [t for t in present if t not in binary]
         if outside:
             raise InputError(
-                f"{table.source}: labels {first_five(outside)} are neither target "
+                f"{table.source}: {named('label', outside, 'are')} neither target "
                 f"nor nontarget ({', '.join(TARGET_WORDS)}): say which label is the "
                 f"target with --target"
             )
@@ -140,15 +140,16 @@ def classes_of(
     )
     if scores.ndim == 2 and len(names) != scores.shape[1]:
         raise UsageError(
-            f"{table.source}: {len(names)} classes named, but {scores.shape[1]} scores a trial"
+            f"{table.source}: {counted(len(names), 'class')} named, but "
+            f"{counted(scores.shape[1], 'score')} a trial"
         )
     outside = [t for t in present if t not in names]
     if outside:
-        rows = texts.is_in(outside).arg_true().to_list()
+        rows = texts.is_in(outside).arg_true()
         raise InputError(
-            f"{table.source}: {len(rows)} labels are none of the classes "
+            f"{table.source}: {counted(len(rows), 'label', 'are')} none of the classes "
             f"{first_five(names)}: "
-            + first_five(f"{texts[r]!r} at {table.where(int(places[r]))}" for r in rows)
+            + first_five(f"{texts[r]!r} at {table.where(int(places[r]))}" for r in rows.head(6))
         )
     return _code(texts, {n: k for k, n in enumerate(names)}), names, False
 
@@ -173,10 +174,11 @@ def decisions_of(table: Table, options: Options, classes: Sequence[str]) -> Floa
     )
     unknown = lower.is_not_null() & ~lower.is_in(list(codes))
     if unknown.any():
-        rows = unknown.arg_true().to_list()
+        rows = unknown.arg_true()
         raise InputError(
-            f"{table.source}: {len(rows)} decisions are none of {first_five(codes)}: "
-            + first_five(f"{texts[r]!r} at {table.where(r)}" for r in rows)
+            f"{table.source}: {counted(len(rows), 'decision', 'are')} none of "
+            f"{first_five(codes)}: "
+            + first_five(f"{texts[r]!r} at {table.where(r)}" for r in rows.head(6))
         )
     return (
         lower.replace_strict(
@@ -215,7 +217,11 @@ def soft_labels(
         raise UsageError(f"soft labels need two classes; type {options.kind} has others")
     labels = table.numbers(column, "soft")
     refuse_rows(
-        table, ~((labels >= 0) & (labels <= 1)), "soft labels lie outside 0 to 1", None, labels
+        table,
+        ~((labels >= 0) & (labels <= 1)),
+        ("soft label", "lie", "outside 0 to 1"),
+        None,
+        labels,
     )
     return labels, ("nontarget", "target"), True
 

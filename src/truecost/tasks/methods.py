@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.errors import InputError, UsageError, first_five
+from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.formats import Table
 from truecost.methods import Estimator, MethodEstimate, compare_methods, estimate_method, refuse_bca
 from truecost.results import Comparison
@@ -224,10 +224,10 @@ def _levels(table: Table, column: str) -> pl.Series:
     """A column that tells rows apart, as text; refused where it is empty."""
     texts = table.texts(column, "run")
     if texts.null_count():
-        rows = texts.is_null().arg_true().to_list()
+        rows = texts.is_null().arg_true().head(6)
         raise InputError(
-            f"{table.source}: column {column!r} is empty in {len(rows)} "
-            f"{'row' if len(rows) == 1 else 'rows'} ({first_five(map(table.where, rows))}): say "
+            f"{table.source}: column {column!r} is empty in "
+            f"{counted(texts.null_count(), 'row')} ({first_five(map(table.where, rows))}): say "
             f"of every row to which run it belongs"
         )
     return texts

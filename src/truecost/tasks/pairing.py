@@ -6,18 +6,21 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
-from truecost.errors import InputError, UsageError, first_five
+from truecost.errors import InputError, UsageError, counted, first_five
+from truecost.factors import encode
 from truecost.tasks.records import Trials
 
 
 def check_classes(trials: Trials) -> None:
     """Refuse data in which only one class occurs: InputError."""
     if trials.classes and len(np.unique(trials.labels)) < 2:
-        only = trials.classes[int(trials.labels[0])]
+        only, n = trials.classes[int(trials.labels[0])], len(trials)
+        they = f"all {n} trials are" if n > 1 else "the only trial is"
         raise InputError(
-            f"{trials.name}: all {len(trials)} trials are {only}; errors of one kind "
-            f"cannot be measured: add trials of another class"
+            f"{trials.name}: {they} {only}; errors of one kind cannot be measured: add trials of "
+            f"another class"
         )
 
 
@@ -50,39 +53,70 @@ def pair(trials: Sequence[Trials]) -> list[Trials]:
     first = trials[0]
     paired = [first]
     for other in trials[1:]:
-        _same_ids(first, other)
-        aligned = other.take(_places(other.ids)[np.argsort(_places(first.ids))])
+        aligned = _aligned(first, other)
         _same_trials(first, aligned)
         paired.append(replace(aligned, origin=first.origin))
     return paired
 
 
-def _places(ids: npt.NDArray[Any] | None) -> npt.NDArray[np.int64]:
-    """The rows in order of id; the two rows of a soft label stay in their order."""
-    return np.argsort(np.asarray(ids), kind="stable")
+def _aligned(a: Trials, b: Trials) -> Trials:
+    """The trials of `b` in the order of those of `a`; refused where they are not the same.
 
-
-def _same_ids(a: Trials, b: Trials) -> None:
-    missing = sorted(set(a.ids.tolist()) - set(b.ids.tolist()))  # type: ignore[union-attr]
-    extra = sorted(set(b.ids.tolist()) - set(a.ids.tolist()))  # type: ignore[union-attr]
-    if missing or extra:
-        raise InputError(
-            f"{a.name} and {b.name} are not scored on the same trials: "
-            f"{len(missing)} trials only in {a.name} ({first_five(missing) or 'none'}), "
-            f"{len(extra)} only in {b.name} ({first_five(extra) or 'none'})"
-        )
-    counts = [np.unique(np.asarray(t.ids, str), return_counts=True) for t in (a, b)]
-    other = counts[0][0][counts[0][1] != counts[1][1]]  # a soft label of 0 or 1 is one row, not two
-    if len(other):
-        raise InputError(
-            f"{a.name} and {b.name} give {len(other)} trials another soft label: "
-            f"{first_five(other)}"
-        )
+    The two rows of a soft label stay in their order.
+    """
+    ids, other = np.asarray(a.ids), np.asarray(b.ids)
+    same = np.array_equal(ids, other)
+    places = None if same else _places(a, b, ids, other)
     if a.classes != b.classes:
         raise InputError(
             f"{a.name} and {b.name} have other classes: {first_five(a.classes)} against "
             f"{first_five(b.classes)}; name them all with --classes"
         )
+    return b if places is None else b.take(places)
+
+
+def _places(
+    a: Trials, b: Trials, ids: npt.NDArray[Any], other: npt.NDArray[Any]
+) -> npt.NDArray[np.int64]:
+    """The row of `b` that stands for each row of `a`."""
+    if (ids.dtype.kind in "iu") != (other.dtype.kind in "iu"):
+        named, numbered = (b, a) if ids.dtype.kind in "iu" else (a, b)
+        raise InputError(
+            f"{a.name} and {b.name} cannot be paired: the trials of {named.name} have ids, those "
+            f"of {numbered.name} only their rows; give both ids (--map id=COLUMN)"
+        )
+    if len(ids) == len(other):
+        places = _matched(*(pl.Series(column).hash(seed=0).to_numpy() for column in (ids, other)))
+        if np.array_equal(ids, other[places]):
+            return places
+    names, codes = encode(np.concatenate([ids, other]))  # other ids, or two with one hash
+    left, right = np.split(codes, [len(ids)])
+    here, there = (np.bincount(part, minlength=len(names)) for part in (left, right))
+    missing, extra = names[there == 0], names[here == 0]
+    if len(missing) or len(extra):
+        raise InputError(
+            f"{a.name} and {b.name} are not scored on the same trials: "
+            f"{counted(len(missing), 'trial')} only in {a.name} ({_shown(missing)}), "
+            f"{len(extra)} only in {b.name} ({_shown(extra)})"
+        )
+    differing = names[here != there]  # a soft label of 0 or 1 is one row, not two
+    if len(differing):
+        raise InputError(
+            f"{a.name} and {b.name} give {counted(len(differing), 'trial')} another soft label: "
+            f"{first_five(differing)}"
+        )
+    return _matched(left, right)
+
+
+def _matched(left: npt.NDArray[Any], right: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """The place in the right column of each value of the left one, copies in their order."""
+    places = np.empty(len(left), np.int64)
+    places[np.argsort(left, kind="stable")] = np.argsort(right, kind="stable")
+    return places
+
+
+def _shown(names: npt.NDArray[Any]) -> str:
+    return first_five(names) or "none"
 
 
 def _votes(trials: Trials) -> npt.NDArray[np.int64] | None:
@@ -112,6 +146,6 @@ def _same_trials(a: Trials, b: Trials) -> None:
         different = np.flatnonzero(other)
         if len(different):
             raise InputError(
-                f"{a.name} and {b.name} give {len(different)} trials another {what}: "
+                f"{a.name} and {b.name} give {counted(len(different), 'trial')} another {what}: "
                 f"{first_five(np.asarray(a.ids)[different[:6]])}"
             )

@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.errors import InputError, UsageError, first_five
+from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.formats import Table
-from truecost.names import Annotators, ScoreType
+from truecost.names import POSTERIORS, Annotators, ScoreType
 from truecost.tasks import columns as read
 from truecost.tasks.annotators import Annotation, annotation_of, answers_of
 from truecost.tasks.columns import Options
@@ -31,6 +31,7 @@ from truecost.tasks.labels import (
 from truecost.tasks.subsets import Masks, masks_of, typed
 
 Floats = npt.NDArray[np.float64]
+SIMILAR = {"units": "unit", "weights": "weight", "targets": "labels"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,11 +156,22 @@ class Trials:
         (3, ('nontarget', 'target'), [1, 0, 1])
         """
         given = {"unit": unit, "id": ids, "weight": weight, **columns}
-        said = np.asarray(labels)
+        said, matrix = np.asarray(labels), np.asarray(scores)
+        _check_shapes(name, {"scores": matrix, "labels": said}, 2)
+        _check_shapes(name, {k: np.asarray(v) for k, v in given.items() if v is not None}, 1)
         people = [f"annotator {a}" for a in range(said.shape[1])] if said.ndim == 2 else []
         flat = dict(zip(people, said.T, strict=True)) if people else {"label": said}
+        if near := {k: SIMILAR[k] for k in columns if k in SIMILAR}:
+            meant = ", ".join(f"{k} (did you mean {v}?)" for k, v in near.items())
+            raise UsageError(
+                f"{name}: there is no argument {meant}; call a further column otherwise"
+            )
+        if taken := [k for k in columns if k in (*flat, "label", "score", "id", "unit", "weight")]:
+            raise UsageError(
+                f"{name}: a further column cannot be named {first_five(taken)}: this is the name "
+                f"of what the arguments give; call it otherwise"
+            )
         flat |= {k: np.asarray(v) for k, v in given.items() if v is not None}
-        matrix = np.asarray(scores)
         if matrix.ndim == 1:
             flat["score"] = matrix
         sizes = {k: len(v) for k, v in flat.items()} | {"score": len(matrix)}
@@ -242,6 +254,15 @@ class Trials:
         return masks_of(self.frame, subset, self.name)
 
 
+def _check_shapes(name: str, arrays: Mapping[str, npt.NDArray[Any]], most: int) -> None:
+    """Refuse single values and arrays of more dimensions than they may have."""
+    for what, array in arrays.items():
+        if not 1 <= array.ndim <= most:
+            has = f"the shape {array.shape}" if array.ndim else f"a single value, {array.item()!r}"
+            form = "(N,) or (N, K)" if most == 2 else "(N,)"
+            raise InputError(f"{name}: {what} has {has}: one entry a trial is needed, shape {form}")
+
+
 def load(
     table: Table,
     options: Options,
@@ -284,7 +305,7 @@ def load(
     if key is not None:
         table = join(table, key, options)
     for column, further in metadata:
-        table = join_metadata(table, further, column)
+        table = join_metadata(table, further, column, options.column("id", table) or "id")
     truth, column = truth_of(table, options)
     scores, classes = read.scores_of(table, options)
     ids = read.trial_ids(table, options)
@@ -298,12 +319,13 @@ def load(
         labels = annotation.majority
     elif options.kind == "number":
         labels, names, detection = table.numbers(column, "label"), (), False
-        read.refuse_rows(table, ~np.isfinite(labels), "true numbers are missing or not finite", ids)
+        wrong = ("true number", "are", "missing or not finite")
+        read.refuse_rows(table, ~np.isfinite(labels), wrong, ids)
     else:
         labels, names, detection = labels_of(table, options, column, scores, classes)
     if options.kind == "decision":
         scores = decisions_of(table, options, names)
-    if detection and options.kind in read.POSTERIORS:
+    if detection and options.kind in POSTERIORS:
         scores = log_odds(scores, classes, options)
     trials = Trials(
         name,
@@ -353,10 +375,10 @@ def _missing(trials: Trials, table: Table, options: Options) -> Trials:
             str(trials.ids[r]) if trials.ids is not None else table.where(int(r)) for r in rows[:6]
         ]
         raise InputError(
-            f"{table.source}: {len(rows)} scores are missing or NaN: "
+            f"{table.source}: {counted(len(rows), 'score', 'are')} missing or NaN: "
             f"{first_five(names)}; score them, or say --missing drop|worst"
         )
-    said = f"{len(rows)} of {len(trials)} trials had no score"
+    said = f"{len(rows)} of {counted(len(trials), 'trial')} had no score"
     if options.missing == "drop":
         kept = trials.take(~absent)
         if len(kept) == 0:

@@ -42,8 +42,9 @@ def masks_of(frame: pl.DataFrame, subset: str | tuple[str, str], system: str) ->
     except pl.exceptions.PolarsError as error:
         raise UsageError(
             f"subset {expression!r} is neither a column nor a condition on columns "
-            f"({str(error).splitlines()[0]}); the columns are "
-            f"{', '.join(frame.columns) or 'none'}"
+            f"({str(error).splitlines()[0].split(';')[0]}); the columns are "
+            f"{', '.join(frame.columns) or 'none'}; texts stand in single quotes, such as "
+            f"noise = 'babble', and names with dots in double ones"
         ) from error
     chosen = mask.fill_null(False).to_numpy()
     if not chosen.any():

@@ -9,13 +9,13 @@ import numpy.typing as npt
 
 from truecost.comparison import compare
 from truecost.errors import InputError, UsageError, first_five
-from truecost.estimates import FEW_ERRORS, Context, estimate
+from truecost.estimates import Context, estimate
 from truecost.evidence import Evidence, Totals, totals
 from truecost.factors import Factor
-from truecost.measures import Measure, find
-from truecost.names import SCORE_TYPES
+from truecost.flags import raised
+from truecost.measures import Measure, find, registry
+from truecost.names import POSTERIORS, SCORE_TYPES
 from truecost.results import Comparison, Estimate
-from truecost.tasks.annotators import MEASURES as ACCEPTED
 from truecost.tasks.annotators import refuse_priors
 from truecost.tasks.counting import (
     PARTS_OF,
@@ -63,21 +63,26 @@ def measures_for(trials: Trials, scoring: Scoring) -> list[Measure]:
         When a measure is not known, or the score type or the classes do not allow it.
     """
     kind: str = trials.kind
-    if trials.kind in ("posterior", "log-posterior", "log-score"):
+    if trials.kind in POSTERIORS:
         kind = "llr" if trials.detection else "posterior"
     elif trials.kind == "decision" and trials.detection:
         kind = "accept"
-    defaults = ACCEPTED if trials.several_right else DEFAULT_MEASURES[kind]
+    defaults = _of_accepted() if trials.several_right else DEFAULT_MEASURES[kind]
     available = parts_of(trials, scoring)
     return [_allowed(find(name), trials, available) for name in scoring.measures or defaults]
+
+
+def _of_accepted() -> tuple[str, ...]:
+    """The measures for trials of which several labels may be right."""
+    return tuple(m.name for m in registry().values() if "accepted" in m.parts)
 
 
 def _allowed(measure: Measure, trials: Trials, available: set[str]) -> Measure:
     if trials.several_right and "accepted" not in measure.parts:
         raise UsageError(
             f"measure {measure.label!r} needs one true class a trial, and with --annotators any "
-            f"several labels may be right: take {', '.join(ACCEPTED)}, or count the votes with "
-            f"--annotators votes"
+            f"several labels may be right: take {', '.join(_of_accepted())}, or count the votes "
+            f"with --annotators votes"
         )
     if "accepted" in measure.parts and not trials.several_right:
         raise UsageError(
@@ -102,6 +107,7 @@ def _allowed(measure: Measure, trials: Trials, available: set[str]) -> Measure:
         raise UsageError(
             f"measure {measure.label!r} cannot be computed from type {trials.kind} "
             f"({SCORE_TYPES[trials.kind]}): it needs type {' or '.join(wanted)}"
+            + ("; truecost calibrate makes likelihood ratios" if trials.kind == "score" else "")
         )
     return measure
 
@@ -158,8 +164,7 @@ def score(
     if trials.classes:  # refuse costs or priors for another number of classes before counting
         scoring.application.matrix(len(trials.classes))
         scoring.application.class_priors(class_shares(trials)[None, :])
-    if trials.detection and "ranking" in PARTS_OF[trials.kind] and not scoring.allow_reversed:
-        _refuse_reversed(trials, scoring)
+    refuse_reversed(trials, scoring)
     about = {**(dims or {}), "system": trials.name}
     rows = _score_part(trials, scoring, measures, about)
     fixed = scoring
@@ -222,29 +227,42 @@ def context_of(
         if trials.detection:
             misses, false_alarms = _number(table[1, 0]), _number(table[0, 1])
             counts |= {"misses": misses, "false_alarms": false_alarms}
-            errors |= dict.fromkeys(("p_miss", "recall"), misses)
-            errors |= dict.fromkeys(("p_fa", "fpr", "precision", "fdr"), false_alarms)
+            errors |= {"misses": misses, "false_alarms": false_alarms}
+            errors |= _costly(trials, scoring, table)
         else:
             counts["errors"] = _number(wrong)
     for part in ("losses", "llr"):
         hopeless = seen.sums(part, "impossible").sum() if part in evidence.parts else 0
         if hopeless:
             counts["impossible"] = _number(hopeless)
-    flags = ([] if trials.units else ["trials_as_units"]) + (
-        ["crossed"] if sum(len(sides) for sides in trials.units.values()) > 1 else []
-    )
     if "accepted" in evidence.parts:
-        counts["errors"] = _number(seen.sums("accepted", "error").sum())
-        flags += ["few_errors"] if counts["errors"] < FEW_ERRORS else []
+        errors[""] = counts["errors"] = _number(seen.sums("accepted", "error").sum())
+    flags = raised(
+        trials_as_units=not trials.units,
+        crossed=sum(len(sides) for sides in trials.units.values()) > 1,
+    )
     return Context(
         dict(dims),
         len(trials),
         counts,
         _signature(trials, scoring),
-        tuple(flags),
+        flags,
         _thresholds(trials, scoring, seen),
         errors,
     )
+
+
+def _costly(trials: Trials, scoring: Scoring, table: Floats) -> dict[str, float]:
+    """How many errors there are of the kind that makes up most of the cost.
+
+    A cost that is mostly that of three false alarms rests on three events, however many misses.
+    """
+    if not scoring.application.plain_detection or not table.sum(axis=1).all():
+        return {}
+    miss, fa = risks(trials, scoring)
+    misses, false_alarms = float(table[1, 0]), float(table[0, 1])
+    of_misses = miss * misses / table[1].sum() >= fa * false_alarms / table[0].sum()
+    return {"costs": misses if of_misses else false_alarms}
 
 
 def _class_counts(trials: Trials) -> dict[str, float]:
@@ -272,8 +290,10 @@ def _number(value: Any) -> float:
 
 def _signature(trials: Trials, scoring: Scoring) -> str:
     said = [trials.signature]
-    if scoring.training_prior is not None and trials.kind not in ("llr", "score", "decision"):
-        said.append("training-prior:" + ",".join(f"{p:.6g}" for p in scoring.training_prior))
+    if trials.kind in POSTERIORS:
+        given = scoring.training_prior
+        priors = "empirical" if given is None else ",".join(f"{p:.6g}" for p in given)
+        said.append(f"training-prior:{priors}")
     if scoring.threshold is not None:
         said.append(f"threshold:{scoring.threshold:g}")
     if scoring.clip is not None:
@@ -283,32 +303,21 @@ def _signature(trials: Trials, scoring: Scoring) -> str:
     return "|".join(said)
 
 
-DECIDED = (
-    "act_dcf",
-    "detection_cost",
-    "nec",
-    "expected_cost",
-    "p_miss",
-    "p_fa",
-    "recall",
-    "precision",
-    "fpr",
-    "fdr",
-    *ACCEPTED,
-)
-
-
 def _thresholds(trials: Trials, scoring: Scoring, seen: Totals) -> dict[str, float]:
-    """Thresholds that a reader may want to set, on the scale of `counting.llrs`."""
+    """Thresholds that a reader may want to set, on the scale of `counting.llrs`: that of the
+    decisions, and the best one for the minimum of a cost of decisions.
+    """
+    known = registry()
     found: dict[str, float] = {}
     if trials.detection and trials.kind != "decision":
         threshold = bayes_threshold(trials, scoring)
         if threshold is not None:
-            found |= dict.fromkeys(DECIDED, threshold)
+            found |= {name: threshold for name, measure in known.items() if measure.decides}
     if "ranking" in seen.evidence.parts and scoring.application.plain_detection:
         best = float(seen.sweep("ranking").minimum_at(*risks(trials, scoring), ties=True)[1][0])
         if np.isfinite(best):
-            found |= {"min_dcf": best, "min_detection_cost": best}
+            minima = (m for m in known.values() if m.minimum_of and known[m.minimum_of].decides)
+            found |= {measure.name: best for measure in minima}
     return found
 
 
@@ -317,8 +326,13 @@ def _point(evidence: Evidence) -> Totals:
     return totals(evidence, Weights.ones(evidence.factors).block())
 
 
-def _refuse_reversed(trials: Trials, scoring: Scoring) -> None:
-    """Scores that rank nontargets above targets are more often a mistake than a system."""
+def refuse_reversed(trials: Trials, scoring: Scoring) -> None:
+    """Refuse scores that rank nontargets above targets, unless they are allowed: InputError.
+
+    They are more often a mistake than a system.
+    """
+    if scoring.allow_reversed or not trials.detection or "ranking" not in PARTS_OF[trials.kind]:
+        return
     whole = [(Factor("all", np.zeros(1)), np.zeros(len(trials.labels), np.int32))]
     area = (
         _point(Evidence({"ranking": ranking_of(trials, scoring, whole)})).sweep("ranking").auc()[0]
@@ -335,6 +349,8 @@ def compare_systems(
     systems: Sequence[Trials],
     scoring: Scoring | Sequence[Scoring],
     dims: Mapping[str, str] | None = None,
+    *,
+    paired: bool = False,
 ) -> tuple[list[list[Estimate]], list[list[Comparison]]]:
     """Rows of each system, and of each later system against the first.
 
@@ -347,6 +363,8 @@ def compare_systems(
         priors).
     dims : mapping of str to str, optional
         What the rows are about besides the system: a collection or an application.
+    paired : bool
+        The systems have their trials in one order already, as `tasks.pairing.pair` gives them.
 
     Returns
     -------
@@ -364,11 +382,11 @@ def compare_systems(
     """
     if len(systems) < 2:
         raise UsageError("a comparison needs at least two systems")
-    paired = pair(systems)
-    scorings = [scoring] * len(paired) if isinstance(scoring, Scoring) else scoring
+    same = systems if paired else pair(systems)
+    scorings = [scoring] * len(same) if isinstance(scoring, Scoring) else scoring
     # The first system says which trials a subset holds: they are the same for all.
-    masks = [mask for subset in scorings[0].subsets for mask in paired[0].masks(subset)]
-    rows = [score(t, s, masks, dims) for t, s in zip(paired, scorings, strict=True)]
+    masks = [mask for subset in scorings[0].subsets for mask in same[0].masks(subset)]
+    rows = [score(t, s, masks, dims) for t, s in zip(same, scorings, strict=True)]
     return rows, [
         [compare(a, b) for a, b in zip(other, rows[0], strict=True)] for other in rows[1:]
     ]

@@ -5,21 +5,23 @@ scoring does and keeps its message. None needs the labels: a list of trials is e
 one the file is checked on its own.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from truecost.errors import TruecostError, first_five
+from truecost.errors import TruecostError, UsageError, counted, first_five
 from truecost.formats import Table
 from truecost.tasks import columns as read
-from truecost.tasks.columns import Options
-from truecost.tasks.joining import join
+from truecost.tasks.columns import Options, refuse_repeated
 from truecost.tasks.pairing import check_classes
 from truecost.tasks.records import load
 
 FEW_VALUES = 0.05  # distinct scores as a share of the trials: fewer are coarse
+
+
+State = Literal["ok", "warning", "error"]
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ class Check:
     """
 
     name: str
-    state: Literal["ok", "warning", "error"]
+    state: State
     message: str
 
 
@@ -46,7 +48,9 @@ def validate(
     *,
     trials: Table | None = None,
     key: Table | None = None,
+    metadata: Sequence[tuple[str, Table]] = (),
     name: str = "submission",
+    stated: bool = True,
 ) -> list[Check]:
     """All checks of a file of scores.
 
@@ -60,8 +64,12 @@ def validate(
         The trials that have to be scored, with or without labels.
     key : Table, optional
         Trials with their labels: the whole loading is checked then.
+    metadata : sequence of (str, Table)
+        Further columns, each table with the column of the trials whose values are its ids.
     name : str
         Name of the system.
+    stated : bool
+        Whether the score type was stated; otherwise nothing is said of it.
 
     Returns
     -------
@@ -84,20 +92,28 @@ def validate(
     error scores
     """
     said = f" ({table.layout})" if table.layout else ""
-    found = [Check("rows", "ok", f"{table.source}: {_count(len(table), 'row')} read{said}")]
+    found = [Check("rows", "ok", f"{table.source}: {counted(len(table), 'row')} read{said}")]
     wanted = trials if trials is not None else key
     if wanted is not None:
-        found.append(_tried("trials", lambda: _same_ids(table, wanted, options)))
+        found += _all("trials", lambda: _same_ids(table, wanted, options))
     else:
         found.append(_tried("ids", lambda: _ids(table, options)))
-    scores = _tried("scores", lambda: _scores(table, options))
+    scores = _tried("scores", lambda: _scores(table, options, stated))
     found.append(scores)
     if scores.state != "error" and options.kind not in ("decision",):
         found += _spread(table, options)
-    labelled = options.column("label", table) is not None
+    labelled = options.column("label", table) in table.columns
     if all(check.state != "error" for check in found) and (key is not None or labelled):
-        found.append(_tried("labels", lambda: _labels(table, options, name, key)))
+        found.append(_tried("labels", lambda: _labels(table, options, name, key, metadata)))
     return found
+
+
+def _all(name: str, checks: Callable[[], list[Check]]) -> list[Check]:
+    """What several checks say, or the error that stopped them."""
+    try:
+        return checks()
+    except TruecostError as error:
+        return [Check(name, "error", str(error))]
 
 
 def _tried(name: str, check: Callable[[], str]) -> Check:
@@ -112,18 +128,34 @@ def _ids(table: Table, options: Options) -> str:
     ids = read.trial_ids(table, options)
     if ids is None:
         return f"{table.source}: no id column; trials can be neither joined nor compared"
-    return f"{table.source}: {_count(len(ids), 'id')}, none empty, none repeated"
+    return f"{table.source}: {counted(len(ids), 'id')}, none empty, none repeated"
 
 
-def _same_ids(table: Table, wanted: Table, options: Options) -> str:
-    """The ids are those of the trials, unless missing ones are allowed."""
+def _same_ids(table: Table, wanted: Table, options: Options) -> list[Check]:
+    """The ids are those of the trials: foreign ones, and missing ones unless they are allowed."""
     column = options.column("id", table)
-    ids = wanted if column is None else replace(wanted, frame=wanted.frame.select(column))
-    join(table, replace(ids, matrices={}), options, "the list")
-    return f"{table.source}: the ids are those of the {_count(len(wanted), 'trial')} asked for"
+    if column is None:
+        raise UsageError(
+            f"{table.source}: no column gives the ids; {table.listed}: --map id=COLUMN"
+        )
+    own, asked = table.texts(column, "id"), wanted.texts(column, "id")
+    refuse_repeated(table.source, own)
+    refuse_repeated(wanted.source, asked)
+    extra = own.filter(~own.is_in(asked.implode()).fill_null(value=False)).fill_null("(empty)")
+    absent = asked.filter(~asked.is_in(own.implode()).fill_null(value=False))
+    found = []
+    if len(extra):
+        said = f"{counted(len(extra), 'id')} not in the list {wanted.source}: {first_five(extra)}"
+        found.append(Check("trials", "error", f"{table.source}: {said}"))
+    if len(absent):
+        said = f"{counted(len(absent), 'trial')} of the list {wanted.source} without a score"
+        state: State = "error" if options.missing == "error" else "warning"
+        found.append(Check("trials", state, f"{table.source}: {said}: {first_five(absent)}"))
+    said = f"{table.source}: the ids are those of the {counted(len(wanted), 'trial')} asked for"
+    return found or [Check("trials", "ok", said)]
 
 
-def _scores(table: Table, options: Options) -> str:
+def _scores(table: Table, options: Options, stated: bool) -> str:
     scores, _ = read.scores_of(table, options)
     absent = np.isnan(scores if scores.ndim == 1 else scores.sum(axis=1))
     read.refuse_rows(
@@ -132,7 +164,10 @@ def _scores(table: Table, options: Options) -> str:
         "scores are missing or NaN",
         None,
     )
-    return f"{table.source}: {_count(len(scores), 'score')} of type {options.kind}"
+    kind = f"of type {options.kind}" if stated else "(their type was not stated: --type)"
+    if options.kind == "decision":
+        kind += "; which decisions there are is checked with the key"
+    return f"{table.source}: {counted(len(scores), 'score')} {kind}"
 
 
 def _spread(table: Table, options: Options) -> list[Check]:
@@ -145,7 +180,7 @@ def _spread(table: Table, options: Options) -> list[Check]:
         found.append(f"all scores are {flat[0]:g}: they tell nothing apart")
     elif distinct < FEW_VALUES * len(flat) and scores.ndim == 1 and options.kind != "number":
         found.append(
-            f"only {distinct} distinct scores in {_count(len(flat), 'trial')}: were they rounded? "
+            f"only {distinct} distinct scores in {counted(len(flat), 'trial')}: were they rounded? "
             f"tied trials are accepted or rejected together"
         )
     if options.kind == "llr" and flat.min(initial=0.0) >= 0:
@@ -153,15 +188,17 @@ def _spread(table: Table, options: Options) -> list[Check]:
     return [Check("spread", "warning", f"{table.source}: {text}") for text in found]
 
 
-def _labels(table: Table, options: Options, name: str, key: Table | None) -> str:
-    trials = load(table, options, name, key)
+def _labels(
+    table: Table,
+    options: Options,
+    name: str,
+    key: Table | None,
+    metadata: Sequence[tuple[str, Table]],
+) -> str:
+    trials = load(table, options, name, key, metadata)
     check_classes(trials)
     if not trials.classes:
-        return f"{name}: {_count(len(trials), 'trial')} with true numbers"
+        return f"{name}: {counted(len(trials), 'trial')} with true numbers"
     counts = np.bincount(trials.labels, minlength=len(trials.classes))
     classes = zip(counts, trials.classes, strict=True)
     return f"{name}: {first_five(f'{n} {c}' for n, c in classes)}"
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n} {noun}{'' if n == 1 else 's'}"

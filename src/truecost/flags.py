@@ -1,0 +1,121 @@
+"""Flags: what a reader of a row should beware of, and every wording of it, in one place."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Flag:
+    """A flag of a row in the words of each reader.
+
+    Attributes
+    ----------
+    name : str
+        As it stands in `Row.flags`.
+    mark : str
+        In a table on a terminal; empty where the advice is enough.
+    advice : str
+        In `problems`: what it means and what to do.
+    caveat : str
+        Beside a value in a report; empty where it would not change how the value is read.
+    beware : str
+        Beside the verdict of a gate; the mark when left out.
+    sides : str
+        The advice where a trial is a pair of an enrolment and a test, if that is another.
+    weak : bool
+        Whether the value rests on so little that pictures draw it hollow.
+    """
+
+    name: str
+    mark: str
+    advice: str
+    caveat: str = ""
+    beware: str = ""
+    sides: str = ""
+    weak: bool = False
+
+
+_ALL = (
+    Flag(
+        "trials_as_units",
+        "",
+        "no unit was named, so each trial is resampled on its own: when trials share a speaker or "
+        "session the intervals are too narrow; --map unit=COLUMN",
+        caveat="trials were resampled one by one",
+        beware="each trial was its own unit",
+        sides="no unit was named, so each trial is resampled on its own: trials of the same "
+        "speakers make the intervals too narrow; with a file of speakers (id, speaker) say "
+        "--metadata enroll=FILE --metadata test=FILE --map unit=enroll.speaker+test.speaker",
+    ),
+    Flag(
+        "few_units",
+        "few units",
+        "fewer than 20 units: the interval covers less than it says (a 95 % one about 0.92 at 20 "
+        "units and 0.83 at 6)",
+        caveat="the interval is too narrow: few units",
+        weak=True,
+    ),
+    Flag(
+        "few_runs",
+        "few runs",
+        "fewer than 20 runs: as far as runs vary, the interval covers less than it says (were all "
+        "variation in the runs, a 95 % one of the mean about 0.83 with 5 runs and 0.90 with 10, of "
+        "one run 0.66 and 0.81)",
+        caveat="the interval is too narrow: few runs",
+    ),
+    Flag(
+        "few_errors",
+        "few errors",
+        "fewer than 10 errors of the kind that a measure counts: its interval rests on very few "
+        "events",
+        caveat="it rests on very few errors",
+        weak=True,
+    ),
+    Flag(
+        "no_spread",
+        "no spread",
+        "an interval without width: no replicate differs from the value, so the data have too few "
+        "errors or units to say how sure it is",
+        caveat="the interval has no width",
+        weak=True,
+    ),
+    Flag(
+        "crossed",
+        "conservative",
+        "crossed factors: the interval is conservative, up to three times the variance where the "
+        "noise is that of single trials",
+        beware="conservative interval of crossed factors",
+    ),
+    Flag(
+        "undefined_replicates",
+        "some replicates undefined",
+        "in some replicates a measure is undefined: they are counted and left out of its interval",
+    ),
+)
+FLAGS = {flag.name: flag for flag in _ALL}
+
+
+def raised(**found: bool) -> tuple[str, ...]:
+    """The names of the flags that hold.
+
+    Parameters
+    ----------
+    **found : bool
+        Whether each holds, by its name.
+
+    Returns
+    -------
+    tuple of str
+        In the order given.
+
+    Raises
+    ------
+    KeyError
+        When a flag is not in `FLAGS`.
+    """
+    return tuple(FLAGS[name].name for name, holds in found.items() if FLAGS[name] and holds)
+
+
+def beware(name: str) -> str:
+    """What the verdict of a gate says of a flag; its name in words for one of another version."""
+    flag = FLAGS.get(name)
+    return name.replace("_", " ") if flag is None else flag.beware or flag.mark

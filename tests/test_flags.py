@@ -1,0 +1,106 @@
+"""Flags and dims: each is named in one place, and every reader takes it from there."""
+
+import ast
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+
+import truecost as tc
+from truecost.cli import terminal
+from truecost.flags import FLAGS, Flag, beware, raised
+from truecost.gates import Gate, check
+from truecost.names import DIMS, PARTS
+from truecost.report import tables, words
+from truecost.report.plots.rows import WEAK
+from truecost.results import Row, dims_of
+
+SOURCE = Path(__file__).parents[1] / "src" / "truecost"
+TRIALS = tc.Trials.of([1, 0] * 30, [1, 0] * 25 + [0, 1] * 5, kind="decision", name="mine")
+[ESTIMATE] = tc.score(TRIALS, tc.Scoring(measures=("total_error",), plan=tc.Plan(50)))
+ROW = ESTIMATE.row()
+
+
+def changed(**fields):
+    return msgspec.structs.replace(ROW, **fields)
+
+
+def set_in_code() -> set[str]:
+    """The flags that any code sets: `raised(name=...)` is the only way."""
+    found = set()
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "raised":
+                assert not node.args, path
+                found |= {keyword.arg for keyword in node.keywords}
+    return found
+
+
+def test_every_flag_that_code_sets_is_known_and_documented():
+    documented = re.findall(r"^ +- `(\w+)`:", Row.__doc__.partition("flags :")[2], re.MULTILINE)
+    assert set_in_code() == set(FLAGS) == set(documented)
+    assert len(documented) == len(FLAGS)
+
+
+def test_an_unknown_flag_cannot_be_raised():
+    assert raised(few_units=True, crossed=False, no_spread=True) == ("few_units", "no_spread")
+    with pytest.raises(KeyError):
+        raised(few_unit=False)
+
+
+@pytest.mark.parametrize("flag", FLAGS.values(), ids=[*FLAGS])
+def test_every_reader_says_a_flag_in_its_words(flag):
+    flagged = changed(flags=(flag.name,))
+    assert flag.advice
+    assert terminal._note(flagged) == flag.mark
+    assert words.caveats(flagged) == flag.caveat
+    assert (flag.name in WEAK) is flag.weak
+    [verdict] = check([Gate(measure="total_error", max_upper=1)], [flagged])
+    assert verdict.message.endswith(f"; beware: {flag.beware or flag.mark}")
+    assert flag.beware or flag.mark
+
+
+def test_a_flag_of_another_version_is_said_by_its_name():
+    flagged = changed(flags=("odd_weather", "few_units"))
+    assert beware("odd_weather") == "odd weather"
+    assert terminal._note(flagged) == "few units"
+    assert words.caveats(flagged) == FLAGS["few_units"].caveat
+    assert words.note(flagged) == "odd weather, few units"
+
+
+def test_a_new_flag_reaches_every_reader(monkeypatch):
+    new = Flag("odd_weather", "odd", "it rained", caveat="it rained a lot", beware="rain")
+    monkeypatch.setitem(FLAGS, new.name, new)
+    flagged = changed(flags=raised(odd_weather=True))
+    assert terminal._note(flagged) == "odd"
+    assert words.caveats(flagged) == "it rained a lot"
+    assert beware(new.name) == "rain"
+
+
+def test_dims_stand_in_one_order_and_unknown_ones_follow():
+    rows = [
+        changed(dims={"query": "q1", "subset": "a", "system": "s"}),
+        changed(dims={"time": "t"}),
+    ]
+    assert dims_of(rows) == ("system", "subset", "query", "time")
+    assert dims_of([changed(dims=dict.fromkeys(reversed(DIMS), "x"))]) == DIMS
+    assert set(PARTS) < set(DIMS)
+
+
+def test_every_dim_can_be_named_by_a_gate():
+    assert set(DIMS) <= set(Gate.__struct_fields__)
+
+
+@pytest.mark.parametrize("dim", ["phase", "version", "time", "query", "budget", "strategy"])
+def test_a_new_dim_is_shown_in_every_table(dim):
+    rows = [changed(dims={"system": "mine", dim: name}) for name in ("first", "second")]
+    for table in (terminal._values(rows), tables.of_values("values", rows, 9)):
+        names = getattr(table, "names", None) or table.header
+        shown = [row[names.index(dim)] for row in table.rows]
+        assert shown == ["first", "second"]
+    pairs = [(changed(kind="difference", baseline="old", dims=r.dims), r) for r in rows]
+    table = tables.of_pairs("pairs", pairs, 9)
+    assert [row[table.header.index(dim)] for row in table.rows] == ["first", "second"]
+    narrow = terminal._values(rows).fitted(40)
+    assert dim in narrow.names

@@ -1,0 +1,95 @@
+"""Trials from arrays: what is refused; and what holds arrays is equal to itself only."""
+
+import numpy as np
+import pytest
+
+import truecost as tc
+from truecost.leaderboard import standings
+from truecost.report import curves
+
+SCORES, LABELS = [2.0, -1.0, 0.5], [1, 0, 1]
+
+
+@pytest.mark.parametrize("name", ["label", "score", "id"])
+@pytest.mark.parametrize("scores", [SCORES, [[0.1, 0.9], [0.8, 0.2], [0.3, 0.7]]])
+def test_a_further_column_may_not_replace_what_the_arguments_give(name, scores):
+    kind = "llr" if scores is SCORES else "log-score"
+    with pytest.raises(tc.UsageError, match=rf"s: a further column cannot be named {name}: "):
+        tc.Trials.of(scores, LABELS, kind=kind, name="s", **{name: [1, 1, 1]})
+
+
+def test_a_further_column_may_not_be_named_as_an_annotator():
+    labels = [["a", "b"], ["b", "b"], ["a", "a"]]
+    with pytest.raises(tc.UsageError, match="cannot be named annotator 0"):
+        tc.Trials.of(
+            *(["a", "b", "a"], labels),
+            kind="decision",
+            annotators="votes",
+            **{"annotator 0": [1, 2, 3]},
+        )
+
+
+def test_other_further_columns_are_kept():
+    trials = tc.Trials.of(SCORES, LABELS, kind="llr", room=["x", "y", "x"], labelled=[1, 2, 3])
+    assert [name for name, _ in trials.subset("room")] == ["room=x", "room=y"]
+    assert trials.labels.tolist() == LABELS
+    assert trials.scores.tolist() == SCORES
+
+
+@pytest.mark.parametrize(
+    ("arrays", "said"),
+    [
+        ({"scores": 1.0}, r"s: scores has a single value, 1\.0: one entry a trial .* \(N, K\)"),
+        ({"labels": "target"}, "s: labels has a single value, 'target': one entry a trial"),
+        ({"scores": np.zeros((3, 2, 2))}, r"s: scores has the shape \(3, 2, 2\): one entry"),
+        ({"labels": np.zeros((3, 1, 1))}, r"s: labels has the shape \(3, 1, 1\): one entry"),
+        ({"unit": "ann"}, r"s: unit has a single value, 'ann': one entry .* shape \(N,\)"),
+        ({"ids": np.zeros((3, 2))}, r"s: id has the shape \(3, 2\): one entry"),
+        ({"weight": 1.0}, "s: weight has a single value"),
+        ({"room": "x"}, "s: room has a single value"),
+        ({"scores": []}, r"different lengths \(\{'label': 3, 'score': 0\}\)"),
+    ],
+)
+def test_single_values_and_arrays_of_too_many_dimensions_are_refused(arrays, said):
+    given = {"scores": SCORES, "labels": LABELS} | arrays
+    with pytest.raises(tc.InputError, match=said):
+        tc.Trials.of(given.pop("scores"), given.pop("labels"), kind="llr", name="s", **given)
+
+
+def some(name="s"):
+    labels = np.arange(200) % 2
+    llrs = 2 * np.random.default_rng(0).normal(2 * labels - 1)
+    return tc.Trials.of(llrs, labels, kind="llr", name=name, unit=np.arange(200) // 5)
+
+
+def test_what_holds_arrays_is_equal_to_itself_only():
+    scoring = tc.Scoring(tc.Application.detection(prior=0.5), ("act_dcf", "cllr"), tc.Plan(30))
+
+    def made():
+        return [
+            *tc.score(some(), scoring),
+            *curves.det_curves([some()], scoring),
+            *curves.cost_curves([some()], scoring),
+            *curves.reliabilities([some()], scoring),
+        ]
+
+    first, second = made(), made()
+    assert len(first) == 5
+    for one, other in zip(first, second, strict=True):
+        assert one == one  # noqa: PLR0124
+        assert one != other
+        assert one in first
+        assert other not in first
+        assert len({one, other}) == 2
+
+
+def test_rows_are_compared_by_their_content():
+    scoring = tc.Scoring(measures=("cllr",), plan=tc.Plan(30))
+    [one], [other] = tc.score(some(), scoring), tc.score(some(), scoring)
+    assert one.row() == other.row()
+    assert one.row() != tc.score(some("t"), scoring)[0].row()
+
+
+def test_a_leaderboard_of_nothing_is_refused():
+    with pytest.raises(tc.UsageError, match="at least one system"):
+        standings([])
