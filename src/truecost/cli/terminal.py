@@ -94,13 +94,15 @@ class Screen:
         self.say(f"resampling: {', '.join(first.factors)} ({units}); {way}")
 
     def judge(self, gates: Sequence[Verdict]) -> None:
-        """A line for each gate, even when quiet unless it passed."""
-        for gate in gates:
-            line = f"gate {gate.state}: {gate}"
-            if gate.state == "pass":
-                self.say(line)
-            else:
-                print(line, file=sys.stderr)
+        """A line for each gate that did not pass, even when quiet; how many passed."""
+        for gate in sorted(gates, key=lambda g: g.state != "fail"):
+            if gate.state != "pass":
+                print(f"gate {gate.state}: {gate}", file=sys.stderr)
+            elif self.output.verbose or len(gates) == 1:
+                self.say(f"gate pass: {gate}")
+        if len(gates) > 1:
+            passed = sum(gate.state == "pass" for gate in gates)
+            self.say(f"{passed} of {len(gates)} gates pass")
 
 
 @dataclass(frozen=True)

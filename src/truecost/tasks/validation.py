@@ -89,6 +89,7 @@ def validate(
     ...     print(check.state, check.name)
     ok rows
     error trials
+    error trials
     error scores
     """
     said = f" ({table.layout})" if table.layout else ""
