@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from benchmarks import intervals, points
+from benchmarks import files, intervals, points
 from benchmarks.measuring import first_calls, machine, table
 
 README = Path(__file__).with_name("README.md")
@@ -15,6 +15,7 @@ def report(interval_trials: int, point_trials: int, repeats: int) -> str:
     """Everything that a run finds, in Markdown."""
     interval_rows, checks = intervals.rows(interval_trials, repeats)
     point_rows, memory, more = points.rows(point_trials, repeats)
+    file_rows, agreed = files.rows(interval_trials, repeats)
     first = [
         [name, *(f"{s:.2g} s" for s in first_calls(work, interval_trials))]
         for work, name in FIRST.items()
@@ -28,12 +29,14 @@ def report(interval_trials: int, point_trials: int, repeats: int) -> str:
             table(heads, [row.cells for row in interval_rows]),
             f"Points of {point_trials:,} trials; peer: scikit-learn's `roc_curve` alone.",
             table(heads, [row.cells for row in point_rows]),
+            f"Reading and calibrating {interval_trials:,} trials; the peer is named in the row.",
+            table(heads, [row.cells for row in file_rows]),
             "Peak of memory above the inputs, and what the result keeps.",
             table(["scores", "truecost", "peer", "ratio", "target", "met"], memory),
             f"First call in a new process, import included, {interval_trials:,} trials.",
             table(["work", "kernels to compile", "kernels on disk"], first),
             "Checked in this run:",
-            "\n".join(f"- {line}" for line in checks + more),
+            "\n".join(f"- {line}" for line in checks + more + agreed),
         ]
     )
 

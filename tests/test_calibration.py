@@ -1,25 +1,40 @@
 """Calibration: reference figures, laws of each method, oracles, cross-fitting, bad inputs."""
 
+from dataclasses import dataclass, fields, replace
+from typing import get_args
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.special import expit
+from scipy.optimize import minimize
+from scipy.special import expit, log_softmax, softmax
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 
 import truecost as tc
+from truecost.bayes import move_posteriors
 from truecost.calibration import (
     METHODS,
     Affine,
     AffineClasses,
+    Kind,
     Pav,
     Spline,
     Temperature,
     TemperatureClasses,
+    spline,
 )
+from truecost.calibration.spline import GRID
+from truecost.citations import PAPERS, bibtex
+from truecost.cli.calibrate import Options
 from truecost.kernels.calibrating import multinomial_pass
+from truecost.names import CalibrationMethod
+from truecost.tasks.calibrating import scoring_after
+from truecost.tasks.counting import class_shares
+from truecost.tasks.crossfitting import Folds, cross_fit
+from truecost.tasks.fitting import Fitting
 
 POINT = tc.Plan(replicates=1)
 SCORES = "cases/scores"
@@ -144,7 +159,7 @@ def test_affine_classes_are_multinomial_logistic_regression():
     labels = rng.integers(0, 4, 2000)
     scores = rng.normal(size=(2000, 4)) + 2 * np.eye(4)[labels] * [1, 0.5, 2, 1] + [0, 3, 0, -1]
     found = AffineClasses.fit(scores, labels)
-    # the oracle: one design row a (trial, class), the scale tied, the offsets free
+    # the kernel's gradient vanishes there
     gradient, hessian = np.empty(5), np.empty((0, 0))
     offsets = np.array(found.offsets) + np.log(found.priors)
     weights = np.full(2000, 1 / 2000)
@@ -155,6 +170,27 @@ def test_affine_classes_are_multinomial_logistic_regression():
     # by hand: at the optimum the mean posterior of a class is its share
     assert posteriors.mean(axis=0) == pytest.approx(np.bincount(labels) / 2000, abs=1e-10)
     assert sum(found.offsets) == pytest.approx(0, abs=1e-12)
+
+
+def class_loss(parameters, scores, labels, priors):
+    """Prior-weighted cross entropy of a scale and offsets, written out."""
+    logs = log_softmax(parameters[0] * scores + np.append(0, parameters[1:]) + np.log(priors), 1)
+    of_trial = -logs[np.arange(len(labels)), labels]
+    return sum(p * of_trial[labels == k].mean() for k, p in enumerate(priors))
+
+
+@pytest.mark.parametrize("priors", [(0.25, 0.25, 0.25, 0.25), (0.7, 0.1, 0.15, 0.05)])
+def test_one_scale_and_offsets_are_the_minimum_that_another_optimiser_finds(priors):
+    rng = np.random.default_rng(3)
+    labels = rng.integers(0, 4, 800)
+    scores = rng.normal(size=(800, 4)) + 2 * np.eye(4)[labels] * [1, 0.5, 2, 1] + [0, 3, 0, -1]
+    oracle = minimize(
+        class_loss, np.zeros(4), (scores, labels, priors), method="BFGS", options={"gtol": 1e-9}
+    )
+    found = AffineClasses.fit(scores, labels, priors=priors)
+    own = np.array([found.scale, *(np.array(found.offsets[1:]) - found.offsets[0])])
+    assert own == pytest.approx(oracle.x, abs=1e-5)
+    assert class_loss(own, scores, labels, priors) <= oracle.fun + 1e-12
 
 
 def test_two_classes_are_detection():
@@ -352,6 +388,58 @@ def test_a_far_score_does_not_ruin_the_spline():
     assert np.median(apart) < 0.3
 
 
+def cllr(llrs, labels):
+    return loss(llrs, labels, 0.5) / np.log(2)
+
+
+@pytest.mark.parametrize(
+    ("count", "apart", "law"),
+    [(60, 1.9, np.asarray), (60, 1.9, np.tanh), (60, 1.5, np.asarray), (200, 2.2, np.asarray)],
+)
+def test_almost_separable_scores_get_no_wild_curve(count, apart, law):
+    """Fresh data cost at most 0.05 more by the spline than by the affine calibration."""
+    labels, fresh = np.repeat([0, 1], count), np.repeat([0, 1], 5000)
+    fitted = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        scores = law(rng.normal(apart * (2 * labels - 1)))
+        new = law(rng.normal(apart * (2 * fresh - 1)))
+        if scores[labels == 1].min() >= scores[labels == 0].max():
+            continue
+        fitted += 1
+        spline, affine = Spline.fit(scores, labels), Affine.fit(scores, labels)
+        assert np.isfinite(spline.smoothing)
+        assert np.isfinite(spline(new)).all()
+        assert cllr(spline(new), fresh) <= cllr(affine(new), fresh) + 0.05
+    assert fitted >= 10
+
+
+def test_a_fold_without_overlap_asks_for_the_greatest_smoothing():
+    rng = np.random.default_rng(0)
+    low, high = rng.uniform(0, 1, 30), rng.uniform(2, 3, 30)
+    scores = np.concatenate([low, high, [2.5]])  # one nontarget among the targets
+    labels = np.repeat([0, 1, 0], [30, 30, 1])
+    assert Spline.fit(scores, labels).smoothing == GRID[0]
+    assert Spline.fit([0, 1, 2, 0.5], [0, 1, 0, 1]).smoothing == GRID[0]  # folds without a class
+
+
+def test_smoothings_from_the_first_that_fails_take_no_part(monkeypatch):
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, 4000)
+    scores = np.sinh(3 * rng.normal(2 * labels - 1) / 2)
+    free = Spline.fit(scores, labels).smoothing
+    assert free < 1
+    whole = spline._Fit.minimum
+
+    def fails_below_one(self, at, weights, penalty):
+        if penalty < 1 and weights.min() == 0:  # in a fold
+            raise tc.InputError("no minimum")
+        return whole(self, at, weights, penalty)
+
+    monkeypatch.setattr(spline._Fit, "minimum", fails_below_one)
+    assert Spline.fit(scores, labels).smoothing >= 1
+
+
 # Temperature
 
 
@@ -417,6 +505,23 @@ def test_separated_classes_are_found_exactly(seed, classes, count):
         assert np.isfinite(AffineClasses.fit(scores, labels).scale)
 
 
+def test_priors_in_the_scores_are_taken_out():
+    rng = np.random.default_rng(0)
+    labels = (rng.random(3000) < 0.2).astype(int)
+    odds = 2 * rng.normal(2 * labels - 1)
+    llrs = np.stack([-odds / 2, odds / 2], axis=1)
+    found = [
+        TemperatureClasses.fit(llrs, labels, training=[q, 1 - q], priors=[0.5, 0.5])
+        for q in (0.5, 0.9)
+    ]
+    assert found[0].scale == pytest.approx(1, abs=0.1)
+    assert found[1].training == (0.9, pytest.approx(0.1))
+    logs = found[1](llrs)
+    assert logs[:, 1] - logs[:, 0] == pytest.approx(
+        found[1].scale * odds + np.log(0.5 / 0.1) - np.log(0.5 / 0.9)
+    )
+
+
 def test_temperature_without_overlap_is_refused():
     with pytest.raises(tc.InputError, match="separate the classes"):
         Temperature.fit([-1, -2, 1, 0.5], [0, 0, 1, 1])
@@ -443,6 +548,10 @@ def test_arrays_that_cannot_be_fitted(arguments, error, message):
 
 def test_priors_out_of_range():
     scores, labels = sample()
+    with pytest.raises(tc.UsageError, match="one prior above 0"):
+        TemperatureClasses.fit(
+            np.stack([-scores, scores], axis=1), labels, training=[0.5, 0.2, 0.3]
+        )
     for fit in (Affine.fit, Temperature.fit, Spline.fit):
         with pytest.raises(tc.UsageError, match="prior is 1"):
             fit(scores, labels, prior=1)
@@ -495,9 +604,9 @@ def test_no_unit_is_fitted_and_judged(method):
         assert len(set(found.used[units == unit])) == 1
     # each trial is calibrated by a fit to the other folds, and by that alone
     fits = {"affine": Affine, "temperature": Temperature, "pav": Pav, "spline": Spline}
-    options = {} if method == "pav" else {"prior": float(np.mean(trials.labels))}
     for k in range(4):
         others, own = found.used != k, found.used == k
+        options = {} if method == "pav" else {"prior": float(np.mean(trials.labels[others]))}
         again = fits[method].fit(trials.scores[others], trials.labels[others], **options)
         assert (found.trials.scores[own] == again(trials.scores[own])).all()
 
@@ -526,7 +635,7 @@ def test_trials_with_two_sides_share_no_side_with_their_training_part():
         own = found.used == k
         seen = set(sides[:, own].ravel())
         held = [  # the folds of these trials hold other units too: found by the fit itself
-            Affine.fit(trials.scores[apart], labels[apart], prior=float(labels.mean()))
+            Affine.fit(trials.scores[apart], labels[apart], prior=float(labels[apart].mean()))
             for apart in [~np.isin(sides, sorted(folds_of(found, sides, seen))).any(axis=0)]
         ]
         assert calibrator == held[0]
@@ -629,6 +738,172 @@ def test_given_folds():
     assert problem.startswith("30 units of 'unit' lie in more than one fold")
 
 
+def with_labels(trials, rows, seed=9):
+    """The trials with new labels at these rows, drawn with other shares of the classes."""
+    drawn = np.random.default_rng(seed).random(len(trials.labels))
+    classes = len(trials.classes)
+    labels = np.where(rows, (drawn**3 * classes).astype(int), trials.labels)
+    assert (labels != trials.labels)[rows].any()
+    return replace(trials, labels=labels)
+
+
+def likelihoods(trials):
+    """Log-likelihood ratios, or log-posteriors without the class shares that they contain."""
+    if trials.detection:
+        return trials.scores
+    classes = len(trials.classes)
+    return move_posteriors(trials.scores, class_shares(trials), np.full(classes, 1 / classes))
+
+
+def system_of(kind, classes, seed=4):
+    """Overlapping trials of 30 speakers in 3 parts, one class rarer than others."""
+    rng = np.random.default_rng(seed)
+    speaker = rng.integers(0, 30, 900)
+    labels = (rng.random(900) ** 1.5 * classes).astype(int)
+    logs = rng.normal(size=(900, classes)) + 1.2 * np.eye(classes)[labels]
+    if kind in ("score", "llr"):
+        scores = logs[:, 1] - logs[:, 0]
+    else:
+        scores = {"log-score": 2 * logs, "posterior": softmax(2 * logs, axis=1)}[kind]
+        if (kind, classes) == ("posterior", 2):
+            scores = scores[:, 1]
+    return tc.Trials.of(scores, labels, kind=kind, unit=speaker, part=speaker % 3)
+
+
+SYSTEMS = [
+    *((method, kind, 2) for method in METHODS for kind in ("score", "posterior", "log-score")),
+    *((m, kind, 3) for m in ("affine", "temperature") for kind in ("log-score", "posterior")),
+]
+
+
+@pytest.mark.parametrize(("method", "kind", "classes"), SYSTEMS)
+@pytest.mark.parametrize("dealt_", [False, True])
+def test_labels_of_a_fold_have_no_say_in_its_scores(method, kind, classes, dealt_):
+    trials = system_of(kind, classes)
+    fold = tc.calibrate(trials, method, folds=4).used if dealt_ else trials.frame["part"].to_numpy()
+    application = tc.Application.detection(10, 1) if kind == "score" else None
+    options = {"fold": fold, "application": application}
+    before, own = tc.calibrate(trials, method, **options), fold == 0
+    after = tc.calibrate(with_labels(trials, own), method, **options)
+    one, two = likelihoods(before.trials), likelihoods(after.trials)
+    # Posteriors of classes pass through the shares of the scored trials, and round there.
+    assert one[own] == pytest.approx(two[own], rel=0, abs=0 if before.trials.detection else 1e-12)
+    assert (one[~own] != two[~own]).any()
+    assert before.priors is None
+    assert before.summary()["priors"] == "empirical"
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_labels_that_leave_the_dealing_as_it_is_have_no_say_either(method):
+    trials = system_of("score", 2)
+    found, labels = tc.calibrate(trials, method), trials.labels.copy()
+    rng = np.random.default_rng(0)
+    for unit in np.unique(trials.units["unit"][0][found.used == 0]):
+        rows = np.flatnonzero(trials.units["unit"][0] == unit)
+        labels[rows] = rng.permutation(labels[rows])
+    assert (labels != trials.labels).any()
+    again = tc.calibrate(replace(trials, labels=labels), method)
+    own = found.used == 0
+    assert (again.used == found.used).all()
+    assert (again.trials.scores == found.trials.scores)[own].all()
+    assert (again.trials.scores != found.trials.scores)[~own].any()
+
+
+def test_labels_of_crossed_units_have_no_say_on_either_side():
+    rng = np.random.default_rng(2)
+    labels = rng.integers(0, 2, 900)
+    trials = tc.Trials.of(rng.normal(labels), labels, kind="score")
+    folds = Folds(rng.integers(0, 3, (2, 900)), ("1", "2", "3"), "two sides")
+    touched = (folds.codes == 0).any(axis=0)
+    plain = Fitting("affine", True)
+    fits, used, one = cross_fit(trials, folds, plain, tc.Application())
+    _, _, two = cross_fit(with_labels(trials, touched), folds, plain, tc.Application())
+    assert (len(fits), used.max()) == (6, 5)
+    assert (one == two)[touched].all()
+    assert (one != two)[~touched].any()
+
+
+def test_priors_of_each_fit_are_said_to_be_empirical():
+    trials = system_of("score", 2)
+
+    def words(application, **options):
+        signature = tc.calibrate(trials, application=application, **options).trials.signature
+        return signature.split("|calibrated:affine:")[1]
+
+    assert words(None) == "folds5:by-unit:seed0:prior-empirical"
+    costly = tc.Application.detection(10, 1)
+    assert words(costly) == "folds5:by-unit:seed0:prior-empirical-costs-10"
+    own = tc.Application.detection(10, 1, prior=0.5)
+    assert words(own) == "folds5:by-unit:seed0:prior-0.909091"
+    assert tc.calibrate(trials, application=own).priors == pytest.approx((1 / 11, 10 / 11))
+    assert words(None, train="self") == f"self:prior-{np.mean(trials.labels):.6g}"
+
+
+# Scores without labels
+
+
+@pytest.mark.parametrize(("method", "kind", "classes"), SYSTEMS)
+def test_a_calibration_applies_to_scores_without_labels(method, kind, classes):
+    dev, test = system_of(kind, classes, 1), system_of(kind, classes, 2)
+    expected = tc.calibrate(test, method, train=dev)
+    given_ = test.scores
+    if kind == "posterior" and classes == 2:  # the trials hold log odds
+        given_ = expit(given_)
+    fitted = tc.calibrate(dev, method, train="self")
+    found = fitted.apply(given_)
+    assert (found == expected.apply(given_)).all()
+    scores = expected.trials.scores
+    if not test.detection:  # at the priors of the fit
+        scores = move_posteriors(scores, class_shares(test), fitted.priors)
+    assert found == pytest.approx(scores, abs=1e-9)
+
+
+def test_a_calibration_applies_to_a_table():
+    import polars as pl
+
+    from truecost.formats import Table
+
+    dev = trials_by_speaker("llr", name="dev")
+    fitted = tc.calibrate(dev, train="self")
+    table = Table("new", pl.DataFrame({"score": [1.0, None, 3.0], "n": ["a", "b", "c"]}))
+    with pytest.raises(tc.InputError, match="new: 1 score is missing or NaN: row 1"):
+        fitted.apply(table)
+    options = tc.Options("llr", missing="drop", llr_base=10)
+    found, base = fitted.apply(table, options), np.log(10)
+    first, last = fitted.apply([base, 3 * base])
+    assert found == pytest.approx([first, np.nan, last], nan_ok=True)
+    written = fitted.applied(table, options)
+    assert written.columns == ["raw_score", "n", "score"]
+    assert written.frame["n"].to_list() == ["a", "c"]
+    assert written.numbers("score", "score") == pytest.approx(found[[0, 2]])
+
+
+@pytest.mark.parametrize(
+    ("train", "scores", "options", "error", "message"),
+    [
+        ("score", [[1.0, 2.0]], None, tc.InputError, "2 scores a trial, but type score has one"),
+        ("score", [[[1.0]]], None, tc.InputError, r"shape \(1, 1, 1\)"),
+        ("score", [1.0], tc.Options("llr"), tc.UsageError, "type that it was trained on, score"),
+        ("score", [1.0], tc.Options("score", missing="worst"), tc.UsageError, "needs labels"),
+        ("score", [np.nan], None, tc.InputError, "1 score is missing or NaN"),
+        ("posterior", [1.2], None, tc.InputError, "1 posterior lies outside 0 to 1"),
+        ("posterior", [[0.2, 0.8]], None, tc.UsageError, "name the target with --target"),
+        ("log-score", [[1.0, 2.0]], None, tc.InputError, "2 scores a trial, but the calibration"),
+        ("log-score", [[1.0, 2.0, 3.0]], tc.Options("log-score", classes=("2", "1", "0")),
+         tc.InputError, "classes 2, 1, 0, but the calibration was trained on the classes 0, 1, 2"),
+    ],
+)  # fmt: skip
+def test_scores_that_a_calibration_does_not_apply_to(train, scores, options, error, message):
+    fitted = tc.calibrate(system_of(train, 3 if train == "log-score" else 2), train="self")
+    with pytest.raises(error, match=message):
+        fitted.apply(scores, options)
+
+
+def test_a_cross_fitted_calibration_does_not_apply_to_others():
+    with pytest.raises(tc.UsageError, match="there are 5 calibrations, cross-fitted"):
+        tc.calibrate(trials_by_speaker()).apply([1.0])
+
+
 def test_soft_labels_stay_in_one_fold():
     import polars as pl
 
@@ -688,8 +963,12 @@ def test_decomposition_of_cllr_and_of_cross_entropy():
     ("options", "error", "message"),
     [
         ({"method": "platt"}, tc.UsageError, "choose one of affine, temperature, pav, spline"),
-        ({"laplace": True}, tc.UsageError, "for method pav"),
-        ({"method": "pav", "ridge": 1.0}, tc.UsageError, "for method affine"),
+        ({"laplace": True}, tc.UsageError, "laplace is for method pav, not for affine"),
+        ({"method": "pav", "ridge": 1.0}, tc.UsageError, "for method affine, not for pav"),
+        ({"ridges": 1.0}, tc.UsageError, "no option 'ridges': its options are ridge"),
+        ({"method": "spline", "sed": 0}, tc.UsageError, "no option 'sed': its options are none"),
+        ({"ridge": -1.0}, tc.UsageError, "ridge is -1"),
+        ({"seed": -1}, tc.UsageError, "seed is -1: it must be a whole number from 0 up"),
         ({"fold": "prat"}, tc.UsageError, "did you mean 'part'"),
         ({"fold": "part", "train": "self"}, tc.UsageError, "either train or fold"),
         ({"fold": [1, 2]}, tc.InputError, "2 folds for 600 trials"),
@@ -703,6 +982,69 @@ def test_requests_that_cannot_be_met(options, error, message):
         tc.calibrate(trials_by_speaker(), **options)
 
 
+@dataclass(frozen=True)
+class Shift:
+    """A method of this test: an offset that an option sets."""
+
+    offset: float
+    problems: tuple[str, ...] = ()
+
+    def __call__(self, scores):
+        return np.asarray(scores) + self.offset
+
+    @property
+    def parameters(self):
+        return {"offset": self.offset}
+
+
+def test_a_method_is_registered_in_one_place(monkeypatch):
+    def fit(scores, labels, *, prior, weights, by=0.0):
+        assert len(scores) == len(labels)
+        assert (weights, 0 < prior < 1) == (None, True)
+        return Shift(by)
+
+    kind = Kind("a shift", fit, options=("by",), cites=("spline",))
+    monkeypatch.setitem(METHODS, "shift", kind)
+    trials = trials_by_speaker()
+    found = tc.calibrate(trials, "shift", by=2.0)
+    assert (found.trials.scores == trials.scores + 2).all()
+    assert "|calibrated:shift:folds5:by-unit:seed0:by-2:prior-" in found.trials.signature
+    assert "eilers-1996" in bibtex(["cllr"], [found.trials.signature])
+    with pytest.raises(tc.UsageError, match="by is for method shift, not for affine"):
+        tc.calibrate(trials, by=2.0)
+    logs = np.stack([np.zeros(600), trials.scores], axis=1)
+    classes = tc.calibrate(tc.Trials.of(logs, trials.labels, kind="log-score"), "shift", by=1.0)
+    assert np.exp(classes.trials.scores).sum(axis=1) == pytest.approx(1)
+
+
+def test_methods_are_named_for_the_command_line():
+    assert get_args(CalibrationMethod) == tuple(METHODS)
+    assert {o for kind in METHODS.values() for o in kind.options} == {
+        field.name for field in fields(Options)
+    }
+    assert {key for kind in METHODS.values() for key in kind.cites} <= set(PAPERS)
+
+
+def test_options_that_are_off_change_nothing():
+    trials = trials_by_speaker()
+    plain, off = tc.calibrate(trials), tc.calibrate(trials, laplace=False, ridge=0.0)
+    assert off.trials.signature == plain.trials.signature
+    assert off.calibrators == plain.calibrators
+    assert ":ridge-0.5:" in tc.calibrate(trials, ridge=0.5).trials.signature
+    assert ":laplace|" in tc.calibrate(trials, "pav", laplace=True).trials.signature + "|"
+
+
+def test_a_scoring_after_calibration_leaves_what_belonged_to_the_raw_scores():
+    raw = tc.Scoring(measures=("cllr",), training_prior=(0.9, 0.1), threshold=3.0)
+    assert scoring_after(raw) == tc.Scoring(measures=("cllr",))
+
+
+def test_messages_agree_with_one():
+    one = tc.Trials.of([0.0, 0.0, 1.0, 1.0, 2.0], [0, 1, 0, 1, 1], kind="score")
+    [problem] = [p for p in tc.calibrate(one, "pav", train="self").problems if "infinite" in p]
+    assert problem.startswith("1 trial gets an infinite likelihood ratio")
+
+
 def test_trials_that_cannot_be_calibrated():
     trials = trials_by_speaker()
     other = tc.Trials.of(trials.scores, trials.labels, kind="llr", name="dev")
@@ -711,8 +1053,11 @@ def test_trials_that_cannot_be_calibrated():
     decisions = tc.Trials.of(trials.labels, trials.labels, kind="decision")
     with pytest.raises(tc.UsageError, match="type decision has no scores"):
         tc.calibrate(decisions)
-    with pytest.raises(tc.InputError, match="without fold 1: no trials of nontarget to"):
+    with pytest.raises(tc.InputError, match="without fold a: no trials of nontarget to"):
         tc.calibrate(trials, fold=np.where(trials.labels == 1, "b", "a"))
+    only = np.where(trials.labels == 1, 0, np.arange(600) % 3 + 1)  # all targets in fold 0
+    with pytest.raises(tc.InputError, match="without fold 0: no trials of target to"):
+        tc.calibrate(trials, fold=only)
     logs = np.random.default_rng(0).normal(size=(90, 3))
     with pytest.raises(tc.UsageError, match="pav needs two classes, the data have 3"):
         tc.calibrate(tc.Trials.of(logs, np.arange(90) % 3, kind="log-score"), "pav")
@@ -720,123 +1065,3 @@ def test_trials_that_cannot_be_calibrated():
     with pytest.raises(tc.InputError, match="clip them"):
         tc.calibrate(sure, train="self")
     assert tc.calibrate(sure, train="self", clip=0.01).trials.signature.endswith("clip:0.01")
-
-
-# The command line
-
-
-@pytest.fixture
-def run(capfd, tmp_path, monkeypatch):
-    """Run a command in a folder with dev.csv and eval.csv: (exit code, out, err)."""
-    import polars as pl
-
-    for seed, name in enumerate(("dev", "eval")):
-        rng = np.random.default_rng(seed)
-        labels, speaker = rng.integers(0, 2, 400), rng.integers(0, 40, 400)
-        scores = (5 + 3 * rng.normal(labels)).round(4)
-        columns = {"spk": [f"{name}{s}" for s in speaker], "y": labels, "s": scores}
-        pl.DataFrame(columns | {"part": speaker % 3}).write_csv(tmp_path / f"{name}.csv")
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments):
-        from truecost import cli
-
-        code = cli.run([str(a) for a in ("calibrate", *arguments)])
-        return code, *capfd.readouterr()
-
-    return call
-
-
-GIVEN = ("--map", "score=s,label=y,unit=spk", "--replicates", "50")
-
-
-def test_calibrate_as_written(run, tmp_path):
-    out = "eval.calibrated.csv"
-    given_ = ("--type", "score", "--method", "affine", "--map", "score=s,label=y,unit=spk")
-    code, printed, err = run("dev.csv", "eval.csv", *given_, "-o", out)
-    assert code == 0
-    assert "eval+affine" in printed
-    assert "cllr" in printed
-    assert f"calibrated scores: {out}" in err
-    table = tc.read(out)
-    before, dev = tc.read("eval.csv"), tc.read("dev.csv")
-    assert table.columns == ["spk", "y", "s", "part", "score"]
-    assert table.frame["s"].equals(before.frame["s"])
-    labels = dev.numbers("y", "label").astype(int)
-    expected = Affine.fit(dev.numbers("s", "score"), labels)(before.numbers("s", "score"))
-    assert table.numbers("score", "score") == pytest.approx(expected, rel=1e-12)
-    again, _, err = run("dev.csv", "eval.csv", *given_, "-o", out)
-    assert (again, "--force" in err) == (2, True)
-    first = (tmp_path / out).read_bytes()
-    assert run("dev.csv", "eval.csv", *given_, "-o", out, "--force")[0] == 0
-    assert (tmp_path / out).read_bytes() == first
-
-
-def test_calibrated_and_raw_are_compared(run):
-    import json
-
-    code, printed, _ = run("eval.csv", "--type", "llr", *GIVEN, "--measure", "cllr", "--json")
-    found = json.loads(printed)
-    assert code == 0
-    rows = {(r["dims"]["system"], r["kind"]): r["value"] for r in found["rows"]}
-    gain = rows["eval", "value"] - rows["eval+affine", "value"]
-    assert rows["eval+affine", "difference"] == pytest.approx(-gain)
-    assert gain > 0
-    assert found["calibration"]["trained"] == "folds5:by-spk:seed0"
-    assert sum(fit["n_trials"] for fit in found["calibration"]["fits"]) == 400
-    assert [i["file"] for i in found["inputs"]] == ["eval.csv"]
-
-
-def test_infinite_ratios_are_told_and_laplace_keeps_them_finite(run):
-    import json
-
-    code, printed, err = run("eval.csv", "--type", "score", "--method", "pav", *GIVEN, "--json")
-    assert code == 0
-    assert '"inf"' in printed
-    assert "--laplace" in err
-    code, printed, err = run(
-        "eval.csv", "--type", "score", "--method", "pav", "--laplace", "--fold", "part", *GIVEN,
-        "--json",
-    )  # fmt: skip
-    assert code == 0
-    assert '"inf"' not in printed
-    assert len(json.loads(printed)["calibration"]["fits"]) == 3
-    assert "infinite" not in err
-
-
-def test_classes_get_a_column_each(run, tmp_path):
-    rng = np.random.default_rng(0)
-    labels = rng.integers(0, 3, 300)
-    import polars as pl
-
-    scores = rng.normal(size=(300, 3)) + 2 * np.eye(3)[labels]
-    frame = pl.DataFrame({"y": [("a", "b", "c")[k] for k in labels]})
-    frame = frame.with_columns(*(pl.Series(n, scores[:, k]) for k, n in enumerate("abc")))
-    frame.write_csv(tmp_path / "many.csv")
-    given_ = ("--type", "log-score", "--map", "score=a+b+c,label=y", "--replicates", 50)
-    assert run("many.csv", *given_, "-o", "out.csv")[0] == 0
-    table = tc.read("out.csv")
-    assert table.columns == ["y", "raw_a", "raw_b", "raw_c", "a", "b", "c"]
-    logs = np.stack([table.numbers(n, "score") for n in "abc"], axis=1)
-    assert np.exp(logs).sum(axis=1) == pytest.approx(1)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "message"),
-    [
-        (("eval.csv", "--type", "score", "--method", "platt"), 2, "choose one of affine"),
-        (("eval.csv", "--type", "score", "--fold", "spkr"), 2, "did you mean 'spk'"),
-        (("eval.csv", "--type", "score", "--fold", "y"), 3, "no trials of"),
-        (("dev.csv", "eval.csv", "--type", "score", "--fold", "part"), 2, "give one file"),
-        (("dev.csv", "eval.csv", "--type", "score", "--in-sample"), 2, "give one file"),
-        (("--type", "score"), 2, "one file"),
-        (("none.csv", "--type", "score"), 3, "none.csv: there is no such file"),
-        (("eval.csv", "--type", "score", "-o", "out.xyz"), 2, "out.xyz"),
-        (("eval.csv", "--type", "score", "-o", "dev.csv"), 2, "--force"),
-    ],
-)
-def test_bad_commands(run, tmp_path, arguments, code, message):
-    found, printed, err = run(*arguments, *GIVEN)
-    assert (found, printed) == (code, "")
-    assert message in err
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["dev.csv", "eval.csv"]

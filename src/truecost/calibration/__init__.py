@@ -9,39 +9,54 @@ Each method is a frozen calibrator with a static `fit` and a call that maps new 
 
 Conventions: natural logarithms; class 1 is the target; a calibrator of detection maps scores (N,)
 to log-likelihood ratios (N,), one of classes maps log-scores (N, K) to log-posteriors (N, K) at its
-`priors`. `tasks.calibrating` trains them on other data or cross-fitted.
+`priors`. `METHODS` registers them by name; `tasks.calibrating` trains them on other data or
+cross-fitted.
 """
 
 from truecost.calibration.affine import Affine, AffineClasses
-from truecost.calibration.base import Calibrator, TwoClasses
+from truecost.calibration.base import Calibrator, Kind, TwoClasses
 from truecost.calibration.pav import Pav
 from truecost.calibration.spline import Spline
 from truecost.calibration.temperature import Temperature, TemperatureClasses
-from truecost.errors import UsageError
 
 __all__ = [
     "METHODS",
     "Affine",
     "AffineClasses",
     "Calibrator",
+    "Kind",
     "Pav",
     "Spline",
     "Temperature",
     "TemperatureClasses",
     "TwoClasses",
-    "check_method",
 ]
 
-METHODS: dict[str, str] = {
-    "affine": "scale and offset by prior-weighted logistic regression; classes: a scale, K offsets",
-    "temperature": "a scale alone",
-    "pav": "pool adjacent violators: the best monotone step function (two classes)",
-    "spline": "monotone P-spline logistic regression (two classes)",
+METHODS: dict[str, Kind] = {
+    "affine": Kind(
+        "scale and offset by prior-weighted logistic regression; classes: a scale, K offsets",
+        Affine.fit,
+        AffineClasses.fit,
+        options=("ridge",),
+        cites=("pav",),
+    ),
+    "temperature": Kind(
+        "a scale alone",
+        Temperature.fit,
+        TemperatureClasses.fit,
+        cites=("temperature",),
+    ),
+    "pav": Kind(
+        "pool adjacent violators: the best monotone step function (two classes)",
+        Pav.fit,
+        options=("laplace",),
+        cites=("pav", "ayer"),
+        at_prior=False,  # the best at every prior
+    ),
+    "spline": Kind(
+        "monotone P-spline logistic regression (two classes)",
+        Spline.fit,
+        cites=("spline",),
+    ),
 }
-"""The methods by name, with what each does."""
-
-
-def check_method(method: str) -> None:
-    """Refuse a method that is not known: UsageError."""
-    if method not in METHODS:
-        raise UsageError(f"method {method!r} is not known: choose one of {', '.join(METHODS)}")
+"""The methods by name. Registering one here is all that other modules need."""

@@ -16,6 +16,7 @@ from truecost.calibration.base import (
     ClassSample,
     Evaluated,
     Floats,
+    Loss,
     Sample,
     class_sample,
     newton,
@@ -139,6 +140,7 @@ class AffineClasses:
         labels: npt.ArrayLike,
         *,
         priors: npt.ArrayLike | None = None,
+        training: npt.ArrayLike | None = None,  # noqa: ARG004
         weights: npt.ArrayLike | None = None,
         ridge: float = 0.0,
     ) -> "AffineClasses":
@@ -155,6 +157,8 @@ class AffineClasses:
             Index of the class.
         priors : array_like, shape (K,), optional
             P, each above 0; the shares in the data when left out.
+        training : array_like, shape (K,), optional
+            Priors that the scores contain: of no effect, as the offsets take them up.
         weights : array_like, shape (N,), optional
             Trial weights, at least 0.
         ridge : float
@@ -244,7 +248,7 @@ def refuse_separable(data: Sample) -> None:
         raise InputError(SEPARABLE)
 
 
-def _logistic(moved: Floats, data: Sample, ridge: float) -> Any:
+def _logistic(moved: Floats, data: Sample, ridge: float) -> Loss:
     """The loss of two classes as a function of (scale, offset)."""
     from truecost.kernels.calibrating import logistic_pass
 
@@ -313,7 +317,7 @@ def _multinomial(moved: Floats, data: ClassSample, ridge: float) -> tuple[float,
     return float(found[0]), found[1:]
 
 
-def _quasi_newton(evaluate: Any, start: Floats) -> Floats:
+def _quasi_newton(evaluate: Loss, start: Floats) -> Floats:
     """The minimum by L-BFGS, without second derivatives."""
     from scipy.optimize import minimize
 

@@ -7,12 +7,13 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from truecost.errors import InputError, UsageError
+from truecost.errors import InputError, UsageError, counted
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
 Evaluated = tuple[float, Floats, Floats]
+Loss = Callable[[Floats], Evaluated]  # value, gradient and Hessian at a point
 
 SEPARABLE = (
     "the scores separate the classes without error, so the best scale is infinite: train on more "
@@ -33,6 +34,37 @@ class Calibrator(Protocol):
     @property
     def problems(self) -> tuple[str, ...]:
         """What a reader should know of the fit."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A method of calibration, as it is registered in `METHODS`.
+
+    Attributes
+    ----------
+    text : str
+        What it does, for lists.
+    of_scores : callable
+        The calibrator of two classes: `of_scores(scores, labels, weights=..., prior=...)`, the last
+        unless `at_prior` is False, and the options.
+    of_classes : callable, optional
+        That of several classes: `of_classes(scores, labels, weights=..., priors=...,
+        training=...)` and the options, with the priors in the loss and those that the scores
+        contain. Without it two classes are calibrated by the difference of their log-scores.
+    options : tuple of str
+        Further parameters of the fit, each of no effect when 0 or False.
+    cites : tuple of str
+        Keys of `truecost.citations.PAPERS`.
+    at_prior : bool
+        Whether the fit depends on the prior.
+    """
+
+    text: str
+    of_scores: Callable[..., Calibrator]
+    of_classes: Callable[..., Calibrator] | None = None
+    options: tuple[str, ...] = ()
+    cites: tuple[str, ...] = ()
+    at_prior: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,14 +218,19 @@ def class_sample(
             f"class {empty[0]} has no trials to train on: a calibration needs every class"
         )
     shares = of_class / of_class.sum()
-    chosen = shares if priors is None else np.asarray(priors, np.float64)
+    chosen = shares if priors is None else class_priors(priors, classes)
+    return ClassSample(found, codes, own * (chosen / of_class)[codes], chosen, shares)
+
+
+def class_priors(priors: npt.ArrayLike, classes: int) -> Floats:
+    """Priors of classes, scaled to sum to 1, shape (K,); UsageError unless each has one above 0."""
+    chosen = np.asarray(priors, np.float64)
     if chosen.shape != (classes,) or not (chosen > 0).all():
         raise UsageError(
             f"priors are {chosen.tolist()}: a calibration of {classes} classes needs one prior "
             f"above 0 for each"
         )
-    chosen = chosen / chosen.sum()
-    return ClassSample(found, codes, own * (chosen / of_class)[codes], chosen, shares)
+    return np.asarray(chosen / chosen.sum())
 
 
 def _checked(
@@ -216,8 +253,8 @@ def _checked(
     if bad.any():
         count = int(bad.reshape(len(bad), -1).any(axis=1).sum())
         raise InputError(
-            f"{count} {'trial has a score' if count == 1 else 'trials have scores'} that cannot be "
-            f"calibrated (missing or infinite; a posterior of 0 or 1?): mend or clip them"
+            f"{counted(count, 'trial', 'have')} a score that cannot be calibrated (missing or "
+            f"infinite; a posterior of 0 or 1?): mend or clip them"
         )
     kept = own > 0
     if not kept.all():
@@ -227,7 +264,8 @@ def _checked(
     return found, codes.astype(np.int64), own
 
 
-def newton(evaluate: Callable[[Floats], Evaluated], start: Floats) -> Floats:
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # a minimum at infinity is refused
+def newton(evaluate: Loss, start: Floats) -> Floats:
     """The minimum of a smooth, strictly convex function by Newton's method with a line search.
 
     Parameters
@@ -297,8 +335,8 @@ class TwoClasses:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Those of the inner calibrator."""
-        return self.inner.parameters
+        """Those of the inner calibrator, and the priors that the log-posteriors contain."""
+        return {**self.inner.parameters, "priors": [*self.priors]}
 
     @property
     def problems(self) -> tuple[str, ...]:

@@ -26,6 +26,7 @@ INTERVALS = 20
 BINS = 50  # of an interval, when there are more trials than EXACT
 EXACT = 5_000
 GRID = tuple(10.0**k for k in range(2, -7, -1))
+LEAST = 0.1  # smoothing times trials, at least: a standard deviation of 3 nats, see `fit`
 FOLDS = 5
 TAIL = 0.005  # share of each class beyond the knots, at most
 
@@ -71,7 +72,11 @@ class Spline:
         with the straight ends. The smoothing is the greatest of 100, 10, ..., 1e-6 whose
         cross-validated loss exceeds the least one by no more than the standard error of the
         difference (Breiman et al. 1984, section 3.4.3, paired), in 5 folds of equal parts of each
-        class, drawn with a fixed seed over the trials in order of score. Of more than 5,000 trials
+        class, drawn with a fixed seed over the trials in order of score. Smoothings below 0.1 / n
+        take no part, with n = 1 / sum of (weights in the loss)^2, the effective number of trials:
+        there the penalty would weigh as a normal prior whose standard deviation is above 3 nats a
+        second difference, and a few overlapping trials would ask for hundreds of nats. Neither do
+        those from the first one with which a fold cannot be fitted. Of more than 5,000 trials
         those of a class that lie within 1/50 of an interval are collapsed to their mean, so that
         the time of a fit hardly depends on their number.
 
@@ -252,32 +257,48 @@ class _Fit:
     def smoothest_of_best(self) -> float:
         """The greatest smoothing that is no worse than the best by more than a standard error.
 
-        A smoothing with which a fold cannot be fitted (its classes do not overlap) counts as
-        infinitely bad; when all are, the smoothest curve is the safest.
+        Only smoothings with which every fold can be fitted take part, and none below the first one
+        with which a fold cannot: what fits there is an accident of the other folds. When even the
+        greatest cannot be judged, it is the safest.
         """
-        groups = self.groups
-        whole = groups.weights.sum(axis=0)
-        losses = np.zeros((len(GRID), *groups.weights.shape))  # of a trial of each group
-        for fold, judged in enumerate(groups.weights):
-            trained = (whole - judged) / (whole - judged).sum()
-            at = np.zeros(INTERVALS + 3)
-            for k, penalty in enumerate(GRID):  # from the straightest on, each near the next
-                try:
-                    at = self.minimum(at, trained, penalty)
-                    losses[k, fold] = self._losses(at)[0]
-                except InputError:
-                    losses[k, fold] = np.inf
-        means = (losses * groups.weights).sum(axis=(1, 2))
-        if not np.isfinite(means).any():
+        least = LEAST * float(self.groups.squares.sum())  # the weights sum to 1
+        grid = [penalty for penalty in GRID if penalty >= least] or [GRID[0]]
+        losses = self._judged(grid)
+        if not len(losses):
             return GRID[0]
+        means = (losses * self.groups.weights).sum(axis=(1, 2))
         best = int(means.argmin())
-        for k in range(best):
-            if np.isfinite(means[k]):
-                differences = losses[k] - losses[best]
-                error = np.sqrt((groups.squares * differences**2).sum())
-                if means[k] - means[best] <= error:
-                    return GRID[k]
-        return GRID[best]
+        errors = np.sqrt((self.groups.squares * (losses - losses[best]) ** 2).sum(axis=(1, 2)))
+        return grid[int(np.flatnonzero(means - means[best] <= errors)[0])]
+
+    def _judged(self, grid: list[float]) -> Floats:
+        """Losses of a trial of each group by the fit to the other folds, shape (k, folds, G): for
+        the k greatest smoothings, up to the first one with which a fold cannot be fitted.
+        """
+        usable = len(grid)
+        losses = np.empty((usable, FOLDS, len(self.first)))
+        for fold in range(FOLDS):
+            path = self._path(fold, grid[:usable])
+            for k, at in enumerate(path):
+                losses[k, fold] = self._losses(at)[0]
+            usable = len(path)
+        return losses[:usable]
+
+    def _path(self, fold: int, grid: list[float]) -> list[Floats]:
+        """The minima without a fold, from the straightest on, until one is not found."""
+        trained = np.delete(self.groups.weights, fold, axis=0).sum(axis=0)
+        kept = trained > 0
+        codes, found = self.groups.codes[kept], list[Floats]()
+        if len(np.unique(codes)) < 2 or separable(self.groups.scores[kept], codes):
+            return []
+        at = np.zeros(INTERVALS + 3)
+        for penalty in grid:
+            try:
+                at = self.minimum(at, trained / trained.sum(), penalty)  # each is near the next
+            except InputError:
+                break
+            found.append(at)
+        return found
 
     def evaluate(self, at: Floats, weights: Floats, penalty: float) -> Evaluated:
         """Value, gradient and Hessian."""
@@ -289,6 +310,7 @@ class _Fit:
         bent = penalty * (self.penalty @ at)
         return value + float(at @ bent) / 2, slopes + bent, hessian
 
+    @np.errstate(over="ignore", invalid="ignore", divide="ignore")
     def minimum(self, at: Floats, weights: Floats, penalty: float) -> Floats:
         """The minimum with increments of at least 0: projected Newton steps (Bertsekas 1982)."""
         value, gradient, hessian = self.evaluate(at, weights, penalty)

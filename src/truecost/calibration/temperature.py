@@ -17,6 +17,7 @@ from truecost.calibration.base import (
     Evaluated,
     Floats,
     Sample,
+    class_priors,
     class_sample,
     newton,
     sample,
@@ -171,7 +172,7 @@ class TemperatureClasses:
         data = class_sample(scores, labels, priors, weights)
         given = data.shares
         if training is not None:
-            given = class_sample(scores, labels, training, weights).priors
+            given = class_priors(training, len(given))
         margins = data.scores[np.arange(len(data.labels)), data.labels, None] - data.scores
         if not margins.any():
             raise InputError(EQUAL)

@@ -1,17 +1,23 @@
 """`calibrate`: scores into likelihood ratios or log-posteriors, and what that saves."""
 
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, replace
-from pathlib import Path
+from io import StringIO
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 from truecost.cli.options import NO_COSTS, NO_DATA, Costs, Data, Flag, Interval, Output, study_of
 from truecost.cli.trials import Names, report, said_instead
+from truecost.cli.writing import format_for, put, to_standard_output
 from truecost.errors import UsageError
+from truecost.names import CalibrationMethod
 
 if TYPE_CHECKING:
-    from truecost.study import Study
+    from collections.abc import Iterator, Mapping
+
+    from truecost.cli.terminal import Screen
+    from truecost.study import Outcome, Study
     from truecost.study.calibrating import Fitting
 
 
@@ -20,8 +26,8 @@ if TYPE_CHECKING:
 class Fit:
     """What is fitted, and to which trials."""
 
-    method: str = "affine"
-    """affine, temperature, pav or spline."""
+    method: Annotated[CalibrationMethod, Parameter(show_choices=True)] = "affine"
+    """How scores become likelihood ratios. See: truecost list methods"""
     train_key: str | None = None
     """Key of TRAIN, where it is not that of EVAL."""
     train_metadata: Annotated[tuple[str, ...], Flag] = ()
@@ -32,17 +38,12 @@ class Fit:
     """Column with the fold of each trial, in place of dealt ones."""
     in_sample: Annotated[bool, Flag] = False
     """Fit on the trials that are scored: optimistic, a bound for the scores."""
-    laplace: Annotated[bool, Flag] = False
-    """Laplace's rule for pav: finite likelihood ratios at the ends."""
-    ridge: float = 0.0
-    """Ridge on the scale of affine, for scores that separate the classes."""
 
-    def fitting(self) -> "Fitting":
+    def fitting(self, options: "Options") -> "Fitting":
         """The library's choices."""
         from truecost.study.calibrating import Fitting
 
-        own = ("train_key", "train_metadata")
-        return Fitting(**{name: value for name, value in vars(self).items() if name not in own})
+        return Fitting(self.method, self.folds, self.fold, self.in_sample, vars(options))
 
     def placed(self, study: "Study") -> "Study":
         """The study with the key and metadata of its first system."""
@@ -56,6 +57,17 @@ class Fit:
         first, *rest = study.systems.items()
         train = msgspec.structs.replace(first[1], **changed)
         return msgspec.structs.replace(study, systems={first[0]: train, **dict(rest)})
+
+
+@Parameter(name="*", group="Calibration")
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """The options of methods: each is named in the `METHODS` that have it."""
+
+    laplace: Annotated[bool, Flag] = False
+    """Laplace's rule for pav: finite likelihood ratios at the ends."""
+    ridge: float = 0.0
+    """Ridge on the scale of affine, for scores that separate the classes."""
 
 
 @Parameter(name="*", group="Interval")
@@ -85,20 +97,21 @@ class Written(Output):
     """Where the calibrated scores go."""
 
     output: Annotated[str | None, Parameter(name=["--output", "-o"])] = None
-    """File for the calibrated scores: all columns that were read, and the new score."""
+    """File for all columns that were read and the calibrated score; - for standard output."""
     output_format: str | None = None
-    """From the file's ending unless given. See: truecost list formats"""
+    """From the file's ending unless given (csv for -). See: truecost list formats"""
     force: Annotated[bool, Flag] = False
     """Replace the output when it is there already."""
 
 
-FIT, RESAMPLING, WRITTEN = Fit(), Resampling(), Written()
+FIT, OPTIONS, RESAMPLING, WRITTEN = Fit(), Options(), Resampling(), Written()
 
 
 def calibrate(
     *files: Annotated[str, Parameter(negative=())],
     data: Data = NO_DATA,
     fit: Fit = FIT,
+    options: Options = OPTIONS,
     measure: Names = (),
     costs: Costs = NO_COSTS,
     resampling: Resampling = RESAMPLING,
@@ -108,7 +121,7 @@ def calibrate(
 
     Fitted on the first file and applied to the second; with one file cross-fitted by unit. Prints
     what the calibrated scores cost, and the raw ones where their type has a cost: the difference is
-    the calibration loss.
+    the calibration loss. A second file without labels is calibrated and not scored.
 
     Example: truecost calibrate dev.csv eval.csv --type score -o eval.calibrated.csv
 
@@ -120,26 +133,93 @@ def calibrate(
         NAME or NAME:PARAMETER; repeat or separate by commas. See: truecost list measures
     """
     from truecost.cli.terminal import Screen
-    from truecost.formats import write
-    from truecost.formats.writers import format_of
     from truecost.study.calibrating import run_calibration
 
     study = study_of(files, data, costs, resampling.interval(), measure, (), output.config)
     study = fit.placed(study)
-    if said_instead(study, output):
+    if output.print_config:
+        raise UsageError(
+            "a calibration has no study file (a study scores systems as they are): leave out "
+            "--print-config"
+        )
+    if said_instead(study, output, fit.method):
         return 0
-    if output.output is not None:  # before the work, not after it
-        format_of(output.output, output.output_format)
-        if Path(output.output).exists() and not output.force:
-            raise UsageError(
-                f"{output.output}: there already: choose another name, or replace it with --force"
-            )
+    kind = None if output.output is None else _checked(output, study)  # before the work
     screen = Screen(output)
     with screen.progress() as progress:
-        calibrated, outcome = run_calibration(study, fit.fitting(), progress)
-    if output.output is not None:
-        write(calibrated.table(), output.output, output.output_format, force=output.force)
-    report(outcome, replace(output, output=None), screen)
-    if output.output is not None:
+        calibrated, outcome = run_calibration(study, fit.fitting(options), progress)
+    if output.output is None or kind is None:
+        return _told(outcome, output, screen)
+    note = put(calibrated, output.output, kind, force=output.force)
+    with _aside(output):
+        code = _told(outcome, replace(output, output=None), screen)
+    if not to_standard_output(output.output):
         screen.say(f"calibrated scores: {output.output}")
+    if note:
+        screen.say(note)
+    return code
+
+
+def _told(outcome: "Outcome", output: Written, screen: "Screen") -> int:
+    """Report what was scored; of trials without labels what was fitted."""
+    if outcome.parts:
+        return report(outcome, output, screen)
+    for reading in outcome.readings:
+        screen.say(reading)
+    if output.json:
+        print(outcome.to_json(), end="")
+    else:
+        screen.say(_fitted(outcome.calibration))
+    screen.advise(outcome.problems)
     return 0
+
+
+def _fitted(calibration: "Mapping[str, Any]") -> str:
+    """Method and parameters in one line; --json has those that are many in full."""
+    [fit] = calibration["fits"]
+    said = [f"{k} {_short(v)}" for k, v in fit.items() if k != "n_trials"]
+    return f"fitted: {calibration['method']}, {calibration['trained']}: {', '.join(said)}"
+
+
+def _short(value: Any) -> str:
+    """A parameter of a calibrator with six digits; the number of entries of a long list."""
+    if isinstance(value, list):
+        return f"({', '.join(map(_short, value))})" if len(value) <= 8 else f"({len(value)} values)"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _checked(output: Written, study: "Study") -> str:
+    """The format to write, once nothing stands against it: UsageError."""
+    from truecost.formats.writers import check_target
+
+    assert output.output is not None
+    kind = format_for(output.output, output.output_format)
+    if not to_standard_output(output.output):
+        check_target(output.output, _files(study), force=output.force)
+    elif output.json:
+        raise UsageError("--json and --output - both write standard output: give --output a file")
+    return kind
+
+
+def _files(study: "Study") -> list[str]:
+    """The files that are read."""
+    found: list[str] = []
+
+    def note(file: str) -> str:
+        found.append(file)
+        return file
+
+    study.moved(note)
+    return found
+
+
+@contextmanager
+def _aside(output: Written) -> "Iterator[None]":
+    """Tables go to standard error while standard output takes the scores."""
+    import sys
+
+    if output.output is None or not to_standard_output(output.output):
+        yield
+        return
+    with redirect_stdout(StringIO() if output.quiet else sys.stderr):
+        yield

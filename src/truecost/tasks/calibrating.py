@@ -6,21 +6,23 @@ stay as they are in every replicate. Sources: Brümmer and du Preez (2006); pape
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from truecost.application import Application
 from truecost.bayes import move_posteriors
 from truecost.calibration import Calibrator
 from truecost.errors import InputError, UsageError, first_five
 from truecost.formats import Table
+from truecost.names import ScoreType
 from truecost.splits import shared_units
+from truecost.tasks.applying import bare_trials, beside, present, problems_of_scores
+from truecost.tasks.columns import Options
 from truecost.tasks.counting import class_shares
-from truecost.tasks.crossfitting import Fold, cross_fit, dealt, given, require_classes
+from truecost.tasks.crossfitting import Fold, cross_fit, dealt, given, training_shares
 from truecost.tasks.fitting import Fitting
 from truecost.tasks.records import Trials
 from truecost.tasks.scoring import Scoring
@@ -45,23 +47,30 @@ class Calibrated:
         What was fitted; in cross-fitting one for each fold, or pair of folds.
     used : ndarray of int64, shape (N,)
         Which of them calibrated each trial.
-    priors : tuple of float
+    priors : tuple of float, optional
         Priors of the classes in the loss that was minimised. The calibrators of classes give
-        log-posteriors at these priors.
+        log-posteriors at these priors. None where each fit has those of its own training trials:
+        cross-fitted, without a prior in the application.
     trained : str
         Where the calibrators come from, as in the signature: "train-dev", "self", or
         "folds5:by-speaker:seed0".
     problems : tuple of str
         What a reader should know; `trials.problems` holds them too.
+    fittings : tuple of Fitting
+        What entered the fit of each calibrator.
+    kind : str
+        Type of the scores that the calibrators read.
     """
 
     trials: Trials
     method: str
     calibrators: tuple[Calibrator, ...]
     used: Ints
-    priors: tuple[float, ...]
+    priors: tuple[float, ...] | None
     trained: str
     problems: tuple[str, ...] = ()
+    fittings: tuple[Fitting, ...] = field(default=(), repr=False)
+    kind: ScoreType = "score"
 
     @property
     def parameters(self) -> list[dict[str, Any]]:
@@ -81,25 +90,88 @@ class Calibrated:
         rows = np.arange(len(trials.labels))
         if trials.origin is not None:  # a soft label is several rows of one trial
             rows = np.unique(trials.origin, return_index=True)[1]
-        names = ("score",) if trials.detection else trials.classes
-        scores = trials.scores[rows].reshape(len(rows), -1)
         frame = trials.frame[rows] if trials.frame.width else trials.frame
-        taken = set(frame.columns)
-        for name in names:
-            raw = f"raw_{name}"
-            while name in frame.columns and raw in taken:
-                raw = f"raw_{raw}"
-            frame = frame.rename({name: raw}, strict=False)
-            taken.add(raw)
-        new = [pl.Series(name, scores[:, k]) for k, name in enumerate(names)]
-        return Table(trials.name, frame.with_columns(new), kind=trials.kind)
+        return beside(frame, trials.scores[rows], trials)
+
+    def apply(self, scores: npt.ArrayLike | Table, options: Options | None = None) -> Floats:
+        """Calibrated scores of trials that need no labels, by a calibration fitted once.
+
+        Parameters
+        ----------
+        scores : array_like of shape (N,) or (N, K), or Table
+            Of the type and the classes of the training trials.
+        options : Options, optional
+            What the columns of a table mean, and how the scores are to be read; those named
+            `score` when left out. Labels, units and weights are not looked at.
+
+        Returns
+        -------
+        ndarray of float64, shape (N,) or (N, K)
+            Log-likelihood ratios in nats; log-posteriors of classes at `priors`. NaN where a score
+            is missing and the options say `missing="drop"`.
+
+        Raises
+        ------
+        UsageError
+            When the calibration is cross-fitted, or the scores are of another type.
+        InputError
+            When scores are missing or cannot be used, or the classes differ.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import truecost as tc
+        >>> rng = np.random.default_rng(0)
+        >>> labels = np.arange(400) % 2
+        >>> dev = tc.Trials.of(5 + 3 * rng.normal(labels), labels, kind="score")
+        >>> tc.calibrate(dev, train="self").apply([4.0, 8.0]).round(2).tolist()
+        [-0.92, 0.62]
+        """
+        if len(self.calibrators) != 1:
+            raise UsageError(
+                f"{self.trials.name}: there are {len(self.calibrators)} calibrations, cross-fitted "
+                f"by trial: to apply one to other scores, fit it on one training set, with "
+                f"train='self' or train=TRIALS"
+            )
+        bare = bare_trials(scores, options, self.kind, self.trials)
+        kept = present(bare.scores)
+        [calibrator], [fitting] = self.calibrators, self.fittings
+        found = np.full(bare.scores.shape, np.nan)
+        found[kept] = calibrator(fitting.inputs(bare)[kept])
+        problems_of_scores(bare.name, found[kept])
+        return found
+
+    def applied(self, table: Table, options: Options) -> Table:
+        """The columns of a table without labels, with the calibrated scores, as `table` gives them.
+
+        Parameters
+        ----------
+        table : Table
+        options : Options
+            As for `apply`.
+
+        Returns
+        -------
+        Table
+            Without the trials that have no score.
+
+        Raises
+        ------
+        UsageError, InputError
+            As `apply` does.
+        """
+        scores = self.apply(table, options)
+        kept = present(scores)
+        return beside(table.frame.filter(kept), scores[kept], self.trials)
 
     def summary(self) -> dict[str, Any]:
-        """Method, training, priors and parameters as plain values; infinities as text."""
+        """Method, training, priors ("empirical" where each fit has its own) and parameters as plain
+        values; infinities as text.
+        """
         return {
             "method": self.method,
             "trained": self.trained,
-            "priors": [*self.priors],
+            "priors": "empirical" if self.priors is None else [*self.priors],
             "fits": [
                 {"n_trials": int(count), **_plain(parameters)}
                 for count, parameters in zip(
@@ -110,20 +182,20 @@ class Calibrated:
             ],
         }
 
-    @staticmethod
-    def scoring(scoring: Scoring) -> Scoring:
-        """The same scoring for calibrated trials: a training prior and a deployed threshold belong
-        to the scores as they were.
 
-        Parameters
-        ----------
-        scoring : Scoring
+def scoring_after(scoring: Scoring) -> Scoring:
+    """The same scoring for calibrated trials, without what belongs to the scores as they were: a
+    training prior, a deployed threshold and class shares.
 
-        Returns
-        -------
-        Scoring
-        """
-        return replace(scoring, training_prior=None, threshold=None, whole_shares=None)
+    Parameters
+    ----------
+    scoring : Scoring
+
+    Returns
+    -------
+    Scoring
+    """
+    return replace(scoring, training_prior=None, threshold=None, whole_shares=None)
 
 
 def calibrate(
@@ -137,13 +209,14 @@ def calibrate(
     training_prior: tuple[float, ...] | None = None,
     clip: float | None = None,
     seed: int = 0,
-    laplace: bool = False,
-    ridge: float = 0.0,
+    **options: Any,
 ) -> Calibrated:
     """Turn scores into log-likelihood ratios, or log-scores of classes into log-posteriors.
 
     Without `train` the trials are cross-fitted: each is calibrated by what was fitted to the other
-    folds. Units are never split over folds. A trial with units on two sides (or of two factors)
+    folds. Units are never split over the folds that are dealt. What a fit takes from labels, class
+    shares too, comes from its training trials; only the dealing, which balances the classes over
+    the folds, looks at all labels. A trial with units on two sides (or of two factors)
     that lie in the folds i and j is calibrated by what was fitted to the trials with no unit in i
     or j: with 5 folds that is a fit for each of 15 pairs, to some 36 % of the trials where i and j
     differ.
@@ -163,19 +236,19 @@ def calibrate(
         Fold of each trial, in place of dealt ones: a column of `trials.frame`, or labels.
     application : Application, optional
         Its effective prior (for classes its priors) weighs the classes in the loss of `affine`,
-        `temperature` and `spline`; the shares in the training trials when it has none or is left
-        out.
+        `temperature` and `spline`; the shares in the training trials of each fit when it has none
+        or is left out.
     training_prior : tuple of float, optional
-        Priors that posteriors contain (see `Scoring`); the shares in the training trials when left
-        out. Affine calibration does not depend on it.
+        Priors that posteriors contain (see `Scoring`); the shares in the training trials of each
+        fit when left out. Affine calibration does not depend on it.
     clip : float, optional
         Least probability that posteriors give a class before they are calibrated (see `Scoring`).
     seed : int
-        Of the folds.
-    laplace : bool
-        Laplace's rule for `pav`: finite likelihood ratios at the ends (see `Pav.fit`).
-    ridge : float
-        Ridge on the scale for `affine` (see `Affine.fit`).
+        Of the folds, from 0 up.
+    **options
+        Of the method: `laplace=True` for `pav`, Laplace's rule, which keeps likelihood ratios at
+        the ends finite (see `Pav.fit`); `ridge` for `affine`, a penalty on the scale (see
+        `Affine.fit`).
 
     Returns
     -------
@@ -184,8 +257,8 @@ def calibrate(
     Raises
     ------
     UsageError
-        When the method is not known or not for these trials, options do not go together, or types
-        differ.
+        When the method is not known or not for these trials, it lacks an option, options do not go
+        together, or types differ.
     InputError
         When a training part lacks a class or cannot be fitted, or classes differ.
 
@@ -199,7 +272,7 @@ def calibrate(
     >>> trials = tc.Trials.of(scores, labels, kind="score", unit=speakers)
     >>> calibrated = tc.calibrate(trials)
     >>> calibrated.trials.signature
-    'type:score|calibrated:affine:folds5:by-unit:seed0:prior-0.5'
+    'type:score|calibrated:affine:folds5:by-unit:seed0:prior-empirical'
     >>> [round(p["scale"], 2) for p in calibrated.parameters]
     [0.35, 0.36, 0.43, 0.41, 0.38]
     >>> [cllr] = tc.score(calibrated.trials, tc.Scoring(measures=("cllr",), plan=tc.Plan(200)))
@@ -213,36 +286,72 @@ def calibrate(
             f"{trials.name}: a calibration needs one true class a trial, and with --annotators any "
             f"several labels may be right: count the votes with --annotators votes"
         )
-    plain = Fitting(method, trials.detection, training_prior, (), clip, laplace, ridge)
+    plain = Fitting(method, trials.detection, training_prior, (), clip, options)
     source = train if isinstance(train, Trials) else trials
     notes = [] if source is trials else _same_task(trials, source)
-    require_classes(source, np.ones(len(source.labels), bool), source.name)
-    fitting = plain.of(source, application or Application())
-    scores = fitting.inputs(trials)
+    everything = np.ones(len(source.labels), bool)
+    shares = training_shares(source, everything, source.name)
+    chosen = application or Application()
+    empirical = ""
     if train is None:
         parts = dealt(trials, folds, seed) if fold is None else given(trials, fold)
-        calibrators, used, scores = cross_fit(trials, scores, parts, fitting)
+        fits, used, scores = cross_fit(trials, parts, plain, chosen)
         trained = parts.said
         notes += parts.problems
+        empirical = "" if chosen.priors else _empirical(chosen)
     else:
         if fold is not None:
             raise UsageError("folds are for cross-fitting: leave out either train or fold")
+        fitting = plain.of(shares, chosen)
         one = fitting.fit(fitting.inputs(source), source.labels, source.weights, source.name)
-        calibrators, used, scores = (one,), np.zeros(len(scores), np.int64), one(scores)
+        scores = one(fitting.inputs(trials))
+        fits, used = ((fitting, one),), np.zeros(len(scores), np.int64)
         trained = "self" if source is trials else f"train-{source.name}"
         notes += [OPTIMISTIC] if source is trials else []
-    notes += [*_of_fits(calibrators), *_of_scores(trials, scores)]
-    if not trials.detection:  # to the priors that posteriors are taken to contain
-        scores = move_posteriors(scores, fitting.priors, class_shares(trials))
+    fittings, calibrators = zip(*fits, strict=True)
+    notes += [*_of_fits(calibrators), *problems_of_scores(trials.name, scores)]
+    if not trials.detection:
+        scores = _at_shares(trials, scores, used, fittings)
+    words = fittings[0].said(trained, trials.kind, training_prior, empirical)
     result = replace(
         trials,
         name=f"{trials.name}+{method}",
         kind="llr" if trials.detection else "log-posterior",
         scores=scores,
-        signature=f"{trials.signature}|{fitting.said(trained, trials.kind, training_prior)}",
+        signature=f"{trials.signature}|{words}",
         problems=(*trials.problems, *notes),
     )
-    return Calibrated(result, method, calibrators, used, fitting.priors, trained, tuple(notes))
+    return Calibrated(
+        result,
+        method,
+        calibrators,
+        used,
+        None if empirical else fittings[0].priors,
+        trained,
+        tuple(notes),
+        fittings,
+        trials.kind,
+    )
+
+
+def _empirical(application: Application) -> str:
+    """What is said of priors that each fit takes from its trials; unequal costs move them."""
+    if not application.plain_detection:
+        return "empirical"
+    ratio = application.cost_miss / application.cost_fa
+    return "empirical" if ratio == 1 else f"empirical-costs-{ratio:.6g}"
+
+
+def _at_shares(trials: Trials, scores: Floats, used: Ints, fittings: Sequence[Fitting]) -> Floats:
+    """Log-posteriors at the shares of the classes in these trials, which posteriors are taken to
+    contain: scoring takes these shares out again, so that they tell nothing of the truth.
+    """
+    shares = class_shares(trials)
+    moved = np.empty_like(scores)
+    for number, fitting in enumerate(fittings):
+        rows = used == number
+        moved[rows] = move_posteriors(scores[rows], fitting.priors, shares)
+    return moved
 
 
 def _plain(value: Any) -> Any:
@@ -280,7 +389,8 @@ def _same_task(trials: Trials, source: Trials) -> list[str]:
     if ids is not None and others is not None and ids.dtype.kind in "OU":  # no row numbers
         shared.append(("of the trial ids", *shared_units(ids, others)))
     return [
-        f"{count} {what} stand in both {source.name} and {trials.name} ({examples}): the "
+        f"{count} {what} {'stands' if count == 1 else 'stand'} in both {source.name} and "
+        f"{trials.name} ({examples}): the "
         f"calibration has seen them, which is optimistic"
         for what, count, examples in shared
         if count
@@ -292,22 +402,3 @@ def _of_fits(calibrators: Sequence[Calibrator]) -> list[str]:
     found = Counter(problem for calibrator in calibrators for problem in calibrator.problems)
     of = f" (in {{}} of {len(calibrators)} fits)" if len(calibrators) > 1 else ""
     return [problem + of.format(count) for problem, count in found.items()]
-
-
-def _of_scores(trials: Trials, scores: Floats) -> list[str]:
-    """Refuse what is no number; a note on likelihood ratios and posteriors without end."""
-    if np.isnan(scores).any():
-        rows = np.isnan(scores.reshape(len(scores), -1)).any(axis=1)
-        raise InputError(
-            f"{trials.name}: {int(rows.sum())} calibrated scores are undefined (posteriors of 0 "
-            f"before?): clip the posteriors"
-        )
-    endless = int(np.isinf(scores.reshape(len(scores), -1)).any(axis=1).sum())
-    if not endless:
-        return []
-    what = (
-        "trial gets an infinite likelihood ratio"
-        if endless == 1
-        else ("trials get infinite likelihood ratios")
-    )
-    return [f"{endless} {what}: Laplace's rule (--laplace) keeps those of pav finite"]

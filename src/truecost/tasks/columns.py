@@ -254,7 +254,7 @@ def check_scores(table: Table, options: Options, scores: Floats) -> None:
 def refuse_rows(
     table: Table,
     bad: npt.NDArray[np.bool_],
-    said: str | tuple[str, str, str],
+    said: tuple[str, str, str],
     ids: npt.NDArray[Any] | None,
     values: npt.NDArray[Any] | None = None,
 ) -> None:
@@ -270,12 +270,7 @@ def refuse_rows(
         + (f" (id {ids[r]})" if ids is not None else "")
         for r in rows[:6]
     ]
-    # A sentence is that of the caller; noun, verb and what is wrong agree with the number.
-    told = (
-        f"{len(rows)} {said}"
-        if isinstance(said, str)
-        else f"{counted(len(rows), *said[:2])} {said[2]}"
-    )
+    told = f"{counted(len(rows), *said[:2])} {said[2]}"
     raise InputError(f"{table.source}: {told}: {first_five(shown)}")
 
 

@@ -1,4 +1,7 @@
-"""Cross-fitting: a trial is calibrated by what was fitted to trials that share no unit with it."""
+"""Cross-fitting: a trial is calibrated by what was fitted to trials that share no unit with it.
+
+All that a fit takes from labels, the shares of the classes too, comes from its training trials.
+"""
 
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -7,8 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from truecost.application import Application
 from truecost.calibration import Calibrator
-from truecost.errors import InputError, UsageError, first_five
+from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.factors import encode
 from truecost.splits import folds as deal
 from truecost.tasks.fitting import Fitting
@@ -27,12 +31,15 @@ class Folds:
     ----------
     codes : ndarray of int64, shape (sides, N)
         Fold of each trial on each side; folds of different factors have different numbers.
+    names : tuple of str
+        Of the folds, for messages.
     said : str
         For the signature.
     problems : tuple of str
     """
 
     codes: Ints
+    names: tuple[str, ...]
     said: str
     problems: tuple[str, ...] = ()
 
@@ -55,7 +62,9 @@ def dealt(trials: Trials, k: int, seed: int) -> Folds:
         classes = np.tile(trials.labels, len(columns))
         codes = deal(np.concatenate(columns), k, seed, classes)
         rows += [part + number * k for part in np.split(codes, len(columns))]
-    names = "-".join(trials.units) or "trial"
+    several = len(trials.units) > 1
+    folds = [f"{j + 1} of {unit}" for unit in trials.units for j in range(k)] if several else []
+    names = tuple(folds or map(str, range(1, k + 1)))
     if not rows:
         labels: npt.NDArray[Any] = np.arange(len(trials.labels))
         if trials.ids is not None:
@@ -63,7 +72,8 @@ def dealt(trials: Trials, k: int, seed: int) -> Folds:
         elif trials.origin is not None:
             labels = trials.origin
         rows = [deal(labels, k, seed, trials.labels)]
-    return Folds(np.stack(rows), f"folds{k}:by-{names}:seed{seed}")
+    by = "-".join(trials.units) or "trial"
+    return Folds(np.stack(rows), names, f"folds{k}:by-{by}:seed{seed}")
 
 
 def given(trials: Trials, fold: Fold) -> Folds:
@@ -90,7 +100,8 @@ def given(trials: Trials, fold: Fold) -> Folds:
     labels = _column(trials, fold) if isinstance(fold, str) else np.asarray(fold)
     if labels.shape != trials.labels.shape:
         raise InputError(
-            f"{trials.name}: {len(labels)} folds for {len(trials.labels)} trials: give one for each"
+            f"{trials.name}: {counted(len(labels), 'fold')} for "
+            f"{counted(len(trials.labels), 'trial')}: give one for each"
         )
     names, codes = encode(labels)
     if len(names) < 2:
@@ -104,11 +115,13 @@ def given(trials: Trials, fold: Fold) -> Folds:
         divided = of_sides[0][np.flatnonzero(np.bincount(pairs[:, 0]) > 1)]
         if len(divided):
             problems.append(
-                f"{_count(len(divided), 'unit')} of {unit!r} lie in more than one fold "
+                f"{counted(len(divided), 'unit')} of {unit!r} "
+                f"{'lies' if len(divided) == 1 else 'lie'} in more than one fold "
                 f"({first_five(divided)}): the calibration has seen them, which is optimistic"
             )
     said = f"folds{len(names)}:column-{column}" if column != "given" else f"folds{len(names)}:given"
-    return Folds(codes.astype(np.int64)[None, :], said, tuple(problems))
+    own = tuple(str(name) for name in names)
+    return Folds(codes.astype(np.int64)[None, :], own, said, tuple(problems))
 
 
 def _column(trials: Trials, name: str) -> npt.NDArray[Any]:
@@ -122,34 +135,36 @@ def _column(trials: Trials, name: str) -> npt.NDArray[Any]:
             + f"; the columns are {', '.join(trials.frame.columns) or 'none'}"
         )
     column = trials.frame[name].cast(pl.String)
-    empty = column.is_null().sum()
+    empty = int(column.is_null().sum())
     if empty:
         raise InputError(
-            f"{trials.name}: {_count(int(empty), 'trial')} without a fold in column {name!r}"
+            f"{trials.name}: {counted(empty, 'trial')} without a fold in column {name!r}"
         )
     return column.to_numpy()
 
 
 def cross_fit(
-    trials: Trials, scores: Floats, folds: Folds, fitting: Fitting
-) -> tuple[tuple[Calibrator, ...], Ints, Floats]:
+    trials: Trials, folds: Folds, plain: Fitting, application: Application
+) -> tuple[tuple[tuple[Fitting, Calibrator], ...], Ints, Floats]:
     """Calibrate each trial by what was fitted to the trials that share none of its folds.
 
     Parameters
     ----------
     trials : Trials
-    scores : ndarray of float64, shape (N,) or (N, K)
-        What the calibrators read.
     folds : Folds
-    fitting : Fitting
+    plain : Fitting
+        Without priors: each fit takes those that the application or the user does not give from
+        its own training trials, so that no label of a fold has a say in its scores.
+    application : Application
 
     Returns
     -------
-    calibrators : tuple of Calibrator
+    fits : tuple of (Fitting, Calibrator)
         One for each combination of folds that a trial has.
     used : ndarray of int64, shape (N,)
         Which of them a trial is calibrated by.
     calibrated : ndarray of float64, of the shape of the scores
+        Log-posteriors of classes are at the priors of their fit.
 
     Raises
     ------
@@ -158,31 +173,33 @@ def cross_fit(
     """
     cells, used = np.unique(np.sort(folds.codes, axis=0), axis=1, return_inverse=True)
     used = used.ravel()
-    out = np.empty_like(scores, np.float64)
-    calibrators = []
+    out = np.empty_like(trials.scores, np.float64)
+    fits = []
     for number, cell in enumerate(cells.T):
         apart = np.asarray(~np.isin(folds.codes, cell).any(axis=0))
-        where = f"{trials.name}, without fold {'-'.join(str(c + 1) for c in dict.fromkeys(cell))}"
-        require_classes(trials, apart, where)
+        names = [folds.names[c] for c in dict.fromkeys(cell.tolist())]
+        where = f"{trials.name}, without fold{'s' * (len(names) > 1)} {' and '.join(names)}"
+        fitting = plain.of(training_shares(trials, apart, where), application)
+        scores = fitting.inputs(trials)
         weights = None if trials.weights is None else trials.weights[apart]
         found = fitting.fit(scores[apart], trials.labels[apart], weights, where)
         rows = used == number
         out[rows] = found(scores[rows])
-        calibrators.append(found)
-    return tuple(calibrators), used.astype(np.int64), out
+        fits.append((fitting, found))
+    return tuple(fits), used.astype(np.int64), out
 
 
-def require_classes(trials: Trials, rows: npt.NDArray[np.bool_], where: str) -> None:
-    """Refuse training trials in which a class does not occur: InputError."""
+def training_shares(trials: Trials, rows: npt.NDArray[np.bool_], where: str) -> Floats:
+    """Share of each class in the training trials at these rows, weights included, shape (K,).
+
+    InputError when a class does not occur there; `where` says where that is.
+    """
     own = None if trials.weights is None else trials.weights[rows]
     counts = np.bincount(trials.labels[rows], own, minlength=len(trials.classes))
     empty = [trials.classes[k] for k in np.flatnonzero(counts == 0)]
     if empty:
         raise InputError(
             f"{where}: no trials of {first_five(empty)} to train on; every class is needed: use "
-            f"fewer folds, or train on other data"
+            f"fewer or other folds, or train on other data"
         )
-
-
-def _count(number: int, name: str) -> str:
-    return f"{number} {name}" if number == 1 else f"{number} {name}s"
+    return np.asarray(counts / counts.sum())

@@ -9,7 +9,7 @@ from typing import Any
 from truecost.comparison import compare
 from truecost.errors import UsageError
 from truecost.results import Comparison, Estimate
-from truecost.tasks.calibrating import Calibrated, calibrate
+from truecost.tasks.calibrating import Calibrated, calibrate, scoring_after
 from truecost.tasks.records import Trials
 from truecost.tasks.scoring import Scoring
 from truecost.tasks.trials import score
@@ -91,6 +91,6 @@ def decompose(
     } | options
     calibrated = calibrate(trials, method, train="self", **options)
     actual = score(trials, chosen)
-    minimum = score(calibrated.trials, calibrated.scoring(chosen))
+    minimum = score(calibrated.trials, scoring_after(chosen))
     losses = tuple(compare(a, b) for a, b in zip(actual, minimum, strict=True))
     return Decomposition(tuple(actual), tuple(minimum), losses, calibrated)

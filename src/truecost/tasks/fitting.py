@@ -1,25 +1,17 @@
 """What is fitted to trials: the method with its options, the scores it reads and its priors."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from truecost.application import Application
 from truecost.bayes import log_normalise
-from truecost.calibration import (
-    METHODS,
-    Affine,
-    AffineClasses,
-    Calibrator,
-    Pav,
-    Spline,
-    Temperature,
-    TemperatureClasses,
-    TwoClasses,
-)
+from truecost.calibration import METHODS, Calibrator, Kind, TwoClasses
 from truecost.errors import InputError, UsageError
-from truecost.tasks.counting import class_shares, llrs
+from truecost.tasks.counting import llrs
 from truecost.tasks.records import Trials
 from truecost.tasks.scoring import Scoring
 
@@ -43,10 +35,8 @@ class Fitting:
         Of the classes in the loss; filled in by `of`.
     clip : float, optional
         Least probability that posteriors give a class.
-    laplace : bool
-        Laplace's rule, for `pav`.
-    ridge : float
-        Ridge on the scale, for `affine`.
+    options : mapping of str to number
+        Options of the method; those that are 0 or False change nothing, nor the signature.
     """
 
     method: str
@@ -54,26 +44,34 @@ class Fitting:
     training_prior: tuple[float, ...] | None = None
     priors: tuple[float, ...] = ()
     clip: float | None = None
-    laplace: bool = False
-    ridge: float = 0.0
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
             raise UsageError(
                 f"method {self.method!r} is not known: choose one of {', '.join(METHODS)}"
             )
-        if self.laplace and self.method != "pav":
-            raise UsageError(f"Laplace's rule is for method pav, not for {self.method}")
-        if self.ridge and self.method != "affine":
-            raise UsageError(f"a ridge is for method affine, not for {self.method}")
+        for name, value in self.options.items():
+            _check_option(self.method, name, value)
 
-    def of(self, source: Trials, application: Application) -> "Fitting":
+    @property
+    def kind(self) -> Kind:
+        """The method."""
+        return METHODS[self.method]
+
+    @property
+    def chosen(self) -> dict[str, Any]:
+        """The options that change something, in the order of the method."""
+        given = self.options
+        return {name: given[name] for name in self.kind.options if given.get(name)}
+
+    def of(self, shares: Floats, application: Application) -> "Fitting":
         """With the priors that the training trials and the application give.
 
         Parameters
         ----------
-        source : Trials
-            With at least one trial of each class.
+        shares : ndarray of float64, shape (K,)
+            Of the classes in the training trials and in no others; each above 0.
         application : Application
             For detection its effective prior counts, for classes its priors.
 
@@ -81,12 +79,12 @@ class Fitting:
         -------
         Fitting
         """
-        if len(source.classes) != 2 and self.method in ("pav", "spline"):
+        if len(shares) != 2 and self.kind.of_classes is None:
+            others = [name for name, kind in METHODS.items() if kind.of_classes is not None]
             raise UsageError(
-                f"method {self.method} needs two classes, the data have {len(source.classes)}: "
-                f"name one with --target, or take affine or temperature"
+                f"method {self.method} needs two classes, the data have {len(shares)}: "
+                f"name one with --target, or take {' or '.join(others)}"
             )
-        shares = class_shares(source)
         contained = tuple(shares.tolist()) if self.training_prior is None else self.training_prior
         if self.detection and application.plain_detection:
             p = application.with_priors(shares).effective_prior
@@ -108,7 +106,10 @@ class Fitting:
         ndarray of float64
         """
         if trials.detection:
-            return llrs(trials, Scoring(training_prior=self.training_prior, clip=self.clip))
+            # The shares of these trials are of no effect beside a training prior: none are taken.
+            shares = self.priors or None
+            own = Scoring(training_prior=self.training_prior, whole_shares=shares, clip=self.clip)
+            return llrs(trials, own)
         with np.errstate(divide="ignore"):
             logs = np.log(trials.scores) if trials.kind == "posterior" else trials.scores
         if self.clip is not None:
@@ -141,44 +142,30 @@ class Fitting:
         try:
             if self.detection:
                 return self._of_scores(scores, labels, weights)
-            if self.method in ("pav", "spline"):
+            if self.kind.of_classes is None:
                 with np.errstate(invalid="ignore"):
                     odds = scores[:, 1] - scores[:, 0]
                 return TwoClasses(self._of_scores(odds, labels, weights), self.priors)
-            return self._of_classes(scores, labels, weights)
+            return self.kind.of_classes(
+                scores,
+                labels,
+                weights=weights,
+                priors=self.priors,
+                training=self.training_prior,
+                **self.chosen,
+            )
         except InputError as error:
             raise InputError(f"{where}: {error}") from error
 
     def _of_scores(
         self, scores: Floats, labels: npt.NDArray[np.int64], weights: Floats | None
     ) -> Calibrator:
-        prior = self.priors[1]
-        if self.method == "pav":
-            return Pav.fit(scores, labels, weights=weights, laplace=self.laplace)
-        if self.method == "spline":
-            return Spline.fit(scores, labels, prior=prior, weights=weights)
-        if self.method == "temperature":
-            return Temperature.fit(scores, labels, prior=prior, weights=weights)
-        self._must_be("affine")
-        return Affine.fit(scores, labels, prior=prior, weights=weights, ridge=self.ridge)
+        prior = {"prior": self.priors[1]} if self.kind.at_prior else {}
+        return self.kind.of_scores(scores, labels, weights=weights, **prior, **self.chosen)
 
-    def _of_classes(
-        self, scores: Floats, labels: npt.NDArray[np.int64], weights: Floats | None
-    ) -> Calibrator:
-        priors = self.priors
-        if self.method == "temperature":
-            return TemperatureClasses.fit(
-                scores, labels, priors=priors, training=self.training_prior, weights=weights
-            )
-        self._must_be("affine")
-        return AffineClasses.fit(scores, labels, priors=priors, weights=weights, ridge=self.ridge)
-
-    def _must_be(self, method: str) -> None:
-        """A method that was registered but is not fitted here must not pass for another one."""
-        if self.method != method:
-            raise AssertionError(f"nothing fits method {self.method}")
-
-    def said(self, trained: str, kind: str, given: tuple[float, ...] | None) -> str:
+    def said(
+        self, trained: str, kind: str, given: tuple[float, ...] | None, empirical: str = ""
+    ) -> str:
         """The words of the signature.
 
         Parameters
@@ -189,16 +176,18 @@ class Fitting:
             Score type of the trials as they were.
         given : tuple of float or None
             The training prior as the user gave it.
+        empirical : str
+            Said in place of the priors, where each fit has those of its own training trials.
 
         Returns
         -------
         str
         """
         words = ["calibrated", self.method, trained]
-        words += ["laplace"] if self.laplace else []
-        words += [f"ridge-{self.ridge:g}"] if self.ridge else []
-        if self.method != "pav":  # whose fit is the best at every prior
-            words.append("prior-" + _numbers(self.priors[1:] if self.detection else self.priors))
+        words += [n if v is True else f"{n}-{v:g}" for n, v in self.chosen.items()]
+        if self.kind.at_prior:
+            own = _numbers(self.priors[1:] if self.detection else self.priors)
+            words.append(f"prior-{empirical or own}")
         said = [":".join(words)]
         if given is not None and kind not in ("llr", "score"):
             said.append(f"training-prior:{_numbers(given)}")
@@ -209,3 +198,15 @@ class Fitting:
 
 def _numbers(values: tuple[float, ...]) -> str:
     return ",".join(f"{value:.6g}" for value in values)
+
+
+def _check_option(method: str, name: str, value: Any) -> None:
+    """Refuse an option that the method does not have, unless it is off: UsageError."""
+    if name in METHODS[method].options:
+        return
+    takers = [other for other, kind in METHODS.items() if name in kind.options]
+    if not takers:
+        own = ", ".join(METHODS[method].options) or "none"
+        raise UsageError(f"method {method} has no option {name!r}: its options are {own}")
+    if value:
+        raise UsageError(f"option {name} is for method {' and '.join(takers)}, not for {method}")

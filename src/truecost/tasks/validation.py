@@ -162,7 +162,7 @@ def _scores(table: Table, options: Options, stated: bool) -> str:
     read.refuse_rows(
         table,
         absent & (options.missing == "error") & (options.kind != "decision"),
-        "scores are missing or NaN",
+        ("score", "are", "missing or NaN"),
         None,
     )
     kind = f"of type {options.kind}" if stated else "(their type was not stated: --type)"
@@ -185,7 +185,7 @@ def _spread(table: Table, options: Options) -> list[Check]:
             f"tied trials are accepted or rejected together"
         )
     if options.kind == "llr" and flat.min(initial=0.0) >= 0:
-        found.append("no log likelihood ratio is below 0: are they posteriors or plain scores?")
+        found.append(f"{read.NONE_BELOW}: are they posteriors or plain scores?")
     return [Check("spread", "warning", f"{table.source}: {text}") for text in found]
 
 
