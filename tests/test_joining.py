@@ -8,7 +8,7 @@ from truecost.errors import InputError, UsageError
 from truecost.formats import Table
 from truecost.tasks.columns import Options
 from truecost.tasks.joining import join, join_metadata
-from truecost.tasks.records import load
+from truecost.tasks.loading import load
 
 
 def table(source, **columns):

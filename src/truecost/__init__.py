@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from truecost.tasks.calibrating import Calibrated, calibrate
     from truecost.tasks.columns import Options
     from truecost.tasks.decomposing import Decomposition, decompose
-    from truecost.tasks.records import Trials, load
+    from truecost.tasks.loading import load
+    from truecost.tasks.records import Trials
     from truecost.tasks.scoring import Scoring
     from truecost.tasks.trials import compare_systems, score
     from truecost.weights import Block, Plan, Weights
@@ -62,7 +63,8 @@ _HOME = {
     "truecost.tasks.calibrating": ("Calibrated", "calibrate"),
     "truecost.tasks.columns": ("Options",),
     "truecost.tasks.decomposing": ("Decomposition", "decompose"),
-    "truecost.tasks.records": ("Trials", "load"),
+    "truecost.tasks.loading": ("load",),
+    "truecost.tasks.records": ("Trials",),
     "truecost.tasks.scoring": ("Scoring",),
     "truecost.tasks.trials": ("compare_systems", "score"),
     "truecost.weights": ("Block", "Plan", "Weights"),

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from truecost.errors import InputError, counted  # noqa: F401  # for study.ranking
+from truecost.errors import InputError
 
 BLOCK = 1 << 24  # bytes looked at together, so that memory does not grow with the file
 NEWLINE, QUOTE = 10, 34

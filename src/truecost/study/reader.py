@@ -9,7 +9,8 @@ from truecost.names import SCORE_TYPES, STANDARD_INPUT, ScoreType
 from truecost.study.outcome import Input
 from truecost.study.tables import DataTable
 from truecost.tasks.columns import Options
-from truecost.tasks.records import Trials, load
+from truecost.tasks.loading import load
+from truecost.tasks.records import Trials
 
 Joined = tuple[Table | None, list[tuple[str, Table]]]
 

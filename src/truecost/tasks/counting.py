@@ -205,7 +205,7 @@ def llrs(trials: Trials, scoring: Scoring) -> Floats:
     """
     if trials.kind in ("llr", "score", "decision"):
         return trials.scores
-    odds = trials.scores  # log posterior odds: `records.load` made them so
+    odds = trials.scores  # log posterior odds: `loading.load` made them so
     if scoring.clip is not None:
         bound = np.log1p(-scoring.clip) - np.log(scoring.clip)
         odds = np.clip(odds, -bound, bound)

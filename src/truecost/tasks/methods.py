@@ -18,8 +18,9 @@ from truecost.methods import Estimator, MethodEstimate, compare_methods, estimat
 from truecost.results import Comparison
 from truecost.runs import Runs
 from truecost.tasks.columns import Options
+from truecost.tasks.loading import load
 from truecost.tasks.pairing import check_classes, pair
-from truecost.tasks.records import Trials, load
+from truecost.tasks.records import Trials
 from truecost.tasks.scoring import Scoring
 from truecost.tasks.trials import score
 

@@ -1,11 +1,6 @@
-"""Trial records: what a row of a table means, checked before anything is counted.
+"""Trial records: checked trials of one system, from a file (`loading.load`) or from arrays."""
 
-`load` joins a table of scores with an optional key by id, reads the mapped columns, and refuses
-what cannot be scored: missing, extra or repeated ids, scores that are not finite, labels outside
-the set. Nothing is guessed; `missing` says what to do with trials that have no score.
-"""
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,21 +8,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.errors import InputError, UsageError, counted, first_five
+from truecost.errors import InputError, UsageError, first_five
 from truecost.formats import Table
-from truecost.names import POSTERIORS, Annotators, ScoreType
-from truecost.tasks import columns as read
-from truecost.tasks.annotators import Annotation, annotation_of, answers_of
+from truecost.names import Annotators, ScoreType
+from truecost.tasks.annotators import Annotation
 from truecost.tasks.columns import Options
-from truecost.tasks.joining import join, join_metadata
-from truecost.tasks.labels import (
-    decisions_of,
-    labels_of,
-    log_odds,
-    other_labels,
-    soft_labels,
-    truth_of,
-)
 from truecost.tasks.subsets import Masks, masks_of, typed
 
 Floats = npt.NDArray[np.float64]
@@ -189,6 +174,8 @@ class Trials:
         if people or annotators is not None:
             mapped["annotators"] = "+".join(people or ["label"])
         options = Options(kind, mapped, target=target, annotators=annotators, accept=accept)
+        from truecost.tasks.loading import load
+
         return load(table, options, name)
 
     def take(self, rows: npt.NDArray[Any]) -> "Trials":
@@ -261,163 +248,3 @@ def _check_shapes(name: str, arrays: Mapping[str, npt.NDArray[Any]], most: int) 
             has = f"the shape {array.shape}" if array.ndim else f"a single value, {array.item()!r}"
             form = "(N,) or (N, K)" if most == 2 else "(N,)"
             raise InputError(f"{name}: {what} has {has}: one entry a trial is needed, shape {form}")
-
-
-def load(
-    table: Table,
-    options: Options,
-    name: str,
-    key: Table | None = None,
-    metadata: Sequence[tuple[str, Table]] = (),
-) -> Trials:
-    """Trials of one system from its table and, where given, a key joined by id.
-
-    Parameters
-    ----------
-    table : Table
-        Scores, as `truecost.read` gives them; labels and units too when there is no key.
-    options : Options
-        What the columns mean.
-    name : str
-        Name of the system.
-    key : Table, optional
-        Labels, units and other columns.
-    metadata : sequence of (str, Table)
-        Further columns, each table with the column of the trials whose values are its ids.
-
-    Returns
-    -------
-    Trials
-        In the order of the key, or of the table without one. A soft label makes two rows of a
-        trial: target with weight p, nontarget with weight 1 - p. Votes of annotators make one for
-        each class that has any, with its share of them as weight.
-
-    Raises
-    ------
-    InputError
-        When ids do not match or repeat, or scores, labels, units or weights cannot be used; names
-        the file and the first five lines or ids.
-    UsageError
-        When columns are not found, or the options do not go together or with the table.
-    """
-    if len(table) == 0:
-        raise InputError(f"{table.source}: there are no trials")
-    if key is not None:
-        table = join(table, key, options)
-    for column, further in metadata:
-        table = join_metadata(table, further, column, options.column("id", table) or "id")
-    truth, column = truth_of(table, options)
-    scores, classes = read.scores_of(table, options)
-    ids = read.trial_ids(table, options)
-    labels: npt.NDArray[Any]
-    names: tuple[str, ...]
-    annotation = None
-    if truth == "soft":
-        labels, names, detection = soft_labels(table, options, column)
-    elif truth == "annotators":
-        annotation, names, detection = annotation_of(table, options, scores, classes, ids)
-        labels = annotation.majority
-    elif options.kind == "number":
-        labels, names, detection = table.numbers(column, "label"), (), False
-        wrong = ("true number", "are", "missing or not finite")
-        read.refuse_rows(table, ~np.isfinite(labels), wrong, ids)
-    else:
-        labels, names, detection = labels_of(table, options, column, scores, classes)
-    if options.kind == "decision":
-        scores = decisions_of(table, options, names)
-    if detection and options.kind in POSTERIORS:
-        scores = log_odds(scores, classes, options)
-    trials = Trials(
-        name,
-        options.kind,
-        scores,
-        labels,
-        names,
-        detection,
-        read.unit_columns(table, options),
-        ids,
-        read.optional_texts(table, options, "stratum"),
-        read.weights_of(table, options, ids),
-        table.frame,
-        _signature(options),
-        annotation=annotation,
-    )
-    if options.target is not None and truth != "soft":
-        said = table.texts(column, "label") if annotation is None else answers_of(table, column)[1]
-        trials = replace(trials, problems=other_labels(said, options))
-    trials = _missing(trials, table, options)
-    if truth == "soft":
-        p = np.asarray(trials.labels, np.float64)
-        return _by_share(trials, np.stack([1 - p, p], axis=1))
-    if trials.annotation is not None and trials.annotation.rule == "votes":
-        return _by_share(trials, trials.annotation.shares)
-    return trials
-
-
-def _by_share(trials: Trials, shares: Floats) -> Trials:
-    """A trial counted once for each class that has a share of it, with the share as weight."""
-    own = np.ones(len(trials)) if trials.weights is None else trials.weights
-    # Class by class, the last first: all targets before all nontargets.
-    places, rows = np.nonzero(shares.T[::-1])
-    codes = shares.shape[1] - 1 - places
-    kept = own[rows] * shares[rows, codes]
-    return replace(trials.take(rows), labels=codes, weights=kept, origin=rows).take(kept > 0)
-
-
-def _missing(trials: Trials, table: Table, options: Options) -> Trials:
-    """What to do with trials that have no score."""
-    absent = np.isnan(trials.scores if trials.scores.ndim == 1 else trials.scores.sum(axis=1))
-    if not absent.any():
-        return trials
-    rows = np.flatnonzero(absent)
-    if options.missing == "error":
-        names = [
-            str(trials.ids[r]) if trials.ids is not None else table.where(int(r)) for r in rows[:6]
-        ]
-        raise InputError(
-            f"{table.source}: {counted(len(rows), 'score', 'are')} missing or NaN: "
-            f"{first_five(names)}; score them, or say --missing drop|worst"
-        )
-    said = f"{len(rows)} of {counted(len(trials), 'trial')} had no score"
-    if options.missing == "drop":
-        kept = trials.take(~absent)
-        if len(kept) == 0:
-            raise InputError(f"{table.source}: no trial has a score")
-        return replace(kept, problems=(*trials.problems, f"{said}: left out (--missing drop)"))
-    if trials.scores.ndim == 2 or not trials.detection:
-        raise UsageError(
-            "--missing worst needs one score a trial and a target class; "
-            "use --missing drop or error"
-        )
-    scores = trials.scores.copy()
-    target = np.asarray(trials.labels, np.float64) > 0.5
-    scores[absent & target] = np.nanmin(scores)
-    scores[absent & ~target] = np.nanmax(scores)
-    return replace(
-        trials,
-        scores=scores,
-        problems=(
-            *trials.problems,
-            f"{said}: given the worst score of the system (--missing worst)",
-        ),
-    )
-
-
-def _signature(options: Options) -> str:
-    said = [f"type:{options.kind}"]
-    if options.llr_base is not None:
-        said.append(f"llr-base:{options.llr_base:g}")
-    if options.target is not None:
-        said.append(f"target:{options.target}")
-    if options.missing != "error":
-        said.append(f"missing:{options.missing}")
-    if "soft" in options.columns:
-        said.append("labels:soft")
-    if options.annotators == "votes":
-        said.append("labels:votes")
-    if options.annotators == "any":
-        share = "" if options.accept is None else f":accept{options.accept:g}"
-        said.append(f"annotators:any{share}")
-    if "weight" in options.columns and ("soft" in options.columns or options.annotators == "votes"):
-        said.append("weighted")  # beside the shares, which are weights of rows
-    return "|".join(said)

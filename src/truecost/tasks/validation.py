@@ -15,8 +15,8 @@ from truecost.errors import TruecostError, UsageError, counted, first_five
 from truecost.formats import Table
 from truecost.tasks import columns as read
 from truecost.tasks.columns import Options, refuse_repeated
+from truecost.tasks.loading import load
 from truecost.tasks.pairing import check_classes
-from truecost.tasks.records import load
 
 FEW_VALUES = 0.05  # distinct scores as a share of the trials: fewer are coarse
 
