@@ -70,8 +70,8 @@ BROKEN = {  # name of the file, content, the message after the file's name
         ", line 1: no layout fits this line, nor any other: 'some words that are no trials, nor a "
         "header'; the layouts are kaldi-trials: enroll test label; kaldi-scores: enroll test "
         "score; voxceleb: label enroll test; speechbrain: enroll test label score; wespeaker: "
-        "enroll test score label; utt2spk: id speaker; name any other format with --input-format (csv: it has "
-        "commas)",
+        "enroll test score label; utt2spk: id speaker; name any other format with --input-format "
+        "(csv: it has commas)",
     ),
     "NUL": (
         "f.txt",

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from gated import ROWS, row, stored, verdicts_of
 from truecost import cli
 from truecost.gates import Gate, Verdict, check, junit, markdown, parse_gate, read_gates
-from truecost.publishing import publish
 from truecost.study import ResultFile
 
 

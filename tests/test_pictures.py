@@ -5,6 +5,7 @@ heavy ties, a cost fifty times the naive one) is drawn for a page and for a narr
 boxes of all texts are looked at as Agg draws them.
 """
 
+import contextlib
 import dataclasses
 import importlib.util
 import itertools
@@ -295,7 +296,84 @@ def test_gates_show_limits_and_states(case):
     ax = plots.gates(verdicts)
     assert [t.get_text() for t in ax.texts] == [v.state for v in verdicts]
     assert ax.get_xlabel() == "share of the limit"
-    assert plots.gates(verdicts[:2]).get_xlabel() != "share of the limit"
+    assert plots.gates(verdicts[:2]).get_xlabel() == "act_dcf; the bar is the limit"
+
+
+def test_gates_on_differences_are_drawn_apart_from_those_on_values(case):
+    systems, scoring, _ = case("demo")
+    rows, [compared] = tc.compare_systems(systems, scoring)
+    every = [e.row() for part in rows for e in part]
+    every += [e.row() for c in compared for e in (c.difference, c.ratio)]
+    differs = {"baseline": "logistic", "max_upper_delta": 0.1}
+    found = check(
+        [tc.Gate(measure="act_dcf", **differs), tc.Gate(measure="act_dcf", max_upper=0.4)], every
+    )
+    [difference] = [v for v in found if v.gate.baseline]
+    values = [v for v in found if not v.gate.baseline]
+    ax = plots.gates([difference])
+    assert ax.get_xlabel() == "difference in act_dcf; the bar is the limit"
+    assert ax.get_xlim()[0] < 0 < ax.get_xlim()[1]  # 0 is seen
+    with pytest.raises(tc.UsageError, match="share no axis: draw them apart"):
+        plots.gates(found)
+    far = msgspec.structs.replace(difference, state="pass", value=-8.0, lower=-9.0, upper=-7.0)
+    ax = plots.gates([difference, far])
+    assert ax.get_xlim()[0] > -1  # what passes by far does not widen the axis
+    assert "-8" in [t.get_text() for t in ax.texts]
+    fails = msgspec.structs.replace(values[0], state="fail", value=8.0, lower=7.0, upper=9.0)
+    assert plots.gates([*values, fails]).get_xlim()[1] > 9  # what fails is seen in full
+
+
+def test_pictures_refuse_what_has_no_place_on_their_axes(case):
+    systems, _, rows = case("demo")
+    with pytest.raises(tc.UsageError, match=r"share no axis: draw one at a time, such as \[r for"):
+        plots.forest(rows)
+    for name, maker in (
+        ("det", "det_curves"),
+        ("roc", "det_curves"),
+        ("cost_against_threshold", "cost_curves"),
+        ("reliability", "reliabilities"),
+    ):
+        with pytest.raises(tc.UsageError, match=rf"curves\.{maker}\(systems, scoring\) first"):
+            getattr(plots, name)(systems)
+    drawn, kept = plots.cost_bars(rows), plots.cost_bars([r for r in rows if r.reference == 1])
+    assert [t.get_text() for t in drawn.texts] == [t.get_text() for t in kept.texts]
+    with pytest.raises(tc.UsageError, match="whose naive value is 1"):
+        plots.cost_bars([r for r in rows if r.measure == "eer"])
+    with pytest.raises(tc.UsageError, match="no row is a mean over runs"):
+        plots.runs(rows)
+
+
+def test_of_many_systems_names_stand_beside_bars_and_no_bands_are_drawn(case):
+    systems, scoring, rows = case("eight")
+    ax = plots.cost_bars(rows)
+    names = [t.get_text() for t in ax.get_yticklabels()]
+    assert "act_dcf (detection cost)" in names
+    assert len(names) == 2 * (8 + 1)
+    keys = [t.get_text() for legend in ax.figure.legends for t in legend.get_texts()]
+    assert keys == ["minimum", "calibration loss"]
+    for make, draw_it in (
+        (curves.det_curves, plots.det),
+        (curves.cost_curves, plots.cost_against_threshold),
+    ):
+        found = make(systems, scoring)
+        bands = [len(p.get_paths()[0].vertices) for p in draw_it(found[:4]).collections]
+        assert len(bands) == 4
+        assert all(not p.get_paths() for p in draw_it(found).collections)
+    found = curves.reliabilities(systems, scoring)
+    assert len(plots.reliability(found[:4]).child_axes) == 1  # how often what is said
+    assert not plots.reliability(found).child_axes
+
+
+def test_reliability_lines_are_never_drawn_at_infinity(case):
+    systems, scoring, _ = case("tiny")
+    [curve] = curves.reliabilities(systems, scoring)
+    assert np.isinf(curve.seen).any()
+    ax = plots.reliability([curve])
+    low, high = ax.get_ylim()
+    line = next(line for line in ax.lines[1:] if line.get_linestyle() != "None")
+    finite = curve.seen[np.isfinite(curve.seen)]
+    drawn = np.asarray(line.get_ydata(), float)
+    np.testing.assert_array_equal(drawn[~np.isnan(drawn)], np.clip(finite, low, high))
 
 
 @pytest.mark.parametrize("name", [n for n in CASES if n != "classes"])
@@ -491,7 +569,7 @@ def test_one_class_leaves_curves_out_and_says_undefined():
     rows = tc.score(trials, scoring)
     assert_readable(draw("cost_bars", rows, 4.2))
     ax = draw("forest", [r for r in rows if r.measure == "cllr"], 4.2)
-    assert "undefined" in [t.get_text() for t in ax.texts]
+    assert "undefined: there are no nontargets" in [t.get_text() for t in ax.texts]
     det = curves.det_curves([trials], scoring)
     assert det[0].actual is None
     assert_readable(draw("det", det, 4.2))
@@ -611,6 +689,49 @@ def test_curves_of_one_class_come_back_too():
     [after] = curves.from_frame(curves.frame_of(before.all))
     assert len(before.all) == len(after.all) == 1
     assert same(before.det[0], after.det[0])
+
+
+@pytest.fixture(scope="module")
+def kept(case):
+    return curves.frame_of(curves.of(Part(*case("demo")[:2])).all)
+
+
+def test_stored_curves_without_a_column_are_refused(kept):
+    for name in kept.columns:
+        with pytest.raises(tc.InputError, match=f"no column {name}; run the study again"):
+            curves.from_frame(kept.drop(name))
+    with pytest.raises(tc.InputError, match="threshold should be Float64"):
+        curves.from_frame(kept.with_columns(pl.col("threshold").cast(pl.String)))
+
+
+def test_stored_curves_without_rows_of_a_kind_are_refused(kept):
+    for kind in set(kept["kind"]) - {"det point"}:
+        with pytest.raises(tc.InputError, match=rf"curves\.parquet: .*{kind}.*run the study again"):
+            curves.from_frame(kept.filter(pl.col("kind") != kind))
+    emptied = pl.when(pl.col("kind") == "cost").then(None).otherwise(pl.col("cost")).alias("cost")
+    with pytest.raises(tc.InputError, match="rows of 'cost' without cost"):
+        curves.from_frame(kept.with_columns(emptied))
+    ends = kept.filter(~((pl.col("kind") == "cost") & pl.col("threshold").is_infinite()))
+    with pytest.raises(tc.InputError, match="'cost point' of logistic is damaged"):
+        curves.from_frame(ends)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_any_subset_of_stored_curves_is_drawn_or_refused(kept, seed):
+    rng = np.random.default_rng(seed)
+    some = kept.filter(pl.Series(rng.random(len(kept)) < (0.5, 0.9, 0.99, 0.999)[seed % 4]))
+    found = ()
+    with contextlib.suppress(tc.InputError):  # nothing but this is ever raised
+        found = curves.from_frame(some)
+    assert found or seed % 4 < 3  # a curve without one of its many points is still a curve
+    for part in found:
+        for drawn, draw_it in (
+            (part.det, plots.det),
+            (part.cost, plots.cost_against_threshold),
+            (part.reliability, plots.reliability),
+        ):
+            if drawn:
+                FigureCanvasAgg(draw_it(drawn).figure).draw()
 
 
 def test_no_curves_give_no_frame():

@@ -12,12 +12,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import truecost as tc
-from truecost import study
-from truecost.report import curves, drawing, page, plots, sections, tables, verdict, words
-from truecost.report.sections import Section
+from truecost import results, study
+from truecost.citations import AUTHORS, PAPERS
+from truecost.flags import FLAGS
+from truecost.measures import registry
+from truecost.report import (
+    curve_sections,
+    curves,
+    drawing,
+    page,
+    plots,
+    sections,
+    tables,
+    verdict,
+    words,
+)
+from truecost.report.plots.rows import WEAK
+from truecost.report.section import Section
 from truecost.report.story import Story
 from truecost.results import Row, figure
-from truecost.study.methods import MethodStudy, run_methods
 from truecost.study.ranking import rank
 
 
@@ -119,10 +132,10 @@ def test_names_are_escaped(report):
 
 def test_verdict_says_value_interval_counts_and_comparison(outcome, report):
     row, other = [r for r in outcome.rows if r.measure == "act_dcf" and len(r.dims) == 1][:2]
-    assert f"<strong>base</strong>: {words.value(row)}" in report
+    assert f"<strong>base</strong>: {page.whole(words.value(row))}" in report
     missed = f"{row.counts['misses']} of {row.counts['targets']} targets missed"
     assert missed in report
-    assert Page(report).chips == ["better than naive", "better than naive", "better"]
+    assert Page(report).chips == ["better than naive", "better than naive", "better than base"]
     assert "1 is the naive system" in report
     assert row.signature in report
     assert other.signature in report
@@ -304,8 +317,12 @@ def test_gates_come_first_the_failed_ones_before_the_others(many):
     counted = {"fail": "failed", "undecided": "undecided", "pass": "passed"}
     parts = [f"{states.count(s)} {word}" for s, word in counted.items() if s in states]
     assert gates.title == f"Gates: {', '.join(parts)}"
-    assert [line.chip for line in gates.lines] == sorted(states, key=[*counted].index)
-    assert [line.more for line in gates.lines] == [
+    shown = [*gates.lines, *gates.folded]
+    assert [line.chip for line in shown] == sorted(states, key=[*counted].index)
+    assert {line.chip for line in gates.folded} == {"pass"}
+    assert len(gates.folded) == states.count("pass")
+    assert gates.summary == "The 3 passed gates"
+    assert [line.more for line in shown] == [
         v.message for v in sorted(many.gates, key=lambda v: [*counted].index(v.state))
     ]
 
@@ -313,28 +330,174 @@ def test_gates_come_first_the_failed_ones_before_the_others(many):
 def test_many_parts_are_summed_up_and_each_is_folded(many):
     [group] = verdict.verdict(Story(many.result, ())).groups[1:]
     assert group.title == "In 2 collections (near, far) and 3 applications (even, rare, often)"
-    assert [line.name for line in group.lines] == ["old", "new", "new against old"]
+    best, *sums = group.lines
+    assert [line.name for line in sums] == ["old", "new", "new against old"]
+    assert (best.name, best.text) == ("Lowest act_dcf", "new in all 6")
     assert len(group.folded) == 6 * 3
     rows = [r for r in many.rows if r.kind == "value" and r.measure == "act_dcf"]
-    for line in group.lines[:2]:
+    for line in sums[:2]:
         own = [r for r in rows if r.dims["system"] == line.name]
         states = [words.against_naive(r) for r in own]
         assert line.text.startswith(f"{figure(min(r.value for r in own))} to ")
         if len({*states}) > 1:
-            assert line.chip == f"{states.count('better')} of 6 better"
+            assert line.chip == f"{states.count('better')} of 6 better than naive"
             assert f"better in {states.count('better')} of 6" in line.text
 
 
 def test_what_a_verdict_of_one_part_rests_on(outcome):
     said = verdict.verdict(Story(outcome.result, ()))
     assert said.assumed == ("cost of a miss 5, of a false alarm 1; prior 0.1",)
-    [group] = said.groups
+    group, worst = said.groups
     assert [line.name for line in group.lines] == ["base", "better <b>", "better <b>, against base"]
+    [line] = worst.lines
+    rows = [
+        r
+        for r in outcome.estimates
+        if "subset" in r.dims and r.measure == "act_dcf" and not WEAK & {*r.flags}
+    ]
+    bad = max(rows, key=lambda r: r.point)
+    assert line.name == "Worst subset"
+    assert line.text.startswith(f"{bad.dims['subset']} ({bad.dims['system']}): {words.value(bad)}")
 
 
 def test_a_page_of_many_pictures_says_what_is_left_out(many, monkeypatch):
     monkeypatch.setattr(page, "MOST", 3)
     assert "3 more are not drawn: their numbers stand in result.json" in drawn(many)
+
+
+# ---- what is easily misread ----
+
+
+def systems(folder, gains, **more):
+    files = {}
+    for k, gain in enumerate(gains):
+        trials(3, gain).write_csv(folder / f"s{k}.csv")
+        files[f"s{k}"] = {"file": str(folder / f"s{k}.csv")}
+    tables = {"systems": files, "data": {"type": "llr"}, "interval": {"replicates": 60}} | more
+    return study.run(study.Study.of(tables))
+
+
+def test_random_scores_are_never_better_than_naive(tmp_path, ran):
+    rng = np.random.default_rng(1)
+    frame = {"score": rng.normal(size=2000), "label": (rng.random(2000) < 0.1).astype(int)}
+    pl.DataFrame(frame).write_csv(tmp_path / "random.csv")
+    data, application = {"type": "score", "allow_reversed": True}, {"preset": "equal"}
+    some = {"data": data, "application": application, "interval": {"replicates": 100}}
+    outcome = ran(tmp_path / "random.csv", **some)
+    [row] = [r for r in outcome.rows if r.measure == "min_dcf"]
+    assert row.upper < row.reference  # as its interval has it, it would be better
+    text = drawn(outcome)
+    assert Page(text).chips == ["at best"]
+    assert "better than naive" not in text.replace("nothing is said to be better than naive", "")
+    said = verdict.verdict(Story(outcome.result, ()))
+    assert "No decision is judged" in said.lead
+    assert "is the naive system" not in said.lead
+    assert "min_dcf: it chooses its threshold on the evaluation data" in text
+
+
+def test_only_what_reads_nothing_but_the_order_of_scores_is_at_best():
+    found = {name for name, m in registry().items() if words.at_best(m.label)}
+    least = {"min_dcf", "min_detection_cost", "min_cllr"}
+    assert found == {*least, "eer", "auc", "miss_at_fa", "fa_at_miss"}
+    assert {name for name, m in registry().items() if m.minimum_of} <= found
+    assert words.against_naive(row(measure="eer", lower=0.1, upper=0.2)) == "best"
+
+
+def test_many_systems_stand_in_a_sorted_table(tmp_path):
+    outcome = systems(tmp_path, [0.2 * k for k in range(1, 15)], baseline="s0")
+    [group] = verdict.verdict(Story(outcome.result, ())).groups
+    values, differences = group.tables
+    rows = {
+        r.dims["system"]: r for r in outcome.rows if (r.measure, r.kind) == ("act_dcf", "value")
+    }
+    order = sorted(rows, key=lambda name: rows[name].value)
+    assert [cells[0] for cells in values.rows] == order
+    assert values.rows[0][1:3] == (
+        figure(rows[order[0]].value),
+        results.between(rows[order[0]].lower, rows[order[0]].upper),
+    )
+    assert len(differences.rows) == 13
+    assert "against s0" in differences.caption
+    assert not group.lines
+    parsed = Page(drawn(outcome))
+    assert [len(table) - 1 for table in parsed.tables[:4]] == [12, 2, 12, 1]
+    pictures = titles(outcome, sections.comparison)
+    assert pictures == ["act_dcf", "min_dcf", "cllr", "min_cllr"]  # a picture a measure
+    assert titles(outcome, sections.det) == ["The 8 best of 14 systems"]
+    [curves_of] = curves.of_outcome(outcome)
+    story = Story(outcome.result, (curves_of,))
+    shown = curve_sections._best_of(story, None, curves_of.det)
+    assert {c.system for c in shown} == set(order[:8])
+
+
+def test_a_gate_on_a_difference_says_so(tmp_path):
+    gates = [
+        {"measure": "act_dcf", "baseline": "s0", "max_upper_delta": 0.5},
+        {"measure": "act_dcf", "max_upper": 0.001},
+    ]
+    outcome = systems(tmp_path, (1.0, 2.0), baseline="s0", gate=gates)
+    group = verdict.verdict(Story(outcome.result, ())).groups[0]
+    every = [line.name for line in (*group.lines, *group.folded)]
+    assert every == ["act_dcf, s0", "act_dcf, s1", "difference in act_dcf, s1, against s0"]
+    panels = titles(outcome, sections.gates)
+    assert panels == ["Differences in act_dcf", "Values of act_dcf"]
+
+
+def test_without_problems_there_is_nothing_to_beware_of(outcome):
+    bare = msgspec.structs.replace(outcome.result, problems=())
+    assert "Beware" not in Page(page.render(bare, ())).headings
+
+
+def test_contents_link_to_the_sections_of_a_long_page(report, outcome):
+    parsed = Page(report)
+    links = [a["href"][1:] for a in parsed.all("a")]
+    ids = {attributes.get("id") for attributes in parsed.all("section")}
+    assert len(links) == 8
+    assert {*links} <= ids
+    assert not Page(page.render(outcome.result, ())).all("nav")  # without curves it is short
+
+
+def test_measures_are_explained_with_authors(report):
+    assert "the naive system has 1. Rodriguez-Fuentes &amp; Penagarikano 2013, 2.3." in report
+    assert not re.search(r"\bpaper 00\d", report)
+    assert {*AUTHORS} == {key for key in PAPERS if key.isdigit()}
+
+
+def test_no_line_ends_inside_an_interval():
+    assert page.whole("x [-0.1, 2e-05], [0, 1]") == "x [-0.1,\xa02e-05], [0,\xa01]"
+    assert page.whole("a, b [c, d]") == "a, b [c, d]"
+
+
+def test_rows_without_values_or_systems_do_not_stop_the_page(outcome):
+    derived = tuple(r for r in outcome.result.rows if r.kind == "difference")
+    only = msgspec.structs.replace(outcome.result, rows=derived)
+    assert "difference" in page.render(only, ())
+    nameless = tuple(
+        msgspec.structs.replace(r, dims={k: v for k, v in r.dims.items() if k != "system"})
+        for r in outcome.result.rows
+    )
+    text = page.render(msgspec.structs.replace(outcome.result, rows=nameless), ())
+    assert "no name" in text
+    assert page.render(msgspec.structs.replace(outcome.result, rows=()), ())
+
+
+def test_the_largest_and_the_worst_of_many_subsets_are_drawn():
+    rows = [row(dims={"system": "a"}, n_trials=900)]
+    for k in range(40):
+        flags = ("few_errors",) if k == 39 else ()
+        dims = {"system": "a", "subset": f"noise={k:02d}"}
+        rows.append(row(value=k / 50, dims=dims, n_trials=100 - k, flags=flags))
+    shown, said = sections._chosen_slots(rows)
+    assert said == "The 11 worst and the largest others, 23 of 40 subsets"
+    kept = [int(r.dims["subset"][-2:]) for r in shown[1:]]
+    assert kept == [*range(12), *range(28, 39)]  # 39 rests on too few errors
+    assert sections._chosen_slots(rows[:9]) == (rows[:9], "")
+
+
+def test_abstentions_are_no_errors():
+    found = row(counts={"errors": 135, "abstentions": 47}, n_trials=600)
+    assert words.counts(found).startswith("88 errors and 47 abstentions in 600 trials")
+    assert words.counts(row(counts={"errors": 135}, n_trials=600)).startswith("135 errors in 600")
 
 
 # ---- leaderboards, methods, sections of one's own ----
@@ -358,8 +521,27 @@ def test_a_leaderboard_has_its_ranks_on_the_page(board):
     assert head[:4] == ["rank", "system", "place", board.leaderboard[0].measure]
     assert [row[:2] for row in rows] == [[str(s.rank), s.system] for s in board.leaderboard]
     assert rows[0][head.index("against the first")] == "first"
-    assert rows[2][4] == words.between(board.leaderboard[2].lower, board.leaderboard[2].upper)
+    assert rows[2][4].replace("\xa0", " ") == results.between(
+        board.leaderboard[2].lower, board.leaderboard[2].upper
+    )
     assert parsed.chips == ["rank 1"]
+
+
+def test_submissions_that_are_left_out_are_told(board):
+    left = study.Problem(kind="data", message="left out: late.csv: 3 trials are missing")
+    result = msgspec.structs.replace(board.result, problems=(*board.result.problems, left))
+    parsed = Page(page.render(result, ()))
+    assert parsed.headings[0] == "What it really costs: 4 submissions, 1 left out"
+    assert ["late.csv", "3 trials are missing"] in parsed.tables[1]
+    [group] = verdict.verdict(Story(result, ())).groups
+    assert "1 further one could not be scored" in group.lines[0].more
+
+
+def test_one_far_off_does_not_squeeze_the_others(board):
+    far = msgspec.structs.replace(board.leaderboard[2], value=40.0, lower=38.0, upper=42.0)
+    ax = plots.leaderboard([*board.leaderboard[:2], far])
+    assert ax.get_xlim()[1] < 10
+    assert "40" in [t.get_text() for t in ax.texts]
 
 
 def test_the_picture_of_a_leaderboard(board, tmp_path):
@@ -378,8 +560,9 @@ def test_methods_tell_means_from_runs(tmp_path):
             runs = trials(seed, gain).with_columns(seed=pl.lit(seed))
             runs.write_csv(tmp_path / f"{method}-{seed}.csv")
     files = tuple(f"{m}={tmp_path}/{m}-*.csv" for m in "ab")
-    asked = study.Study.of({"data": {"type": "llr"}, "interval": {"replicates": 50}})
-    outcome = run_methods(MethodStudy(files, asked), compare=True)
+    methods = {"files": files, "runs": ["seed"], "compare": True}
+    tables = {"data": {"type": "llr"}, "interval": {"replicates": 50}, "methods": methods}
+    outcome = study.run(study.Study.of(tables))
     [group] = verdict.verdict(Story(outcome.result, ())).groups
     names = [line.name for line in group.lines]
     assert names[:4] == ["a, mean over runs", "b, mean over runs", "a, one run", "b, one run"]
@@ -389,6 +572,18 @@ def test_methods_tell_means_from_runs(tmp_path):
     assert all(f"<li>{remark}</li>" in text for remark in outcome.remarks)
     values = next(t for t in Page(text).tables if "estimator" in t[0] and "trials" in t[0])
     assert {row[1] for row in values[1:]} == {"mean", "run"}
+    # One thing is said of few runs: not that the interval is conservative too.
+    assert {"few_runs", "crossed"} <= {*outcome.rows[0].flags}
+    notes = [row[values[0].index("note")] for row in values[1:]]
+    assert all("few runs" in said and "crossed" not in said for said in notes)
+    assert FLAGS["few_runs"].advice in text
+    assert FLAGS["crossed"].advice not in html.unescape(text)
+    assert "resampled: 3 runs (seed) of a, 3 runs (seed) of b, and 50 units" in text
+    assert "Single runs" in Page(text).headings
+    means = [r for r in outcome.rows if r.measure == "act_dcf" and "lowest_run" in r.counts]
+    ax = plots.runs(outcome.rows[:1])
+    ends = [r.counts[end] for r in means[:1] for end in ("lowest_run", "highest_run")]
+    assert ends in [[*line.get_xdata()] for line in ax.lines]
 
 
 def test_a_section_of_ones_own_is_one_function(outcome, monkeypatch):
@@ -429,8 +624,9 @@ def test_problems_of_the_data_come_before_advice(outcome):
 def row(value=0.5, lower=0.4, upper=0.6, reference=1.0, direction="lower", **more):
     fields = {"level": 0.95, "method": "percentile", "factors": ("unit",), "n_units": 20}
     fields |= {"n_trials": 9, "n_replicates": 50, "n_undefined": 0, "flags": (), "signature": "s"}
-    fields |= {"value": value, "lower": lower, "upper": upper, "reference": reference} | more
-    return Row(measure="cllr", dims={"system": "a"}, direction=direction, **fields)
+    fields |= {"value": value, "lower": lower, "upper": upper, "reference": reference}
+    fields |= {"measure": "cllr", "dims": {"system": "a"}, "direction": direction} | more
+    return Row(**fields)
 
 
 @given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1))

@@ -416,8 +416,8 @@ def test_what_was_taken_for_granted_is_said(run, folder):
     assert code == 0
     assert "taken to contain the prior 0.3333, the share of targets in the data" in err
     assert "|training-prior:empirical|" in json.loads(out)["rows"][0]["signature"]
-    for given in (["--prior", "0.05", "--training-prior", "0.5"], []):
-        assert "taken to contain" not in run(*arguments, *given)[2]
+    for options in (["--prior", "0.05", "--training-prior", "0.5"], []):
+        assert "taken to contain" not in run(*arguments, *options)[2]
 
 
 def test_scores_that_never_reach_the_threshold_are_told(run, folder):

@@ -60,7 +60,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         `nontargets` and `targets`, or `class NAME` for each class (where any of several annotators
         may be right, the trials that accept it); `annotators_per_trial`, and `several_accepted` or
         `several_labels`, the trials of which several labels are right or given; `misses` and
-        `false_alarms`, or `errors`, when decisions were counted (means over the runs of a method);
+        `false_alarms`, or `errors` and of them `abstentions`, when decisions were counted (means
+        over the runs of a method);
         `impossible`, the truths that were given probability 0; `runs`, `lowest_run` and
         `highest_run` of a method; and what a measure says beside its value: NAME at the point,
         NAME_mean over replicates.

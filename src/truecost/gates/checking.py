@@ -253,7 +253,7 @@ def _too_few(gate: Gate, row: Row, units: int | None) -> str:
     what = plural(names[0]) if len(names) == 1 else f"units of {' and of '.join(names)} each"
     if row.value is not None and (row.value - gate.limit) * (1 if gate.is_upper else -1) > 0:
         side = "above" if gate.is_upper else "below"
-        count = f" (about {units - row.n_units:,} more)" if units is not None else ""
+        count = f" (about {units - row.n_units} more)" if units is not None else ""
         return (
             f"the value itself lies {side} the limit {limit}, which lies in the interval: more "
             f"{what} would more likely make it fail{count}"
@@ -263,7 +263,7 @@ def _too_few(gate: Gate, row: Row, units: int | None) -> str:
     stays = "if the value stays where it is"
     if row.units_by_factor:  # all of them grow alike
         grown = [
-            f"{math.ceil(n * units / row.n_units):,} of {name}"
+            f"{math.ceil(n * units / row.n_units)} of {name}"
             for name, n in row.units_by_factor.items()
         ]
         return (
@@ -273,6 +273,6 @@ def _too_few(gate: Gate, row: Row, units: int | None) -> str:
     more = units - row.n_units
     what = names[0] if more == 1 else what
     return (
-        f"the limit {limit} lies in the interval: about {more:,} more {what} would decide, "
-        f"{units:,} in all, {stays}"
+        f"the limit {limit} lies in the interval: about {more} more {what} would decide, "
+        f"{units} in all, {stays}"
     )

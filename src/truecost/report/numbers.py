@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from truecost.gates import Verdict
+from truecost.report.words import note
 from truecost.results import Row, figure, verdict_of
 
 
@@ -72,7 +73,7 @@ def of_rows(rows: Sequence[Row]) -> Numbers:
         [
             (
                 *(r.dims["system"], slot_of(r), r.label, r.value, r.lower, r.upper, r.reference),
-                *(r.n_trials, r.n_units, _note(r)),
+                *(r.n_trials, r.n_units, note(r)),
             )
             for r in rows
         ],
@@ -115,8 +116,3 @@ def of_gates(verdicts: Sequence[Verdict]) -> Numbers:
             for v in verdicts
         ],
     )
-
-
-def _note(row: Row) -> str:
-    flags = [flag.replace("_", " ") for flag in row.flags]
-    return ", ".join([*([] if row.reason is None else [row.reason]), *flags])

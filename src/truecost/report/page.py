@@ -12,22 +12,28 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from truecost.citations import bibtex
+from truecost.citations import authors, bibtex
+from truecost.errors import counted
+from truecost.flags import FLAGS
 from truecost.report.curves import Curves
 from truecost.report.drawing import Drawing
-from truecost.report.sections import MOST_ROWS, SECTIONS, Section, leaderboard
-from truecost.report.story import Story, measure_of
+from truecost.report.section import Section
+from truecost.report.sections import MOST_ROWS, SECTIONS, leaderboard
+from truecost.report.story import LEFT_OUT, Story
 from truecost.report.tables import Table, of_values, used
+from truecost.report.verdict import OPEN_ROWS as OPEN_LINES
 from truecost.report.verdict import verdict
-from truecost.report.words import listed, many, units_of
-from truecost.results import Row
+from truecost.report.words import at_best, listed, measure_of, runs_of, units_of
+from truecost.results import Row, figure
 
 if TYPE_CHECKING:
-    from truecost.study import ResultFile
+    from truecost.study import Problem, ResultFile
 
 OPEN = 2  # pictures of a section that stand open where there are more than twice as many
 MOST = 12  # pictures of a section in all
 OPEN_ROWS = 30  # of a table; longer ones are folded
+OPEN_INPUTS = 4
+CONTENTS = 5  # sections from which on there is a table of contents
 MOST_PROBLEMS = 6  # that stand open
 
 
@@ -78,7 +84,8 @@ def render(result: "ResultFile", curves: Sequence[Curves]) -> str:
         about=_about(story),
         verdict=verdict(story),
         board=None if board is None else _spread(board, "board"),
-        problems=sorted(result.problems, key=lambda p: p.kind != "data"),
+        problems=_problems(story),
+        contents=_contents([s.title for s in found], board=board is not None),
         most_problems=MOST_PROBLEMS,
         sections=[_spread(section, f"p{k}") for k, section in enumerate(found)],
         tables=_all_values(story),
@@ -86,6 +93,8 @@ def render(result: "ResultFile", curves: Sequence[Curves]) -> str:
         measures=_measures(story),
         how=_how(story),
         inputs=_inputs(result),
+        most_inputs=OPEN_INPUTS,
+        most_lines=OPEN_LINES,
         signatures=tuple(dict.fromkeys(r.signature for r in story.values)),
         bibtex=_sources(result.rows),
         result=result,
@@ -93,10 +102,38 @@ def render(result: "ResultFile", curves: Sequence[Curves]) -> str:
     return str(page)
 
 
+def _contents(titles: Sequence[str], *, board: bool) -> list[tuple[str, str]]:
+    """Names of sections with their anchors; nothing on a page that is seen at a glance."""
+    if len(titles) < CONTENTS:
+        return []
+    found = [("board", "Leaderboard")] if board else []
+    found += [(f"s{k}", title) for k, title in enumerate(titles)]
+    return [*found, ("values", "All values"), ("how", "How it was computed")]
+
+
+def _problems(story: Story) -> list["Problem"]:
+    """What to beware of: without what was left out, which has its table, and nothing twice."""
+    from truecost.study import Problem
+
+    crossed = [r for r in story.rows if "crossed" in r.flags]
+    silent = {LEFT_OUT} if story.left_out else set()
+    if crossed and all("few_runs" in r.flags for r in crossed):
+        silent.add(FLAGS["crossed"].advice)  # few runs say that intervals may be too narrow
+    found = [p for p in story.problems if not p.message.startswith(tuple(silent))]
+    measure = measure_of(story.main)
+    if at_best(story.main) and measure is not None and measure.advice:
+        remark = Problem(kind="advice", message=f"{story.main}: {measure.advice}")
+        found = [remark, *(p for p in found if p.message != remark.message)]
+        found.sort(key=lambda p: p.kind != "data")
+    return found
+
+
 def _about(story: Story) -> str:
     """What the page is about, for its heading."""
     if story.result.leaderboard:
-        return many(len(story.systems), "submission")
+        every = len(story.systems) + len(story.left_out)
+        said = counted(every, "submission")
+        return f"{said}, {len(story.left_out)} left out" if story.left_out else said
     return listed(story.systems, 3)
 
 
@@ -105,7 +142,14 @@ def _template() -> Any:
     from jinja2 import Environment
 
     source = (files("truecost.report") / "page.html.j2").read_text(encoding="utf-8")
-    return Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(source)
+    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["whole"] = whole
+    return environment.from_string(source)
+
+
+def whole(text: str) -> str:
+    """Text in which no line ends inside the brackets of an interval."""
+    return re.sub(r"(\[-?[\d.e+-]+,) (?=[^\[\]]*\])", "\\1\N{NO-BREAK SPACE}", text)
 
 
 def _spread(section: Section, key: str) -> Spread:
@@ -123,7 +167,8 @@ def _spread(section: Section, key: str) -> Spread:
 def _all_values(story: Story) -> list[Table]:
     """Values of the whole data, then those of subsets."""
     some = [r for r in story.values if "subset" in r.dims]
-    tables = [of_values("Values of the whole data", story.whole, MOST_ROWS)]
+    whole = story.whole
+    tables = [of_values("Values of the whole data", whole, MOST_ROWS)] if whole else []
     return tables + ([of_values("Values by subset", some, MOST_ROWS)] if some else [])
 
 
@@ -133,20 +178,27 @@ def _measures(story: Story) -> list[tuple[str, str]]:
     for label in dict.fromkeys(r.label for r in story.values):
         measure = measure_of(label)
         if measure is not None:
-            what = f"{measure.title}; {measure.direction} is better ({measure.source})"
-            said.append((label, what))
+            naive = {r.reference for r in story.whole if r.label == label} - {None}
+            what = f"{measure.title}; {measure.direction} is better"
+            if len(naive) == 1:
+                what += f"; the naive system has {figure(naive.pop())}"
+            said.append((label, f"{what}. {authors(measure.source)}."))
     return said
 
 
 def _how(story: Story) -> list[tuple[str, str]]:
     """What was resampled and how; of collections that differ, each."""
-    rows = {dict(r.dims).get("collection", ""): r for r in reversed(story.whole)}
-    units = {name: units_of(r) or many(r.n_units, "trial") for name, r in reversed(rows.items())}
+    rows = {dict(r.dims).get("collection", ""): r for r in reversed(story.whole or story.rows)}
+    units = {name: units_of(r) or counted(r.n_units, "trial") for name, r in reversed(rows.items())}
     if len(set(units.values())) == 1:
         said = next(iter(units.values()))
     else:
         said = "; ".join(f"{name}: {text}" for name, text in units.items())
-    row = story.values[0]
+    if runs := [*dict.fromkeys(text for r in story.rows for text in runs_of(r))]:
+        said = f"{listed(runs, 12)}, and {said}"
+    if not story.rows:
+        return [("truecost", story.result.truecost)]
+    row = next(iter(story.values), story.rows[0])
     seed = re.search(r"\|seed:([^|]+)", row.signature)
     facts = {
         "resampled": said,

@@ -4,46 +4,28 @@ A section function takes a `Story` and gives a `Section`, or None when the resul
 it. To add one, write it and name it in `SECTIONS`, in the order of the page.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
+from truecost.errors import counted
+from truecost.gates import Verdict
+from truecost.names import PARTS
 from truecost.report import plots
-from truecost.report.curves import Curves
+from truecost.report.curve_sections import calibration, det, threshold
 from truecost.report.drawing import Drawing
 from truecost.report.numbers import of_differences, of_gates, of_rows, slot_of
+from truecost.report.plots.bars import costs_of
+from truecost.report.plots.limits import is_difference
 from truecost.report.plots.rows import WEAK
-from truecost.report.story import Part, Story, bare, means, measure_of, part_of
-from truecost.report.tables import Table, of_numbers, of_pairs, of_standings
-from truecost.report.words import between, many, value
-from truecost.results import Row, figure, verdict_of
+from truecost.report.section import Section, comma, drawing_of, told
+from truecost.report.story import Story, bare, goodness, means, part_of
+from truecost.report.tables import of_numbers, of_pairs, of_standings, used
+from truecost.report.words import at_best, listed, measure_of, system_of, value
+from truecost.results import Row, between, figure, verdict_of
 
 MOST_BARS = 16  # of one picture; more are drawn by application
 MOST_LINES = 24  # rows of one picture
-MOST_SYSTEMS = 8  # curves of one picture
 MOST_ROWS = 400  # of one table
-TOLD = 12  # figures in the words of a picture
-
-
-@dataclass(frozen=True)
-class Section:
-    """A heading with what stands below it.
-
-    Attributes
-    ----------
-    title : str
-    text : str
-        What the pictures show, in one or two sentences.
-    drawings : tuple of Drawing
-    tables : tuple of Table
-        In full below the pictures.
-    """
-
-    title: str
-    text: str
-    drawings: tuple[Drawing, ...] = ()
-    tables: tuple[Table, ...] = ()
 
 
 def leaderboard(story: Story) -> Section | None:
@@ -51,27 +33,33 @@ def leaderboard(story: Story) -> Section | None:
     board = story.result.leaderboard
     if not board:
         return None
-    row = story.mains(story.parts[0])[0]
-    drawing = _of(
+    row = next(iter(story.mains(story.parts[0])), None) if story.parts else None
+    if row is None:
+        return None
+    drawing = drawing_of(
         plots.leaderboard,
         board,
         plots.leaderboard_height,
         "Values with intervals by rank: "
-        + _told(f"{s.rank} {s.system} {figure(s.value)}" for s in board),
+        + told(f"{s.rank} {s.system} {figure(s.value)}" for s in board),
         None,
         reference=row.reference,
     )
     text = (
-        f"{story.title} of each submission with its interval. Hollow ones are worse than the first "
-        f"beyond doubt."
+        f"{story.title} ({story.main}) of each submission with its interval. Hollow ones are worse "
+        f"than the first beyond doubt."
     )
-    table = of_standings("Submissions by rank", board, row.level)
-    return Section("Leaderboard", text, (drawing,), (table,))
+    tables = [of_standings("Submissions by rank", board, row.level)]
+    if story.left_out:
+        caption = f"{counted(len(story.left_out), 'submission')} left out: not scored"
+        tables.append(used(caption, ("submission", "why"), story.left_out))
+    return Section("Leaderboard", text, (drawing,), tuple(tables))
 
 
 def bars(story: Story) -> Section | None:
     """Actual and minimum normalised costs; one picture, or one an application."""
-    rows = [r for r in story.whole if r.label in story.costs]
+    costs = [r for r in means(story.whole) if r.label in story.costs]
+    rows = [bare(r, ("estimator",)) for r in costs_of(costs)]
     # Costs of one kind together, and the collections of an application side by side.
     rows.sort(key=lambda r: (story.costs.index(r.label), story.parts.index(part_of(r))))
     rows = list({(r.label, *r.dims.items()): r for r in map(_bound, rows)}.values())
@@ -85,7 +73,7 @@ def bars(story: Story) -> Section | None:
                 bare(row, ("application",))
             )
     drawings = [
-        _of(
+        drawing_of(
             plots.cost_bars,
             of,
             plots.bars_height,
@@ -96,6 +84,14 @@ def bars(story: Story) -> Section | None:
         for name, of in groups.items()
     ]
     text = "1 is the naive system: the best constant answer. The thin line is the interval."
+    if any("estimator" in r.dims for r in story.whole):
+        text += " Means over runs."
+    alone = [b.actual.label for b in plots.bars_of(rows) if b.minimum is None]
+    if best := [name for name in dict.fromkeys(alone) if at_best(name)]:
+        text += (
+            f" {listed(best)} {'takes' if len(best) == 1 else 'take'} what is best for these very "
+            f"data and {'stays' if len(best) == 1 else 'stay'} below 1 even with random scores."
+        )
     if any(bar.minimum is not None for bar in plots.bars_of(rows)):
         text += (
             " The full part of a bar is the least cost that another threshold or calibration would "
@@ -110,139 +106,6 @@ def _bound(row: Row) -> Row:
     return bare(row, ("application",)) if measure is not None and not measure.uses else row
 
 
-def det(story: Story) -> Section | None:
-    """DET curves, once for each collection: they do not depend on the application."""
-    drawings = _curves(story, "det", plots.det, plots.det_height, _told_det)
-    if not drawings:
-        return None
-    text = (
-        "Every threshold gives a point; lower and further left is better. The band is the interval "
-        "of the miss rate at each false-alarm rate."
-    )
-    applications = list(dict.fromkeys(part.application for part in story.parts))
-    if len(applications) > 1:
-        text += f" The points are those of the application {applications[0]}."
-    return Section("Detection error trade-off", text, drawings)
-
-
-def _told_det(curves: Sequence[Any]) -> str:
-    return "Miss rate against false-alarm rate. " + _told(
-        f"{c.system}: {_rates('in use', c.actual)}{_rates('at least cost', c.minimum)}"
-        for c in curves
-    )
-
-
-def _rates(where: str, point: tuple[float, float] | None) -> str:
-    if point is None:
-        return ""
-    return f"{where} {figure(point[1])} missed at {figure(point[0])} false alarms "
-
-
-def threshold(story: Story) -> Section | None:
-    """Cost against the threshold, for each part."""
-    drawings = _curves(
-        story, "cost", plots.cost_against_threshold, plots.threshold_height, _told_cost, every=True
-    )
-    text = (
-        "What each threshold would cost, as a share of the naive system's cost. The filled mark is "
-        "the threshold in use, the hollow one that of least cost: the height between them is what "
-        "a better threshold would save."
-    )
-    return Section("Cost against threshold", text, drawings) if drawings else None
-
-
-def _told_cost(curves: Sequence[Any]) -> str:
-    return "Normalised cost against the threshold. " + _told(
-        f"{c.system}: {_cost('in use', c.actual)}{_cost('least', c.minimum)}" for c in curves
-    )
-
-
-def _cost(where: str, point: tuple[float, float] | None) -> str:
-    return "" if point is None else f"{where} {figure(point[1])} at {figure(point[0])} "
-
-
-def calibration(story: Story) -> Section | None:
-    """What systems say against what is seen, with the decomposition of Cllr."""
-    drawings = _curves(
-        story, "reliability", plots.reliability, plots.reliability_height, _told_calibration
-    )
-    text = (
-        "What a system says against what the data show: on the diagonal it is calibrated. Being "
-        "calibrated is not being good: the legend has the cost of its probabilities (naive system "
-        "1) and how much of it better calibration would save. Hollow marks hold one class only."
-    )
-    return Section("Reliability", text, drawings) if drawings else None
-
-
-def _told_calibration(curves: Sequence[Any]) -> str:
-    return "What is seen against what is said. " + _told(
-        f"{c.system}: {plots.decomposed(c)}" for c in curves
-    )
-
-
-def _curves(
-    story: Story,
-    kind: str,
-    draw: Callable[..., Any],
-    height: Callable[..., float],
-    told: Callable[[Sequence[Any]], str],
-    *,
-    every: bool = False,
-) -> tuple[Drawing, ...]:
-    """A picture for each part; of applications that give the same curves only one."""
-    named = {part.title: part for part in story.parts}
-    found: dict[Any, tuple[Part | None, Any]] = {}
-    for curves in story.curves:
-        part = named.get(curves.part)
-        for scale, some in _scales(curves, kind).items():
-            same = (dict(part.dims).get("collection", ""), scale) if part else (curves.part, scale)
-            key = (curves.part, scale) if every or _differ(found.get(same), some) else same
-            found.setdefault(key, (part, some))
-    shared = len(found) < sum(len(_scales(c, kind)) for c in story.curves)
-    drawings = []
-    order = list(story.parts)
-    for part, some in sorted(found.values(), key=lambda f: order.index(f[0]) if f[0] else -1):
-        shown = some[:MOST_SYSTEMS]
-        title = _heading(part, shared=shared)
-        more = f" (the first {len(shown)} of {len(some)} systems)" if len(some) > len(shown) else ""
-        caption = f"{_NAMES[kind]}{f', {title}' if title else ''}{more}: numbers"
-        table = of_numbers(caption, [c.numbers() for c in shown])
-        title = f"{title}{more}".strip()
-        square = kind != "cost"
-        drawings.append(_of(draw, shown, height, told(shown), table, title=title, square=square))
-    return tuple(drawings)
-
-
-_NAMES = {"det": "Error trade-off", "cost": "Cost against threshold", "reliability": "Reliability"}
-
-
-def _scales(curves: Curves, kind: str) -> dict[str, Sequence[Any]]:
-    """The curves of a kind; those of different scales apart, for they share no axes."""
-    found: dict[str, list[Any]] = {}
-    for curve in getattr(curves, kind):
-        found.setdefault(getattr(curve, "scale", ""), []).append(curve)
-    return dict(found)
-
-
-def _differ(earlier: tuple[Any, Sequence[Any]] | None, curves: Sequence[Any]) -> bool:
-    """Whether curves are others than those of an earlier application, points in use apart."""
-    if earlier is None:
-        return False
-    return [_shape(c) for c in earlier[1]] != [_shape(c) for c in curves]
-
-
-def _shape(curve: Any) -> tuple[Any, ...]:
-    keys = ("p_miss", "p_fa", "lower") if hasattr(curve, "p_miss") else ("said", "seen", "bin_said")
-    return (curve.system, *(getattr(curve, key).tobytes() for key in keys))
-
-
-def _heading(part: Part | None, *, shared: bool) -> str:
-    """What a picture is of: without the application when it stands for all of them."""
-    if part is None:
-        return ""
-    return ", ".join(name for key, name in part.dims if not (shared and key == "application"))
-
-
 def subsets(story: Story) -> Section | None:
     """The main measure by subset, for each part."""
     labels = dict.fromkeys(r.label for r in story.values if "subset" in r.dims)
@@ -252,26 +115,72 @@ def subsets(story: Story) -> Section | None:
     drawings = []
     for part in story.parts:
         rows = [r for r in story.values if r.label == main and part_of(r) == part]
-        of = [bare(r, ("collection", "application", "estimator")) for r in means(rows)]
-        shown, left = _first_slots(of)
-        table = of_numbers(f"Subsets{_comma(part.name)}: numbers", [of_rows(shown)])
+        of = [bare(r, (*PARTS, "estimator")) for r in means(rows)]
+        shown, said = _chosen_slots(of)
+        table = of_numbers(f"Subsets{comma(part.name)}: numbers", [of_rows(shown)])
         words = _in_words("Values by subset with intervals", shown)
-        title = part.name + (f" (without {many(left, 'subset')})" if left else "")
-        drawings.append(_of(plots.forest, shown, plots.forest_height, words, table, title=title))
+        title = ": ".join(filter(None, (part.name, said)))
+        drawings.append(
+            drawing_of(plots.forest, shown, plots.forest_height, words, table, title=title)
+        )
     measure = measure_of(main)
-    text = f"{measure.title if measure else main} of each subset, with its own counts"
-    weak = any(WEAK & {*r.flags} for r in story.values if "subset" in r.dims)
+    text = f"{measure.title if measure else main} ({main}) of each subset, with its own counts"
+    some = [r for r in story.values if "subset" in r.dims and r.value is not None]
+    weak = any(WEAK & {*r.flags} for r in some)
     text += ". Hollow marks rest on too few units or errors to say anything." if weak else "."
     if any("estimator" in r.dims for r in story.values):
         text += " Means over runs; what one run gives stands under All values."
     return Section("Subsets", text, tuple(drawings))
 
 
-def _first_slots(rows: Sequence[Row]) -> tuple[list[Row], int]:
-    """The rows of as many subsets as a picture holds, and how many are left out."""
-    slots = list(dict.fromkeys(map(slot_of, rows)))
-    kept = set(slots[:MOST_LINES])
-    return [r for r in rows if slot_of(r) in kept], max(0, len(slots) - MOST_LINES)
+def _chosen_slots(rows: Sequence[Row], most: int = MOST_LINES) -> tuple[list[Row], str]:
+    """The rows of as many subsets as a picture holds, the largest and the worst, and what is said.
+
+    They keep their order. A value that rests on too little does not make a subset one of the worst.
+    """
+    slots = dict.fromkeys(map(slot_of, rows))
+    some = [s for s in slots if s != "all"]
+    if len(slots) <= most:
+        return list(rows), ""
+    trials = {slot_of(r): r.n_trials for r in rows}
+    sure = [r for r in rows if r.value is not None and not WEAK & {*r.flags}]
+    worst = dict.fromkeys(slot_of(r) for r in sorted(sure, key=goodness, reverse=True))
+    half = (most - 1) // 2
+    bad = [s for s in worst if s != "all"][:half]
+    large = [s for s in sorted(some, key=lambda s: -trials[s]) if s not in bad]
+    kept = {"all", *bad, *large[: most - 1 - len(bad)]}
+    shown = [r for r in rows if slot_of(r) in kept]
+    which = f"The {len(bad)} worst and the largest others" if bad else "The largest"
+    return shown, f"{which}, {len(kept & set(some))} of {counted(len(some), 'subset')}"
+
+
+def runs(story: Story) -> Section | None:
+    """How far single runs of methods lie apart, for the main measure."""
+    rows = [r for r in story.whole if r.label == story.main]
+    drawn = plots.having_runs(rows)
+    if not drawn:
+        return None
+    words = "Ranges of runs: " + told(
+        f"{system_of(r)} {figure(r.counts['lowest_run'])} to {figure(r.counts['highest_run'])}"
+        for r in drawn
+    )
+    header = ("method", "of", story.main, "lower", "upper", "runs", "lowest run", "highest run")
+    cells = [
+        (
+            *(r.dims["system"], part_of(r).name or "all", figure(r.value)),
+            *(figure(r.lower), figure(r.upper), str(int(r.counts["runs"]))),
+            *(figure(r.counts["lowest_run"]), figure(r.counts["highest_run"])),
+        )
+        for r in drawn
+    ]
+    text = (
+        "The interval of the mean says how well a method does over runs and data; the range of the "
+        "single runs how much chance in training decides."
+    )
+    table = used("Runs: numbers", header, cells)
+    return Section(
+        "Single runs", text, (drawing_of(plots.runs, drawn, plots.runs_height, words, table),)
+    )
 
 
 def comparison(story: Story) -> Section | None:
@@ -280,20 +189,32 @@ def comparison(story: Story) -> Section | None:
         return None
     parts = len(story.parts) > 1
     shown = [story.main] if parts else [*(story.costs or ()), story.main]
-    whole = [p for p in story.pairs if "subset" not in p[0].dims]
+    labels = list(dict.fromkeys(p[0].label for p in story.pairs))
+    pairs = sorted(story.pairs, key=lambda p: labels.index(p[0].label))  # stable
+    whole = [p for p in pairs if "subset" not in p[0].dims]
     some = [p[0] for p in whole if p[0].label in shown]
-    drawings = [_differences(some, "")] if some else []
+    of_measures = {r.label: [s for s in some if s.label == r.label] for r in some}
+    apart = len(of_measures) > 1 and len({r.dims["system"] for r in some}) > 1
+    drawings = []
+    if apart:
+        drawings = [_differences(rows, name) for name, rows in of_measures.items()]
+    elif some:
+        drawings = [_differences(some, "")]
     for part in story.parts:
         of = [
-            bare(p[0], ("collection", "application", "estimator"))
+            bare(p[0], (*PARTS, "estimator"))
             for p in story.pairs
             if p[0].label == story.main and part_of(p[0]) == part and "subset" in p[0].dims
         ]
         if of:
-            drawings.append(_differences(of, f"subsets{_comma(part.name)}"))
-    if len(drawings) > 1:
+            of, said = _chosen_slots(of, MOST_LINES // len({r.dims["system"] for r in of}))
+            title = f"subsets{comma(part.name)}"
+            drawings.append(
+                _differences(of, f"{title}: {said[:1].lower()}{said[1:]}" if said else title)
+            )
+    if len(drawings) > 1 and some and not apart:
         drawings[0] = _differences(some, "whole data")
-    by_subset = [p for p in story.pairs if "subset" in p[0].dims]
+    by_subset = [p for p in pairs if "subset" in p[0].dims]
     tables = [of_pairs("Differences and ratios", whole, MOST_ROWS)] if whole else []
     if by_subset:
         tables.append(of_pairs("Differences and ratios by subset", by_subset, MOST_ROWS))
@@ -313,13 +234,15 @@ _ESTIMATED = {"mean": "the mean over runs", "run": "one run"}
 def _differences(every: Sequence[Row], title: str) -> Drawing:
     rows = every[:MOST_LINES]
     if len(every) > len(rows):
-        title = f"{title} (the first {len(rows)} of {len(every)})".strip()
-    words = "Differences with intervals: " + _told(
+        title = ", ".join(
+            filter(None, (title, f"the first {len(rows)} of {len(every)} differences"))
+        )
+    words = "Differences with intervals: " + told(
         f"{r.dims['system']} against {r.baseline}{_about(r)} {r.label} {value(r)} {verdict_of(r)}"
         for r in rows
     )
-    caption = f"Differences{_comma(title)}: numbers"
-    return _of(
+    caption = f"Differences{comma(title)}: numbers"
+    return drawing_of(
         plots.differences,
         rows,
         plots.differences_height,
@@ -334,42 +257,34 @@ def gates(story: Story) -> Section | None:
     verdicts = story.result.gates
     if not verdicts:
         return None
-    shown = verdicts[:MOST_LINES]
-    words = "Gates: " + _told(f"{v.measure} {v.found} {v.gate.bound} {v.state}" for v in shown)
-    table = of_numbers("Gates: numbers", [of_gates(shown)])
+    found: dict[tuple[bool, str], list[Verdict]] = {}
+    for v in verdicts:
+        found.setdefault((is_difference(v), v.measure), []).append(v)
+    drawings = tuple(_gates(of, name, difference) for (difference, name), of in found.items())
+    if len(drawings) == 1:
+        drawings = (replace(drawings[0], title=""),)
     text = "Each interval against its limit; a gate whose interval holds the limit is undecided."
+    return Section("Gates", text, drawings)
+
+
+def _gates(verdicts: Sequence[Verdict], measure: str, difference: bool) -> Drawing:
+    """The gates on one measure, or on differences in it; those that did not pass before others."""
+    shown = sorted(verdicts, key=lambda v: v.state == "pass")[:MOST_LINES]
+    title = f"Differences in {measure}" if difference else f"Values of {measure}"
     if len(verdicts) > len(shown):
-        text += f" The first {len(shown)} of {len(verdicts)}."
-    return Section("Gates", text, (_of(plots.gates, shown, plots.gates_height, words, table),))
+        title += f", {len(shown)} of {counted(len(verdicts), 'gate')}"
+    words = f"{title}: " + told(f"{v.about} {v.found} {v.gate.bound} {v.state}" for v in shown)
+    table = of_numbers(f"Gates, {title[:1].lower()}{title[1:]}: numbers", [of_gates(shown)])
+    return drawing_of(plots.gates, shown, plots.gates_height, words, table, title=title)
 
 
 SECTIONS: tuple[Callable[[Story], Section | None], ...] = (
-    *(bars, det, threshold, calibration, subsets, comparison, gates),
+    *(bars, runs, det, threshold, calibration, subsets, comparison, gates),
 )
 
 
-def _of(
-    draw: Callable[..., Any],
-    data: Sequence[Any],
-    height: Callable[..., float],
-    alternative: str,
-    table: Table | None,
-    title: str = "",
-    square: bool = False,
-    **options: Any,
-) -> Drawing:
-    return Drawing(
-        title,
-        lambda ax: draw(data, ax=ax, **options),
-        partial(height, data),
-        " ".join(alternative.split()),
-        table,
-        square,
-    )
-
-
 def _in_words(what: str, rows: Sequence[Row]) -> str:
-    return f"{what}: " + _told(
+    return f"{what}: " + told(
         f"{r.dims['system']}{_about(r)} {r.label} {figure(r.value)} {between(r.lower, r.upper)}"
         for r in rows
     )
@@ -378,13 +293,3 @@ def _in_words(what: str, rows: Sequence[Row]) -> str:
 def _about(row: Row) -> str:
     slot = slot_of(row)
     return "" if slot == "all" else f" ({slot})"
-
-
-def _told(said: Iterable[str]) -> str:
-    """The first of many phrases; the table holds them all."""
-    found = [text.strip() for text in said]
-    return "; ".join(found[:TOLD]) + ("; and more" if len(found) > TOLD else "")
-
-
-def _comma(name: str) -> str:
-    return f", {name}" if name else ""

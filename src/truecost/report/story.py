@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from truecost.errors import UsageError
-from truecost.measures import find
-from truecost.measures.base import Measure
+from truecost.names import PARTS
 from truecost.report.curves import Curves
-from truecost.report.plots.bars import PAIRS
-from truecost.results import Row
+from truecost.report.plots.bars import minima
+from truecost.report.words import at_best, measure_of
+from truecost.results import Row, title_of
 
 if TYPE_CHECKING:
-    from truecost.study import ResultFile
+    from truecost.study import Problem, ResultFile
 
-GROUPS = ("collection", "application")
+LEFT_OUT = "left out: "  # how the problem of a submission begins that was not scored
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,7 @@ class Part:
     @property
     def title(self) -> str:
         """As curves name it: `collection far, application strict`; empty for the only part."""
-        return ", ".join(f"{key} {name}" for key, name in self.dims)
+        return title_of(dict(self.dims))
 
     @property
     def application(self) -> str:
@@ -63,9 +62,19 @@ class Story:
     curves: tuple[Curves, ...]
 
     @cached_property
+    def rows(self) -> tuple[Row, ...]:
+        """All rows; one that does not say its system is of one without a name."""
+        return tuple(
+            r
+            if "system" in r.dims
+            else msgspec.structs.replace(r, dims={"system": "no name", **r.dims})
+            for r in self.result.rows
+        )
+
+    @cached_property
     def values(self) -> tuple[Row, ...]:
         """Rows of kind "value"."""
-        return tuple(r for r in self.result.rows if r.kind == "value")
+        return tuple(r for r in self.rows if r.kind == "value")
 
     @cached_property
     def whole(self) -> tuple[Row, ...]:
@@ -73,37 +82,51 @@ class Story:
         return tuple(r for r in self.values if "subset" not in r.dims)
 
     @cached_property
-    def pairs(self) -> tuple[tuple[Row, Row], ...]:
-        """Each difference with its ratio, which follows it."""
-        derived = [r for r in self.result.rows if r.kind != "value"]
-        return tuple(zip(derived[::2], derived[1::2], strict=True))
+    def pairs(self) -> tuple[tuple[Row, Row | None], ...]:
+        """Each difference with its ratio, where there is one."""
+        ratios = {_about(r): r for r in self.rows if r.kind == "ratio"}
+        return tuple((r, ratios.get(_about(r))) for r in self.rows if r.kind == "difference")
+
+    @cached_property
+    def left_out(self) -> tuple[tuple[str, str], ...]:
+        """Submissions of a leaderboard that could not be scored, and why."""
+        said = [p.message.removeprefix(LEFT_OUT) for p in self.problems if _is_left_out(p)]
+        found = (text.partition(": ") for text in said)
+        return tuple((name, why) for name, _, why in found)
+
+    @cached_property
+    def problems(self) -> tuple["Problem", ...]:
+        """What to beware of; faults of the data first."""
+        return tuple(sorted(self.result.problems, key=lambda p: p.kind != "data"))
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
         """Collections side by side for each application; one without a name when there is one."""
-        found = list(dict.fromkeys(map(part_of, self.values)))
+        found = list(dict.fromkeys(map(part_of, self.rows)))
         order = list(dict.fromkeys(p.application for p in found))
         return tuple(sorted(found, key=lambda p: order.index(p.application)))
 
     @cached_property
     def systems(self) -> tuple[str, ...]:
         """Names of systems in their order."""
-        return tuple(dict.fromkeys(r.dims["system"] for r in self.values))
+        return tuple(dict.fromkeys(r.dims["system"] for r in self.values or self.rows))
 
     @cached_property
     def main(self) -> str:
         """Label of the measure that the verdict speaks of.
 
         What a leaderboard ranks by; otherwise the first cost whose naive value is 1 (a minimum only
-        when its actual cost is not there), then the first with any naive value, then the first.
+        when its actual cost is not there), then the first with any naive value (one that judges
+        decisions before one that judges the order of scores), then the first.
         """
         if self.result.leaderboard:
             return self.result.leaderboard[0].measure
         labels = list(dict.fromkeys(r.label for r in self.whole))
-        dropped = {least for actual, least in PAIRS.items() if actual in self.costs}
-        costs = [name for name in self.costs if name not in dropped]
+        dropped = {least for actual, least in minima().items() if actual in self.costs}
+        costs = sorted((c for c in self.costs if c not in dropped), key=at_best)
         known = [r.label for r in self.whole if r.reference is not None]
-        return next(iter([*costs, *known, *labels]))
+        judged = [name for name in known if not at_best(name)]
+        return next(iter([*costs, *judged, *known, *labels, *(r.label for r in self.rows)]), "")
 
     @cached_property
     def costs(self) -> tuple[str, ...]:
@@ -121,7 +144,11 @@ class Story:
         """The main measure of each system, whole data."""
         return [r for r in self.whole if r.label == self.main and part_of(r) == part]
 
-    def main_pairs(self, part: Part) -> list[tuple[Row, Row]]:
+    def ranked(self, part: Part) -> list[Row]:
+        """The main measure of each system, best first, undefined ones last."""
+        return sorted(means(self.mains(part)), key=goodness)
+
+    def main_pairs(self, part: Part) -> list[tuple[Row, Row | None]]:
         """The comparisons by the main measure, whole data."""
         return [
             p
@@ -130,12 +157,26 @@ class Story:
         ]
 
 
+def goodness(row: Row) -> tuple[bool, float]:
+    """A key that sorts rows of one measure best first, undefined ones last."""
+    value = 0.0 if row.value is None else row.value
+    return row.value is None, value if row.direction == "lower" else -value
+
+
+def _about(row: Row) -> tuple[object, ...]:
+    return row.label, row.baseline, *sorted(row.dims.items())
+
+
+def _is_left_out(problem: "Problem") -> bool:
+    return problem.kind == "data" and problem.message.startswith(LEFT_OUT)
+
+
 def part_of(row: Row) -> Part:
     """The collection and application of a row."""
-    return Part(tuple((name, row.dims[name]) for name in GROUPS if name in row.dims))
+    return Part(tuple((name, row.dims[name]) for name in PARTS if name in row.dims))
 
 
-def bare(row: Row, names: Sequence[str] = GROUPS) -> Row:
+def bare(row: Row, names: Sequence[str] = PARTS) -> Row:
     """A row without some dimensions, for a picture whose heading says them."""
     kept = {key: name for key, name in row.dims.items() if key not in names}
     return msgspec.structs.replace(row, dims=kept)
@@ -144,11 +185,3 @@ def bare(row: Row, names: Sequence[str] = GROUPS) -> Row:
 def means(rows: Iterable[Row]) -> list[Row]:
     """Of methods the means over runs only; every row of systems."""
     return [r for r in rows if r.dims.get("estimator", "mean") == "mean"]
-
-
-def measure_of(label: str) -> Measure | None:
-    """The measure of a label; None when it is not known here, as in results of other versions."""
-    try:
-        return find(label)
-    except UsageError:
-        return None

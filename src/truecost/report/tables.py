@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from truecost.leaderboard import Standing
+from truecost.names import PARTS
 from truecost.report.numbers import Numbers
-from truecost.report.words import between, note, signed
-from truecost.results import Row, figure, verdict_of
+from truecost.report.words import note, signed
+from truecost.results import Row, between, dims_of, figure, percent, verdict_of
 
 NUMBER = re.compile(r"[-+\[\d][-+\d.,eE\[\]% ]*|-?inf|nan|infinite|undefined|")
-DIMS = ("system", "collection", "application", "estimator", "subset")
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,14 @@ class Table:
             k != self.named and all(map(NUMBER.fullmatch, c)) for k, c in enumerate(columns)
         )
 
+    def first(self, most: int) -> "Table":
+        """The first rows."""
+        return replace(self, rows=self.rows[:most])
+
+    def after(self, most: int) -> "Table":
+        """The rows after the first ones."""
+        return replace(self, caption=f"{self.caption}: the others", rows=self.rows[most:])
+
 
 def used(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
     """A table without the columns that are empty, or "all", in every row."""
@@ -61,9 +69,10 @@ def of_numbers(caption: str, found: Sequence[Numbers]) -> Table:
 
 def of_values(caption: str, rows: Sequence[Row], most: int) -> Table:
     """Values with intervals, references and counts, whatever they are about."""
+    dims = dims_of(rows)
     cells = [
         (
-            *(row.dims.get(name, "all" if name == "subset" else "") for name in DIMS),
+            *_about(row, dims),
             *(row.label, _or_reason(row), between(row.lower, row.upper)),
             "" if row.reference is None else figure(row.reference),
             *(str(row.n_trials), str(row.n_units), note(row)),
@@ -71,26 +80,44 @@ def of_values(caption: str, rows: Sequence[Row], most: int) -> Table:
         for row in rows[:most]
     ]
     names = ("measure", "value", _interval(rows), "naive", "trials", "units", "note")
-    return _capped(used(caption, (*DIMS, *names), cells), len(rows) - most)
+    return _capped(used(caption, (*dims, *names), cells), len(rows) - most)
 
 
-def of_pairs(caption: str, pairs: Sequence[tuple[Row, Row]], most: int) -> Table:
-    """Differences and ratios, the verdict before the figures."""
+def of_pairs(caption: str, pairs: Sequence[tuple[Row, Row | None]], most: int) -> Table:
+    """Differences and ratios, the verdict before the figures; one baseline is named once."""
+    differences = [row for row, _ in pairs]
+    baselines = {row.baseline for row in differences}
+    if len(baselines) == 1:
+        caption += f", against {differences[0].baseline}"
+    dims = dims_of(differences)
+    first = [name for name in dims if name in ("system", *PARTS)]
+    others = [name for name in dims if name not in first]
     cells = [
         (
-            *(row.dims.get(name, "") for name in DIMS[:3]),
-            *(row.baseline or "", verdict_of(row), row.label),
-            *(row.dims.get(name, "all" if name == "subset" else "") for name in DIMS[3:]),
+            *_about(row, first),
+            row.baseline or "" if len(baselines) > 1 else "",
+            *(verdict_of(row), row.label),
+            *_about(row, others),
             *(signed(row.value), between(row.lower, row.upper)),
-            *(figure(ratio.value), between(ratio.lower, ratio.upper)),
+            *_ratio(ratio),
             note(row),
         )
         for row, ratio in pairs[:most]
     ]
-    interval = _interval([row for row, _ in pairs])
-    names = ("against", "verdict", "measure", *DIMS[3:], "difference", interval, "ratio")
-    table = used(caption, (*DIMS[:3], *names, "ratio interval", "note"), cells)
+    names = ("against", "verdict", "measure", *others, "difference", _interval(differences))
+    table = used(caption, (*first, *names, "ratio", "ratio interval", "note"), cells)
     return _capped(table, len(pairs) - most)
+
+
+def _ratio(ratio: Row | None) -> tuple[str, str]:
+    if ratio is None:
+        return "", ""
+    return figure(ratio.value), between(ratio.lower, ratio.upper)
+
+
+def _about(row: Row, dims: Sequence[str]) -> tuple[str, ...]:
+    """What a row is about; a subset of all is all."""
+    return tuple(row.dims.get(name, "all" if name == "subset" else "") for name in dims)
 
 
 def of_standings(caption: str, board: Sequence[Standing], level: float) -> Table:
@@ -104,7 +131,7 @@ def of_standings(caption: str, board: Sequence[Standing], level: float) -> Table
         )
         for s in board
     ]
-    interval = f"{level:.0%} interval"
+    interval = f"{percent(level)} interval"
     names = (
         "rank",
         "system",
@@ -116,6 +143,15 @@ def of_standings(caption: str, board: Sequence[Standing], level: float) -> Table
     )
     table = used(caption, (*names, "against the first"), cells)
     return replace(table, named=1)
+
+
+def of_systems(caption: str, rows: Sequence[Row], said: Sequence[str]) -> Table:
+    """One measure of many systems in a few columns, with what is said of each."""
+    cells = [
+        (row.dims["system"], _or_reason(row), between(row.lower, row.upper), text)
+        for row, text in zip(rows, said, strict=True)
+    ]
+    return used(caption, ("system", rows[0].label, _interval(rows), "verdict"), cells)
 
 
 def place_of(standing: Standing) -> str:
@@ -136,4 +172,4 @@ def _or_reason(row: Row) -> str:
 
 
 def _interval(rows: Sequence[Row]) -> str:
-    return f"{rows[0].level:.0%} interval"
+    return f"{percent(rows[0].level)} interval"

@@ -3,30 +3,41 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from truecost.errors import counted
 from truecost.gates import Verdict as Gated
-from truecost.report.story import Part, Story, part_of
+from truecost.report.plots.look import short
+from truecost.report.plots.rows import WEAK
+from truecost.report.story import Part, Story, goodness, means, part_of
+from truecost.report.tables import Table, of_pairs, of_systems
 from truecost.report.words import (
     against_naive,
-    between,
+    at_best,
     caveats,
     counts,
     listed,
-    many,
     signed,
     system_of,
     value,
 )
-from truecost.results import Row, assumed, figure, verdict_of
+from truecost.results import Row, assumed, between, figure, percent, verdict_of
 
 MOST = 14  # lines; more are summed up by system and folded
-FEW = 6  # gates that stand open, unless more of them did not pass
+FEW = 3  # gates that all passed stand open up to so many
+MOST_CHIP = 16  # letters of a name on a chip
+OPEN_ROWS = 12  # of a table in the verdict
 NAIVE = {
     "better": "better than naive",
     "worse": "worse than naive",
     "same": "same as naive",
     "undecided": "undecided",
+    "best": "at best",
     "": "",
 }
+BEST = (
+    "this takes the threshold or calibration that is best for these very data. With it even random "
+    "scores come out no worse than the naive system, so nothing is said to be better than naive. "
+)
+NONE_MADE = "the scores came without a threshold and are no probabilities, so none was made"
 Case = tuple[str, str, Row]  # how it turned out, where, and the row
 ANOTHER = "what one more run would give"
 GOOD = {"pass": "good", "better": "good", "fail": "bad", "worse": "bad"}
@@ -63,12 +74,15 @@ class Group:
     lines, folded : tuple of Line
     summary : str
         What is said of the folded lines.
+    tables : tuple of Table
+        In place of lines, where there would be many.
     """
 
     title: str
-    lines: tuple[Line, ...]
+    lines: tuple[Line, ...] = ()
     folded: tuple[Line, ...] = ()
     summary: str = ""
+    tables: tuple[Table, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -95,9 +109,10 @@ def verdict(story: Story) -> Verdict:
     mains = [r for part in story.parts for r in story.mains(part)]
     board = story.result.leaderboard
     groups = [_gates(story.result.gates)] if story.result.gates else []
-    groups += [_first(story)] if board else _costs(story)
+    groups += [_first(story)] if board and mains else _costs(story)
+    groups += [Group("", (line,)) for line in _worst(story)]
     return Verdict(
-        _lead(story, mains[0]),
+        _lead(story, mains[0]) if mains else "",
         tuple(groups),
         _assumed(story),
         tuple(story.result.remarks),
@@ -108,11 +123,20 @@ def verdict(story: Story) -> Verdict:
 def _lead(story: Story, row: Row) -> str:
     """Which measure, which way is better, what naive means."""
     title = story.title.removesuffix(" (normalised)")
-    said = f"{title} ({story.main}), {row.direction} is better. "
+    said = f"{story.main}" + (f" ({title[:1].lower()}{title[1:]})" if differs(title, story) else "")
+    said += f": {row.direction} is better. "
+    if at_best(story.main):
+        judged = any(not at_best(r.label) for r in story.whole)
+        said += f"No decision is judged{'' if judged else f' ({NONE_MADE})'}: {BEST}"
     references = {r.reference for part in story.parts for r in story.mains(part)} - {None}
-    if len(references) == 1:
+    if len(references) == 1 and not at_best(story.main):
         said += f"{figure(next(iter(references)))} is the naive system: the best constant answer. "
-    return f"{said}In brackets the {row.level:.0%} interval."
+    return f"{said}In brackets the {percent(row.level)} interval."
+
+
+def differs(title: str, story: Story) -> bool:
+    """Whether the title of the main measure says more than its name."""
+    return title.lower() != story.main.lower()
 
 
 def _gates(gates: Sequence[Gated]) -> Group:
@@ -121,23 +145,26 @@ def _gates(gates: Sequence[Gated]) -> Group:
     ranked = sorted(gates, key=lambda g: order[g.state])  # stable
     lines = [_gate(g) for g in ranked]
     open_ones = sum(g.state != "pass" for g in gates)
-    shown = FEW if open_ones < FEW else min(open_ones, MOST)
+    shown = min(open_ones, MOST) or (len(lines) if len(lines) <= FEW else 0)
     states = {s: sum(g.state == s for g in gates) for s in order}
     said = {"fail": "failed", "undecided": "undecided", "pass": "passed"}
     title = ", ".join(f"{n} {said[s]}" for s, n in states.items() if n)
     folded = tuple(lines[shown:])
-    return Group(
-        f"Gates: {title}", tuple(lines[:shown]), folded, f"{many(len(folded), 'more gate')}"
+    passed = counted(states["pass"], "passed gate")
+    summary = (
+        f"The {passed}" if len(folded) == states["pass"] else counted(len(folded), "more gate")
     )
+    return Group(f"Gates: {title}", tuple(lines[:shown]), folded, summary)
 
 
 def _gate(gate: Gated) -> Line:
     chip = gate.state + (" (let pass)" if gate.passed and gate.state != "pass" else "")
-    about = f"{gate.measure}, {gate.about}" if gate.about else gate.measure
+    measure = gate.measure if gate.gate.baseline is None else f"difference in {gate.measure}"
+    about = f"{measure}, {gate.about}" if gate.about else measure
     name = gate.gate.name or about
-    measure = f"{about} " if gate.gate.name else ""
+    of = f"{about} " if gate.gate.name else ""
     bound = gate.gate.bound.replace(" ", "\N{NO-BREAK SPACE}")
-    text = f"{measure}{gate.found}, wanted {bound}"
+    text = f"{of}{gate.found}, wanted {bound}"
     return Line(GOOD.get(gate.state, "open"), chip, name, text, gate.message)
 
 
@@ -146,10 +173,12 @@ def _first(story: Story) -> Group:
     board = story.result.leaderboard
     row = story.mains(story.parts[0])[0]
     ties = [s.system for s in board[1:] if s.rank == 1]
-    more = f"the first of {many(len(board), 'submission')}"
+    more = f"the first of {counted(len(board), 'submission')}"
     if ties:
         more += f"; {listed(ties)} {'shares' if len(ties) == 1 else 'share'} its rank"
     more += f". Each was scored on {_size(row)}."
+    if story.left_out:
+        more += f" {counted(len(story.left_out), 'further one')} could not be scored: see below."
     said = NAIVE[against_naive(row)]
     best = board[0]
     text = f"{figure(best.value)} {between(best.lower, best.upper)}{f', {said}' if said else ''}"
@@ -160,28 +189,85 @@ def _size(row: Row) -> str:
     """How much data each submission was scored on."""
     found = row.counts
     if "targets" not in found:
-        return many(row.n_trials, "trial")
-    return f"{many(found['targets'], 'target')} and {many(found['nontargets'], 'nontarget')}"
+        return counted(row.n_trials, "trial")
+    return f"{counted(found['targets'], 'target')} and {counted(found['nontargets'], 'nontarget')}"
 
 
 def _costs(story: Story) -> list[Group]:
-    """Lines by part; when there are many, how often each system is better."""
+    """Lines by part; of many systems a table, of many parts how often each system is better."""
     groups = []
     for part in story.parts:
         lines = [_value(r) for r in story.mains(part)]
         lines += [_difference(*pair) for pair in story.main_pairs(part)]
         groups.append(Group(part.title, tuple(lines)))
     if sum(len(g.lines) for g in groups) <= MOST:
-        return groups
+        best = _best(story)
+        return [Group("", (best,)), *groups] if best else groups
+    if len(groups) == 1:
+        return [_tabled(story, story.parts[0])]
     every = [
         Line(x.look, x.chip, f"{g.title}: {x.name}", x.text, x.more)
         for g in groups
         for x in g.lines
     ]
-    title = f"In {many(len(groups), 'case')}"
-    if story.parts[0].dims:
-        title = f"In {_cases(story.parts)}"
-    return [Group(title, tuple(_sums(story)), tuple(every), f"Each of the {len(every)}")]
+    best = _best(story)
+    sums = ([best] if best else []) + _sums(story)
+    folded = tuple(sums[MOST:] + every)
+    title = f"In {_cases(story.parts)}"
+    return [Group(title, tuple(sums[:MOST]), folded, f"Each of the {len(every)}")]
+
+
+def _tabled(story: Story, part: Part) -> Group:
+    """Value and interval of each of many systems, best first, and its difference."""
+    rows = story.ranked(part)
+    said = [NAIVE[against_naive(r)] for r in rows]
+    tables = [of_systems(f"{story.main} of each system, best first", rows, said)]
+    pairs = sorted(story.main_pairs(part), key=lambda pair: goodness(pair[0]))
+    if pairs:
+        tables.append(of_pairs("Differences, best first", pairs, len(pairs)))
+    return Group("", tables=tuple(tables))
+
+
+def _best(story: Story) -> Line | None:
+    """Which system has the best value, and in how many of several cases."""
+    firsts: dict[str, list[str]] = {}
+    for part in story.parts:
+        if len(ranked := [r for r in story.ranked(part) if r.value is not None]) > 1:
+            firsts.setdefault(ranked[0].dims["system"], []).append(part.name)
+    total = sum(map(len, firsts.values()))
+    if total < 2:
+        return None
+    ordered = sorted(firsts.items(), key=lambda item: -len(item[1]))
+    said = [
+        f"{name} in {f'all {total}' if len(places) == total else f'{len(places)} of {total}'}"
+        + (f" ({'; '.join(places)})" if len(places) < total and len(places) <= 2 else "")
+        for name, places in ordered[:3]
+    ]
+    more = "This is the order of the values; what the data tell apart stands below."
+    direction = story.mains(story.parts[0])[0].direction
+    end = "Lowest" if direction == "lower" else "Highest"
+    return Line("open", "", f"{end} {story.main}", ", ".join(said), more)
+
+
+def _worst(story: Story) -> list[Line]:
+    """The subset that fares worst, of those that rest on enough; nothing without subsets."""
+    rows = [
+        r
+        for r in means(story.values)
+        if "subset" in r.dims and r.label == story.main and r.value is not None
+    ]
+    strong = [r for r in rows if not WEAK & {*r.flags}]
+    if len(strong) < 2:
+        return []
+    row = max(strong, key=goodness)
+    part = part_of(row)
+    where = f", {part.name}" if part.name else ""
+    whole = next((r for r in story.ranked(part) if r.dims["system"] == row.dims["system"]), None)
+    text = f"{row.dims['subset']} ({row.dims['system']}{where}): {value(row)}"
+    if whole is not None and whole.value is not None:
+        text += f"; on all data {figure(whole.value)}"
+    more = f"{counts(row)}. Of {counted(len(strong), 'subset value')} that rest on enough."
+    return [Line("open", "", "Worst subset", text, more)]
 
 
 def _cases(parts: Sequence[Part]) -> str:
@@ -190,7 +276,7 @@ def _cases(parts: Sequence[Part]) -> str:
     for part in parts:
         for key, name in part.dims:
             names.setdefault(key, {})[name] = None
-    return " and ".join(f"{many(len(n), key)} ({listed([*n])})" for key, n in names.items())
+    return " and ".join(f"{counted(len(n), key)} ({listed([*n])})" for key, n in names.items())
 
 
 def _sums(story: Story) -> list[Line]:
@@ -201,7 +287,10 @@ def _sums(story: Story) -> list[Line]:
             key = (system_of(row), " than naive")
             found.setdefault(key, []).append((against_naive(row), part.name, row))
         for row, _ in story.main_pairs(part):
-            key = (f"{system_of(row)} against {row.baseline}", "")
+            key = (
+                f"{system_of(row)} against {row.baseline}",
+                f" than {short(row.baseline or '', MOST_CHIP)}",
+            )
             found.setdefault(key, []).append((verdict_of(row), part.name, row))
     return [_sum(name, than, cases) for (name, than), cases in found.items()]
 
@@ -212,7 +301,7 @@ def _sum(name: str, than: str, cases: Sequence[Case]) -> Line:
     for state, place, _ in cases:
         found.setdefault(state or "undecided", []).append(place)
     said = []
-    for state in (s for s in ("better", "worse", "same", "undecided") if s in found):
+    for state in (s for s in ("better", "worse", "same", "undecided", "best") if s in found):
         places = found[state]
         where = f" ({'; '.join(places[:3])})" if len(places) < min(4, len(cases) / 2) else ""
         said.append(f"{state} in {len(places)} of {len(cases)}{where}")
@@ -222,9 +311,9 @@ def _sum(name: str, than: str, cases: Sequence[Case]) -> Line:
     better = len(found.get("better", ()))
     if len(found) == 1:
         [state] = found
-        chip = f"{state}{than}" if state in ("better", "worse") else state
+        chip = f"{state}{than}" if state in ("better", "worse") else NAIVE.get(state, state)
         return Line(GOOD.get(state, "open"), chip, name, f"{text}in all {len(cases)}")
-    return Line("open", f"{better} of {len(cases)} better", name, text + ", ".join(said))
+    return Line("open", f"{better} of {len(cases)} better{than}", name, text + ", ".join(said))
 
 
 def _value(row: Row) -> Line:
@@ -237,15 +326,20 @@ def _value(row: Row) -> Line:
     return Line(GOOD.get(state, "open"), NAIVE[state], system_of(row), value(row), more)
 
 
-def _difference(row: Row, ratio: Row) -> Line:
+def _difference(row: Row, ratio: Row | None) -> Line:
     said = verdict_of(row)
+    chip = (
+        f"{said} than {short(row.baseline or '', MOST_CHIP)}"
+        if said in ("better", "worse")
+        else said
+    )
     name = f"{system_of(row)}, against {row.baseline}"
     if row.value is None:
-        return Line("open", said, name, f"difference {value(row)}")
+        return Line("open", chip, name, f"difference {value(row)}")
     text = f"difference {signed(row.value)} {between(row.lower, row.upper)}"
-    if ratio.value is not None:
+    if ratio is not None and ratio.value is not None:
         text += f", ratio {figure(ratio.value)} {between(ratio.lower, ratio.upper)}"
-    return Line(GOOD.get(said, "open"), said, name, text)
+    return Line(GOOD.get(said, "open"), chip, name, text)
 
 
 def _assumed(story: Story) -> tuple[str, ...]:

@@ -1,41 +1,23 @@
 """Sentences and phrases of the page: what a value, a comparison or a count says."""
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Literal
 
-from truecost.gates.checking import plural
-from truecost.results import Row, figure
+from truecost.errors import UsageError, amount, counted
+from truecost.flags import FLAGS
+from truecost.measures import find
+from truecost.measures.base import Measure
+from truecost.results import Row, between, figure
 
-State = Literal["better", "worse", "same", "undecided", ""]
+State = Literal["better", "worse", "same", "undecided", "best", ""]
 
-CAVEATS = {
-    "few_units": "the interval is too narrow: few units",
-    "few_runs": "the interval is too narrow: few runs",
-    "few_errors": "it rests on very few errors",
-    "no_spread": "the interval has no width",
-    "trials_as_units": "trials were resampled one by one",
-}
 ESTIMATORS = {"mean": "mean over runs", "run": "one run"}
-
-
-def between(lower: float | None, upper: float | None) -> str:
-    """An interval: `[0.1, 0.2]`; empty where there is none."""
-    return "" if lower is None and upper is None else f"[{figure(lower)}, {figure(upper)}]"
 
 
 def signed(value: float | None) -> str:
     """A difference with its sign."""
     return f"+{figure(value)}" if value is not None and value > 0 else figure(value)
-
-
-def amount(count: float) -> str:
-    """A count: a whole number, or a mean over runs."""
-    return f"{count:.0f}" if count == int(count) else figure(count)
-
-
-def many(count: float, noun: str) -> str:
-    """A count with its noun: `1 trial`, `2 trials`."""
-    return f"{amount(count)} {noun if count == 1 else plural(noun)}"
 
 
 def listed(names: Sequence[str], most: int = 6) -> str:
@@ -52,14 +34,35 @@ def system_of(row: Row) -> str:
     return row.dims["system"] + (f", {said}" if said else "")
 
 
+@cache
+def measure_of(label: str) -> Measure | None:
+    """The measure of a label; None when it is not known here, as in results of other versions."""
+    try:
+        return find(label)
+    except UsageError:
+        return None
+
+
+def at_best(label: str) -> bool:
+    """Whether a measure judges no decision and no probability, but the order of the scores only.
+
+    Its threshold or calibration is the best one for the very data that it is computed on.
+    """
+    measure = measure_of(label)
+    return measure is not None and measure.parts == ("ranking",)
+
+
 def against_naive(row: Row) -> State:
     """On which side of the naive system's value the whole interval lies; empty without one.
 
-    "same" when the system gets the naive value in every replicate: most often it gives the naive
-    answer to every trial.
+    "best" for what takes the best threshold or calibration for these data: with it even random
+    scores cost no more than the naive system, so that nothing can be said. "same" when the system
+    gets the naive value in every replicate: most often it gives the naive answer to every trial.
     """
     if row.reference is None or row.value is None:
         return ""
+    if at_best(row.label):
+        return "best"
     if row.lower == row.value == row.upper == row.reference:
         return "same"
     if row.lower is None or row.upper is None or row.lower <= row.reference <= row.upper:
@@ -84,8 +87,18 @@ def units_of(row: Row) -> str:
     return " and ".join(said)
 
 
+def runs_of(row: Row) -> tuple[str, ...]:
+    """The runs that were resampled: `5 runs (file) of base`, each method apart."""
+    said = []
+    for factor, n in row.units_by_factor.items():
+        column, of, method = factor.partition(" of ")
+        if of:
+            said.append(f"{counted(n, 'run')} ({column}) of {method}")
+    return tuple(said)
+
+
 def _units(count: int, factor: str) -> str:
-    return many(count, "unit") + (f" ({factor})" if factor not in ("", "unit") else "")
+    return counted(count, "unit") + (f" ({factor})" if factor not in ("", "unit") else "")
 
 
 def counts(row: Row) -> str:
@@ -94,7 +107,7 @@ def counts(row: Row) -> str:
     said = [_errors(row)]
     if "runs" in found:
         ends = f"from {figure(found['lowest_run'])} to {figure(found['highest_run'])}"
-        said.insert(0, f"{many(found['runs'], 'run')}, {ends}" if found["runs"] > 1 else "1 run")
+        said.insert(0, f"{counted(found['runs'], 'run')}, {ends}" if found["runs"] > 1 else "1 run")
     return "; ".join(text for text in (*said, units_of(row)) if text)
 
 
@@ -102,23 +115,29 @@ def _errors(row: Row) -> str:
     found = row.counts
     if "misses" in found and "targets" in found:
         return (
-            f"{amount(found['misses'])} of {many(found['targets'], 'target')} missed, "
-            f"{amount(found['false_alarms'])} of {many(found['nontargets'], 'nontarget')} "
+            f"{amount(found['misses'])} of {counted(found['targets'], 'target')} missed, "
+            f"{amount(found['false_alarms'])} of {counted(found['nontargets'], 'nontarget')} "
             f"accepted"
         )
     if "targets" in found:
-        return f"{many(found['targets'], 'target')}, {many(found['nontargets'], 'nontarget')}"
+        return f"{counted(found['targets'], 'target')}, {counted(found['nontargets'], 'nontarget')}"
     if "errors" in found:
-        return f"{many(found['errors'], 'error')} in {many(row.n_trials, 'trial')}"
-    return many(row.n_trials, "trial")
+        lost = found.get("abstentions", 0)  # they count as errors where they are not told apart
+        errors = counted(found["errors"] - lost, "error")
+        said = f"{errors} and {counted(lost, 'abstention')}" if lost else errors
+        return f"{said} in {counted(row.n_trials, 'trial')}"
+    return counted(row.n_trials, "trial")
 
 
 def caveats(row: Row) -> str:
     """What to beware of before believing a value."""
-    return ", ".join(CAVEATS[flag] for flag in row.flags if flag in CAVEATS)
+    found = [FLAGS[flag].caveat for flag in row.flags if flag in FLAGS]
+    return ", ".join(filter(None, found))
 
 
 def note(row: Row) -> str:
     """Why there is no value, and the flags."""
-    flags = [flag.replace("_", " ") for flag in row.flags]
+    # Of few runs the interval may be too narrow: that it is conservative otherwise helps nobody.
+    told = [flag for flag in row.flags if not (flag == "crossed" and "few_runs" in row.flags)]
+    flags = [flag.replace("_", " ") for flag in told]
     return ", ".join([*([] if row.reason is None else [row.reason]), *flags])

@@ -231,6 +231,8 @@ def context_of(
             errors |= _costly(trials, scoring, table)
         else:
             counts["errors"] = _number(wrong)
+            if table.shape[1] > table.shape[0]:
+                counts["abstentions"] = _number(table[:, -1].sum())
     for part in ("losses", "llr"):
         hopeless = seen.sums(part, "impossible").sum() if part in evidence.parts else 0
         if hopeless:

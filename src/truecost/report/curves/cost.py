@@ -18,7 +18,7 @@ from truecost.tasks.records import Trials
 from truecost.tasks.scoring import Scoring
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CostCurve:
     """Normalised detection cost of one system at each threshold.
 

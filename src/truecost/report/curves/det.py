@@ -15,7 +15,7 @@ from truecost.tasks.records import Trials
 from truecost.tasks.scoring import Scoring
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Curve:
     """DET curve of one system.
 

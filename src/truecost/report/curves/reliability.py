@@ -40,7 +40,7 @@ FEWEST = 5  # trials of a bin
 COLUMNS = 40  # of the histogram
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Reliability:
     """What one system says and what is seen.
 

@@ -11,17 +11,42 @@ Each row has `part` (collection and application, empty when there is one), `syst
   prior, unit).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from truecost.errors import InputError, first_five
 from truecost.report.curves.base import Floats
 from truecost.report.curves.cost import CostCurve
 from truecost.report.curves.det import Curve
 from truecost.report.curves.reliability import Reliability
 
+FILE = "curves.parquet"
+MEND = "run the study again"
+SCALES = ("llr", "posterior", "top")
+FAMILIES: tuple[dict[str, int], ...] = (  # kinds that belong together, with their fewest rows
+    {"det": 1, "band": 1},
+    {"cost": 1, "cost band": 1, "cost point": 2},
+    {
+        "reliability": 1,
+        "reliability bin": 1,
+        "reliability histogram": 2,
+        "reliability score": 1,
+    },
+)
+NUMBERS = {  # columns that say something in every row of a kind
+    "det": ("threshold", "p_fa", "p_miss"),
+    "band": ("p_fa", "p_miss", "lower", "upper"),
+    "cost": ("threshold", "cost"),
+    "cost band": ("threshold", "lower", "upper"),
+    "cost point": ("threshold", "cost"),
+    "reliability": ("said", "seen"),
+    "reliability bin": ("said", "seen", "lower", "upper", "trials"),
+    "reliability histogram": ("said", "share"),
+    "reliability score": ("actual", "minimum"),
+}
 AnyCurve = Curve | CostCurve | Reliability
 TEXTS = ("part", "system", "kind", "name", "unit")
 FLOATS = (
@@ -132,7 +157,13 @@ def stored(frame: pl.DataFrame) -> dict[str, list[AnyCurve]]:
     Returns
     -------
     dict of str to list of Curve, CostCurve or Reliability
+
+    Raises
+    ------
+    InputError
+        When a column is missing or of another type, or rows that a curve needs.
     """
+    _check(frame)
     makers: dict[str, Callable[[str, pl.DataFrame], AnyCurve]]
     makers = {"det": _to_det, "cost": _to_cost, "reliability score": _to_reliability}
     found: dict[str, list[AnyCurve]] = {}
@@ -142,6 +173,56 @@ def stored(frame: pl.DataFrame) -> dict[str, list[AnyCurve]]:
             rows = frame.filter(part=part, system=system)
             found.setdefault(part, []).append(makers[kind](system, rows))
     return found
+
+
+def _check(frame: pl.DataFrame) -> None:
+    """Refuse a table that lacks columns, or a curve that lacks rows: InputError."""
+    wanted = dict.fromkeys(TEXTS, pl.String) | dict.fromkeys(FLOATS, pl.Float64)
+    if lacking := [name for name in wanted if name not in frame.columns]:
+        raise InputError(f"{FILE}: it has no column {first_five(lacking)}; {MEND}")
+    other = [n for n, kind in wanted.items() if frame.schema[n] not in (kind, pl.Null)]
+    if other:
+        raise InputError(f"{FILE}: {first_five(other)} should be {wanted[other[0]]}; {MEND}")
+    keys = frame.select("part", "system", "kind")
+    if keys.null_count().sum_horizontal()[0]:
+        raise InputError(f"{FILE}: rows without a part, a system or a kind; {MEND}")
+    for kind, names in NUMBERS.items():
+        gaps = frame.filter(kind=kind).select(names).null_count()
+        if empty := [name for name in names if gaps[name][0]]:
+            raise InputError(f"{FILE}: rows of {kind!r} without {first_five(empty)}; {MEND}")
+    kinds: dict[tuple[str, str], dict[str, int]] = {}
+    for part, system, kind, count in keys.group_by(keys.columns).len().iter_rows():
+        kinds.setdefault((part, system), {})[kind] = count
+    for (_, system), found in sorted(kinds.items()):
+        for kind, least in _needed(found).items():
+            if found.get(kind, 0) < least:
+                raise InputError(f"{FILE}: {system} has too few rows of {kind!r}; {MEND}")
+    _check_points(frame)
+
+
+def _needed(found: Mapping[str, int]) -> dict[str, int]:
+    """The fewest rows of each kind of the curves of which any row is there."""
+    wanted: dict[str, int] = {}
+    for family in FAMILIES:
+        if not found.keys().isdisjoint(family):
+            wanted |= family
+    return wanted
+
+
+def _check_points(frame: pl.DataFrame) -> None:
+    """Refuse curves whose points are damaged: InputError."""
+    named = frame.filter(pl.col("kind").is_in(["cost point", "reliability score", "det point"]))
+    points = named.group_by("part", "system", "kind", maintain_order=True).agg("name", "unit")
+    for part, system, kind, names, units in points.iter_rows():
+        wanted = {"from", "to"} if kind == "cost point" else set()
+        lacks = wanted - set(names) or None in names
+        doubled = len(names) != len(set(names)) or (kind == "reliability score" and len(names) > 1)
+        scales = {"cost point": ("llr", "score"), "reliability score": SCALES}.get(kind)
+        if kind == "cost point":  # beyond its last threshold a curve has no cost
+            last = frame.filter(part=part, system=system, kind="cost")["threshold"][-1]
+            lacks = lacks or last != np.inf
+        if lacks or doubled or (scales and not set(units) <= set(scales)):
+            raise InputError(f"{FILE}: {kind!r} of {system} is damaged; {MEND}")
 
 
 def _column(rows: pl.DataFrame, kind: str, name: str) -> Floats:

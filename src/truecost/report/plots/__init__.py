@@ -1,6 +1,6 @@
 """Pictures as functions that take results and optional axes, for the report and for papers.
 
-`cost_bars`, `forest`, `differences`, `gates` and `leaderboard` draw rows; `det`, `roc`,
+`cost_bars`, `forest`, `runs`, `differences`, `gates` and `leaderboard` draw rows; `det`, `roc`,
 `cost_against_threshold` and `reliability` draw curves (`truecost.report.curves`). Each returns the
 axes on which it drew, on a new figure when it is given none; `save` writes PDF, PNG or SVG, `style`
 sets the colours. The functions `..._height` say how high a figure has to be.
@@ -17,6 +17,7 @@ from truecost.report.plots.rows import (
     forest,
     forest_height,
 )
+from truecost.report.plots.runs import having_runs, runs, runs_height
 from truecost.report.plots.thresholds import cost_against_threshold, threshold_height
 from truecost.report.plots.tradeoff import det, det_height, roc
 
@@ -39,12 +40,15 @@ __all__ = [
     "forest_height",
     "gates",
     "gates_height",
+    "having_runs",
     "leaderboard",
     "leaderboard_height",
     "new_axes",
     "reliability",
     "reliability_height",
     "roc",
+    "runs",
+    "runs_height",
     "save",
     "short",
     "style",

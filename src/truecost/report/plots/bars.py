@@ -6,6 +6,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
+from truecost.measures import find, registry
 from truecost.report.numbers import slot_of
 from truecost.report.plots.look import (
     SMALL,
@@ -24,9 +25,9 @@ from truecost.report.plots.look import (
 )
 from truecost.results import Row, figure
 
-PAIRS = {"act_dcf": "min_dcf", "cllr": "min_cllr"}  # actual: its minimum
-NAMES = {"act_dcf": "detection cost", "cllr": "Cllr"}
 COLUMNS = (10, 63)  # of figures, in points from the right end of the axes
+MOST_KEYS = 5  # systems of a legend
+HEAD = 0.9  # bars: the room of a heading
 FURTHEST = 3.0  # bars are cut at so many times the naive cost
 
 
@@ -48,6 +49,17 @@ class Bar:
     minimum: Row | None = None
 
 
+def minima() -> dict[str, str]:
+    """The measures of which another is the minimum, with the name of that one."""
+    return {m.minimum_of: m.name for m in registry().values() if m.minimum_of}
+
+
+def _pair_name(actual: str) -> str:
+    """An actual cost with its title, for a bar that shows its minimum too."""
+    title = find(actual).title.partition(" (")[0].removeprefix("Actual ")
+    return actual if title.lower() == actual else f"{actual}\n({title})"
+
+
 def bars_of(rows: Sequence[Row]) -> list[Bar]:
     """Bars of some rows: an actual cost takes its minimum with it, the others stand alone.
 
@@ -63,13 +75,13 @@ def bars_of(rows: Sequence[Row]) -> list[Bar]:
     """
     whole = [r for r in rows if r.kind == "value" and "subset" not in r.dims]
     found = {(r.dims["system"], slot_of(r), r.label): r for r in whole}
-    bars = []
+    bars, pairs = [], minima()
     for (system, slot, label), row in found.items():
-        actual = next((a for a, m in PAIRS.items() if m == label), None)
+        actual = next((a for a, m in pairs.items() if m == label), None)
         if actual is not None and (system, slot, actual) in found:
             continue  # stands in the bar of its actual cost
-        least = found.get((system, slot, PAIRS[label])) if label in PAIRS else None
-        name = label if least is None else NAMES[label]
+        least = found.get((system, slot, pairs[label])) if label in pairs else None
+        name = label if least is None else _pair_name(label)
         bars.append(Bar(system, name if slot == "all" else f"{name}\n{slot}", row, least))
     order = {name: k for k, name in enumerate(dict.fromkeys(b.name for b in bars))}
     return sorted(bars, key=lambda b: order[b.name])
@@ -80,17 +92,23 @@ def cost_bars(rows: Sequence[Row], ax: Axes | None = None) -> Axes:
 
     Where a row has its minimum (`act_dcf` and `min_dcf`, `cllr` and `min_cllr`) the full part of
     the bar is the minimum and the pale part on it the calibration loss; together they are the
-    actual cost. Bars end at three times the naive cost; the figures stand at the right.
+    actual cost. Bars end at three times the naive cost; the figures stand at the right. The names
+    of more than five systems stand beside their bars.
 
     Parameters
     ----------
     rows : sequence of Row
-        Rows whose reference is 1, grouped by measure, a bar a system.
+        Grouped by measure, a bar a system; values whose reference is not 1 are left out.
     ax : matplotlib.axes.Axes, optional
 
     Returns
     -------
     matplotlib.axes.Axes
+
+    Raises
+    ------
+    UsageError
+        When no row of the whole data has the reference 1.
 
     Examples
     --------
@@ -105,26 +123,37 @@ def cost_bars(rows: Sequence[Row], ax: Axes | None = None) -> Axes:
     >>> [text.get_text() for text in ax.texts]
     ['naive system', '0.5296', '0.4075', 'actual', 'minimum']
     """
-    bars = bars_of(rows)
-    needed(bars, "there is no row of the whole data")
+    bars = _drawn(rows)
+    needed(bars, "there is no row of the whole data whose naive value is 1 (row.reference == 1)")
     look = looks([b.system for b in bars])
     ax = ax or new_axes(WIDE, bars_height(rows))
     drawn = [v for b in bars for v in (b.actual.value, b.actual.upper) if v is not None]
     most = min(1.12 * max([1.0, *drawn]), FURTHEST)
-    ticks, place = [], 0.0
+    ticks: dict[float, str] = {}
+    place = 0.0
     names = list(dict.fromkeys(b.name for b in bars))
+    named = _named(bars)
+    heads: list[float] = []
     split = any(b.minimum is not None for b in bars)
-    _naive(ax, most)
+    _naive(ax)
     for name in names:
         group = [b for b in bars if b.name == name]
-        ticks.append(place + (len(group) - 1) / 2)
+        if named:
+            ticks[place] = _head(name, width_of(ax))
+            heads.append(place)
+            place += HEAD
+        else:
+            ticks[place + (len(group) - 1) / 2] = _label(name, 1.7 if width_of(ax) > 5 else 1.3)
         for bar in group:
+            if named:
+                ticks[place] = short(bar.system, 26 if width_of(ax) > 5 else 18)
             _bar(ax, bar, place, look[bar.system], most)
             place += 1
         place += 0.6
-    across = 1.7 if width_of(ax) > 5 else 1.1
-    ax.set_yticks(ticks, [_label(n, across) for n in names])
+    ax.set_yticks([*ticks], [*ticks.values()], fontsize=SMALL if named else None)
     ax.tick_params(axis="y", length=0)
+    for label, at in zip(ax.get_yticklabels(), ticks, strict=True):
+        label.set_fontweight("bold" if at in heads else "normal")
     ax.set_ylim(place - 0.9, -0.7)
     ax.set_xlim(0, most)
     ax.set_xlabel("cost, as a share of the naive system's")
@@ -137,18 +166,42 @@ def cost_bars(rows: Sequence[Row], ax: Axes | None = None) -> Axes:
     return finish(ax)
 
 
+def costs_of(rows: Sequence[Row]) -> list[Row]:
+    """The rows whose naive value is 1, and undefined ones of the same measures."""
+    labels = {r.label for r in rows if r.reference == 1}
+    return [
+        r
+        for r in rows
+        if r.reference == 1 or (r.reference is None and r.value is None and r.label in labels)
+    ]
+
+
+def _drawn(rows: Sequence[Row]) -> list[Bar]:
+    """The bars of those rows that have a place on the axis."""
+    return bars_of(costs_of(rows))
+
+
+def _named(bars: Sequence[Bar]) -> bool:
+    """Whether names stand beside the bars: a legend of so many could not be read."""
+    return len({b.system for b in bars}) > MOST_KEYS
+
+
+def _head(name: str, width: float) -> str:
+    """The name of a measure above its bars: without its title where there is no room."""
+    return name.replace("\n", " ") if width > 5 else name.partition("\n(")[0]
+
+
 def _label(name: str, width: float) -> str:
     return "\n".join(wrapped(part, width) for part in name.split("\n"))
 
 
-def _naive(ax: Axes, most: float) -> None:
+def _naive(ax: Axes) -> None:
     """The line of the naive system, with its name above it, clear of the heads at the right."""
     from matplotlib.transforms import blended_transform_factory
 
     naive_line(ax, 1, vertical=True)
     above = blended_transform_factory(ax.transData, ax.transAxes)
-    side = "right" if most < 1.5 else "center"
-    ax.text(1, 1.01, "naive system", ha=side, va="bottom", transform=above, fontsize=SMALL)
+    ax.text(1, 1.01, "naive system", ha="right", va="bottom", transform=above, fontsize=SMALL)
 
 
 def _bar(ax: Axes, bar: Bar, place: float, look: Mapping[str, Any], most: float) -> None:
@@ -207,7 +260,7 @@ def _handles(bars: Sequence[Bar]) -> list[Any]:
     systems = list(dict.fromkeys(b.system for b in bars))
     look = looks(systems)
     found: list[Any] = []
-    if len(systems) > 1:
+    if len(systems) > 1 and not _named(bars):
         found = [_patch(short(s), look[s]["color"], look[s]["hatch"]) for s in systems]
     if any(b.minimum is not None for b in bars):
         found += [_patch("minimum", ink()), _patch("calibration loss", ink(), alpha=0.35)]
@@ -224,7 +277,8 @@ def _patch(label: str, colour: str, hatch: str = "", alpha: float = 1.0) -> Any:
 
 def bars_height(rows: Sequence[Row], width: float = WIDE) -> float:
     """Height in inches that shows these rows at a width in inches."""
-    bars = bars_of(rows)
+    bars = _drawn(rows)
     labels = [str(h.get_label()) for h in _handles(bars)]
     below = legend_height(labels, width) if labels else 0.0
-    return 1.0 + 0.3 * len(bars) + 0.18 * len({b.name for b in bars}) + below
+    groups = len({b.name for b in bars}) * (0.18 + (0.3 * HEAD if _named(bars) else 0.0))
+    return 1.0 + 0.3 * len(bars) + groups + below

@@ -1,6 +1,7 @@
 """Leaderboards: values with their intervals in the order of the ranks."""
 
 from collections.abc import Sequence
+from statistics import median
 
 from matplotlib.axes import Axes
 
@@ -14,7 +15,10 @@ from truecost.report.plots.look import (
     new_axes,
     width_of,
 )
-from truecost.report.plots.rows import Slots, label_of, word_beside
+from truecost.report.plots.slots import Slots, arrows, far_off, label_of, word_beside
+from truecost.results import figure
+
+FAR = 3.0
 
 
 def leaderboard(
@@ -23,7 +27,7 @@ def leaderboard(
     """A row a system, best first: its value with its interval, its rank at the right.
 
     Systems that the data do not tell apart from the first are filled, those that are worse beyond
-    doubt are hollow.
+    doubt are hollow. One far from the others does not widen the axis: an arrow points to it.
 
     Parameters
     ----------
@@ -55,13 +59,12 @@ def leaderboard(
     needed(board, "there are no submissions")
     ax = ax or new_axes(WIDE, leaderboard_height(board))
     slots = _slots(board, width_of(ax))
-    ends = [v for s in board for v in (s.value, s.lower, s.upper) if v is not None] or [0.0, 1.0]
-    low, high = min(ends), max(ends)
+    low, high = _span(board)
     edge = 0.05 * (high - low) or 0.1
     if reference is not None and low - edge <= reference <= high + edge:
         naive_line(ax, reference, vertical=True)
     for standing, place in zip(board, slots.middles, strict=True):
-        _row(ax, standing, place)
+        _row(ax, standing, place, (low - edge, high + edge))
         word_beside(ax, f"rank {standing.rank}", place)
     slots.set_on(ax)
     ax.set_xlim(low - edge, high + edge)
@@ -69,13 +72,32 @@ def leaderboard(
     return finish(ax, grid="x")
 
 
-def _row(ax: Axes, standing: Standing, place: float) -> None:
+def _span(board: Sequence[Standing]) -> tuple[float, float]:
+    """From the least to the highest end, without what lies far from the middle half of the values.
+
+    Far is more than three times the width of that half and of a typical interval.
+    """
+    ends = [v for s in board for v in (s.value, s.lower, s.upper) if v is not None] or [0.0, 1.0]
+    values = sorted(s.value for s in board if s.value is not None) or ends
+    widths = [s.upper - s.lower for s in board if None not in (s.upper, s.lower)]  # type: ignore[operator]
+    first, third = (values[int(k * (len(values) - 1) / 4)] for k in (1, 3))
+    room = FAR * (third - first + (median(widths) if widths else 0.0)) or max(ends) - min(ends)
+    return max(min(ends), first - room), min(max(ends), third + room)
+
+
+def _row(ax: Axes, standing: Standing, place: float, span: tuple[float, float]) -> None:
     """The interval and the value; hollow when it is told apart from the first."""
     colour, apart = COLOURS[0], standing.verdict == "worse"
     if standing.lower is not None and standing.upper is not None:
-        ax.plot([standing.lower, standing.upper], [place, place], color=colour, linewidth=2)
+        ends = standing.lower, standing.upper
+        drawn = [min(max(end, span[0]), span[1]) for end in ends]
+        ax.plot(drawn, [place, place], color=colour, linewidth=2)
+        arrows(ax, ends, span, place, colour)
     if standing.value is None:
         ax.annotate("undefined", (0.01, place), xycoords=("axes fraction", "data"), va="center")
+        return
+    if not span[0] <= standing.value <= span[1]:  # far off: the figure, for there is no mark
+        far_off(ax, figure(standing.value), place, left=standing.value < span[0])
         return
     fill = "none" if apart else colour
     ax.plot(standing.value, place, "o", color=colour, markersize=6, markerfacecolor=fill, zorder=3)

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from truecost.errors import UsageError
 from truecost.report.curves import Reliability
 from truecost.report.plots.look import (
+    MANY,
     WIDE,
     finish,
     ink,
@@ -16,15 +17,16 @@ from truecost.report.plots.look import (
     legend_height,
     line_handle,
     looks,
-    needed,
+    needed_curves,
     new_axes,
     short,
 )
 from truecost.results import figure
 
+NEEDED = "reliability needs likelihood ratios or posteriors of both classes"
 FEW = 3  # with more systems the intervals of bins are left out
 LABELS = {
-    "llr": ("LLR that the system says (nats)", "LLR that the data show (nats)"),
+    "llr": ("log-likelihood ratio that the system says (nats)", "that the data show (nats)"),
     "posterior": ("posterior of the target that the system says", "share of targets seen"),
     "top": ("posterior of the most probable class", "share of them that is right"),
 }
@@ -34,10 +36,11 @@ def reliability(curves: Sequence[Reliability], ax: Axes | None = None) -> Axes:
     """What each system says against what is seen; on the diagonal it is calibrated.
 
     The line is the best monotone calibration (pool adjacent violators), markers are bins of about
-    equally many trials (hollow where only one class is seen) with intervals for up to three
-    systems, and the strip above shows how often what is said. The
-    legend has the proper score that matters: calibration error is no measure of quality, a system
-    that always says the prior lies on the diagonal (paper 003, section 3.6).
+    equally many trials with intervals for up to three systems, and the strip above shows how often
+    what is said, for up to four. Where only one class is seen the log odds are infinite: there the
+    line has a gap and the hollow marker stands on the edge. The legend has the proper score that
+    matters: calibration error is no measure of quality, a system that always says the prior lies on
+    the diagonal (paper 003, section 3.6).
 
     Parameters
     ----------
@@ -52,7 +55,7 @@ def reliability(curves: Sequence[Reliability], ax: Axes | None = None) -> Axes:
     Raises
     ------
     UsageError
-        When the curves have different scales.
+        When the curves have different scales, there are none, or they are no reliabilities.
 
     Examples
     --------
@@ -68,7 +71,7 @@ def reliability(curves: Sequence[Reliability], ax: Axes | None = None) -> Axes:
     mine
     Cllr 0.5296 = min 0.4075 + loss 0.122
     """
-    needed(curves, "reliability needs likelihood ratios or posteriors of both classes")
+    needed_curves(curves, Reliability, "curves.reliabilities", NEEDED)
     scales = sorted({c.scale for c in curves})
     if len(scales) != 1:
         raise UsageError(f"reliabilities on the scales {', '.join(scales)}: draw one scale at once")
@@ -82,7 +85,8 @@ def reliability(curves: Sequence[Reliability], ax: Axes | None = None) -> Axes:
     ax.set_ylim(low, high)
     ax.set_xlabel(LABELS[scales[0]][0])
     ax.set_ylabel(LABELS[scales[0]][1])
-    _strip(ax, curves)
+    if len(curves) <= MANY:
+        _strip(ax, curves)
     legend_below(ax, _handles(curves))
     return finish(ax, grid="both")
 
@@ -104,21 +108,22 @@ def _curve(
         return np.clip(values, *span)
 
     said, seen = (v if c.scale == "llr" else expit(v) for v in _broken(c))
-    ax.plot(
-        place(said),
-        place(seen),
-        color=look["color"],
-        linestyle=look["linestyle"],
-        linewidth=1.6,
-        clip_on=False,
-    )
+    if not np.isnan(seen).all():  # an empty line that is not clipped spoils the layout
+        ax.plot(
+            place(said),
+            place(seen),
+            color=look["color"],
+            linestyle=look["linestyle"],
+            linewidth=1.6,
+            clip_on=False,
+        )
     x, y = place(c.drawn(c.bin_said)), place(c.drawn(c.bin_seen))
     lower, upper = place(c.drawn(c.bin_lower)), place(c.drawn(c.bin_upper))
     if intervals:
-        ax.vlines(x, lower, upper, color=look["color"], linewidth=1.2, alpha=0.6)
+        ax.vlines(x, lower, upper, color=look["color"], linewidth=1.0)
     for one_class in (False, True):
         chosen = ((c.bin_seen <= 0) | (c.bin_seen >= 1)) == one_class
-        if not chosen.any():  # an empty line that is not clipped spoils the layout
+        if not chosen.any():
             continue
         ax.plot(
             x[chosen],
@@ -134,11 +139,10 @@ def _curve(
 
 
 def _broken(c: Reliability) -> tuple[Any, Any]:
-    """The monotone map with a gap beside what is infinite: a line there would say something."""
-    jumps = np.flatnonzero(np.isinf(c.seen[1:]) != np.isinf(c.seen[:-1]))
-    turns = np.flatnonzero(np.isinf(c.seen[1:]) & (c.seen[1:] != c.seen[:-1]))
-    gaps = np.union1d(jumps, turns) + 1
-    return np.insert(c.said, gaps, np.nan), np.insert(c.seen, gaps, np.nan)
+    """The monotone map; log odds that are infinite are left out, for no line can show them."""
+    if c.scale != "llr":
+        return c.said, c.seen
+    return c.said, np.where(np.isinf(c.seen), np.nan, c.seen)
 
 
 def _strip(ax: Axes, curves: Sequence[Reliability]) -> None:
@@ -156,7 +160,7 @@ def _strip(ax: Axes, curves: Sequence[Reliability]) -> None:
             color=look[c.system]["color"],
             linestyle="-" if len(curves) == 1 else look[c.system]["linestyle"],
             linewidth=1.2,
-            alpha=0.6 if len(curves) == 1 else 1.0,
+            alpha=0.7 if len(curves) == 1 else 1.0,
         )
     strip.set_ylim(0, 1.08)
     strip.set_axis_off()

@@ -1,12 +1,24 @@
 """Gates: values with their intervals against their limits, and how each turned out in words."""
 
 from collections.abc import Sequence
+from statistics import median
 
 from matplotlib.axes import Axes
 
+from truecost.errors import UsageError
 from truecost.gates import Verdict
-from truecost.report.plots.look import COLOURS, WIDE, finish, ink, needed, new_axes, width_of
-from truecost.report.plots.rows import Slots, label_of, word_beside
+from truecost.report.plots.look import (
+    COLOURS,
+    WIDE,
+    finish,
+    ink,
+    naive_line,
+    needed,
+    new_axes,
+    width_of,
+)
+from truecost.report.plots.slots import Slots, arrows, far_off, label_of, word_beside
+from truecost.results import figure
 
 STATES: dict[str, tuple[str, str]] = {"pass": (COLOURS[2], "o"), "fail": (COLOURS[1], "X")}
 
@@ -14,18 +26,24 @@ STATES: dict[str, tuple[str, str]] = {"pass": (COLOURS[2], "o"), "fail": (COLOUR
 def gates(verdicts: Sequence[Verdict], ax: Axes | None = None) -> Axes:
     """A row a gate: its interval, its limit as a bar across the row, and its state in words.
 
-    When limits are far apart (the largest more than five times the least) each row is drawn as a
-    share of its limit.
+    The axis is in the unit of the measure. Where measures differ and their limits are far apart
+    (the largest more than five times the least) each row is drawn as a share of its limit. What
+    keeps its limit by far does not widen the axis: it ends in an arrow.
 
     Parameters
     ----------
     verdicts : sequence of Verdict
-        As `truecost.gates.check` gives them.
+        As `truecost.gates.check` gives them: all on values, or all on differences.
     ax : matplotlib.axes.Axes, optional
 
     Returns
     -------
     matplotlib.axes.Axes
+
+    Raises
+    ------
+    UsageError
+        When there are none, or gates on values stand among gates on differences.
 
     Examples
     --------
@@ -42,38 +60,82 @@ def gates(verdicts: Sequence[Verdict], ax: Axes | None = None) -> Axes:
     ['pass']
     """
     needed(verdicts, "there are no gates")
+    differences = {is_difference(v) for v in verdicts}
+    if len(differences) > 1:
+        raise UsageError(
+            "gates on values and gates on differences share no axis: draw them apart, such as "
+            "[v for v in verdicts if v.gate.baseline is None]"
+        )
     ax = ax or new_axes(WIDE, gates_height(verdicts))
     slots = _slots(verdicts, width_of(ax))
     shares = _as_shares(verdicts)
-    drawn = []
-    for verdict, place in zip(verdicts, slots.middles, strict=True):
-        scale = 1 / verdict.limit if shares else 1.0
-        figures = (verdict.limit, verdict.value, verdict.lower, verdict.upper)
-        drawn += [v * scale for v in figures if v is not None]
-        _gate(ax, verdict, place, scale)
+    scales = [1 / v.limit if shares else 1.0 for v in verdicts]
+    span = _span(verdicts, scales)
+    if span[0] < 0 < span[1]:
+        naive_line(ax, 0, vertical=True)
+    for verdict, scale, place in zip(verdicts, scales, slots.middles, strict=True):
+        _gate(ax, verdict, place, scale, span)
     slots.set_on(ax)
-    low, high = min(0.0, *drawn), max(0.0, *drawn)
-    edge = 0.06 * (high - low) or 0.1
-    ax.set_xlim(low - edge if low < 0 else 0.0, high + edge)
-    ax.set_xlabel("share of the limit" if shares else "value, and its limit as a bar")
+    ax.set_xlim(*span)
+    ax.set_xlabel(_axis(verdicts, shares=shares))
     return finish(ax, grid="x")
 
 
+def is_difference(verdict: Verdict) -> bool:
+    """Whether a gate is on the difference from a baseline."""
+    return verdict.gate.baseline is not None
+
+
+def _axis(verdicts: Sequence[Verdict], *, shares: bool) -> str:
+    """What the axis shows."""
+    if shares:
+        return "share of the limit"
+    measures = list(dict.fromkeys(v.measure for v in verdicts))
+    of = measures[0] if len(measures) == 1 else "value"
+    return f"{'difference in ' if is_difference(verdicts[0]) else ''}{of}; the bar is the limit"
+
+
 def _as_shares(verdicts: Sequence[Verdict]) -> bool:
-    """Whether limits are so far apart that rows need a common unit."""
+    """Whether several measures have limits so far apart that rows need a common unit."""
     limits = [v.limit for v in verdicts]
-    return min(limits) > 0 and max(limits) > 5 * min(limits)
+    several = len({v.measure for v in verdicts}) > 1 and not is_difference(verdicts[0])
+    return several and min(limits) > 0 and max(limits) > 5 * min(limits)
 
 
-def _gate(ax: Axes, verdict: Verdict, place: float, scale: float) -> None:
+def _span(verdicts: Sequence[Verdict], scales: Sequence[float]) -> tuple[float, float]:
+    """Ends of the axis: limits and what did not pass; what passed as far as it is not far off."""
+    sure, every, widths = [], [], [0.0]
+    for verdict, scale in zip(verdicts, scales, strict=True):
+        found = [v * scale for v in (verdict.lower, verdict.value, verdict.upper) if v is not None]
+        every += [verdict.limit * scale, *found]
+        sure += [verdict.limit * scale, *(found if verdict.state != "pass" else [])]
+        widths += [max(found) - min(found)] if found else []
+    sure += [0.0] if is_difference(verdicts[0]) else []
+    room = 1.5 * max(max(sure) - min(sure), median(widths), 0.2 * max(map(abs, sure)))
+    low = max(min(every + sure), min(sure) - room)
+    if min(every) >= 0 and not is_difference(verdicts[0]):
+        low = min(every)  # between 0 and the limits there is room for all
+    high = min(max(every + sure), max(sure) + room)
+    if 0 < low < 0.5 * high:
+        low = 0.0  # the whole is seen at little cost
+    edge = 0.06 * (high - low) or 0.1
+    return low - edge if low else low, high + edge
+
+
+def _gate(
+    ax: Axes, verdict: Verdict, place: float, scale: float, span: tuple[float, float]
+) -> None:
     colour, marker = STATES.get(verdict.state, (ink(), "o"))
-    if verdict.lower is not None and verdict.upper is not None:
-        ends = [verdict.lower * scale, verdict.upper * scale]
-        ax.plot(ends, [place, place], color=colour, linewidth=2)
+    found = None if verdict.value is None else verdict.value * scale
+    ends = tuple(v * scale for v in (verdict.lower, verdict.upper) if v is not None)
+    if len(ends) == 2:
+        drawn = [min(max(end, span[0]), span[1]) for end in ends]
+        ax.plot(drawn, [place, place], color=colour, linewidth=2)
+        arrows(ax, (ends[0], ends[1]), span, place, colour)
     ax.plot([verdict.limit * scale] * 2, [place - 0.1, place + 0.1], color=ink(), linewidth=3)
-    if verdict.value is not None:
+    if found is not None and span[0] <= found <= span[1]:
         ax.plot(
-            verdict.value * scale,
+            found,
             place,
             marker=marker,
             color=colour,
@@ -81,6 +143,8 @@ def _gate(ax: Axes, verdict: Verdict, place: float, scale: float) -> None:
             markerfacecolor=colour if verdict.state in STATES else "none",
             linestyle="none",
         )
+    elif found is not None:  # far off: the arrow is there, the figure beside it
+        far_off(ax, figure(verdict.value), place, left=found < span[0])
     word_beside(ax, verdict.state, place, bold=verdict.state == "fail")
 
 

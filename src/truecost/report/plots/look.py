@@ -26,6 +26,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X")  # one more than colours: 42 pairs
 DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (2, 1.5)), (0, (5, 1.5, 1, 1.5)))
 HATCHES = ("", "///", "...", "xxx")
 _BREAK = "\x1f"  # where a name may be broken without a space
+MANY = 4  # with more systems bands and histograms hide each other and are left out
 SMALL = 9  # font size of legends, labels of rows and figures beside bars
 WIDE = 7.2  # inches: the width of a page
 _SHAPE: Any = {  # matplotlib types each key
@@ -80,8 +81,11 @@ def save(ax: Axes, path: str | Path) -> Path:
 
     Examples
     --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
     >>> from truecost.report import plots
-    >>> plots.save(plots.new_axes(4.2, 3), "empty.svg").name
+    >>> with TemporaryDirectory() as folder:
+    ...     plots.save(plots.new_axes(4.2, 3), Path(folder) / "empty.svg").name
     'empty.svg'
     """
     target = Path(path)
@@ -114,6 +118,17 @@ def needed(found: Sequence[Any], what: str) -> None:
     """Refuse to draw nothing: UsageError."""
     if not found:
         raise UsageError(f"there is nothing to draw: {what}")
+
+
+def needed_curves(found: Sequence[Any], kind: type, maker: str, what: str) -> None:
+    """Refuse to draw nothing, or anything but curves of a kind: UsageError."""
+    needed(found, what)
+    other = next((c for c in found if not isinstance(c, kind)), None)
+    if other is not None:
+        raise UsageError(
+            f"a {type(other).__name__} is not a curve: this picture draws what {maker} gives; "
+            f"call curves = {maker}(systems, scoring) first"
+        )
 
 
 def ink() -> str:

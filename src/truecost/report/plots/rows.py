@@ -1,18 +1,19 @@
 """Values and differences in rows: subsets as a forest plot, and paired comparisons."""
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
+from truecost.errors import UsageError, counted
+from truecost.flags import FLAGS
 from truecost.report.numbers import slot_of
 from truecost.report.plots.look import (
     COLOURS,
     SMALL,
     WIDE,
-    figure_of,
     finish,
     ink,
     legend_below,
@@ -26,56 +27,12 @@ from truecost.report.plots.look import (
     width_of,
     wrapped,
 )
+from truecost.report.plots.slots import Slots, arrows, label_of, word_beside
 from truecost.results import Comparison, Row, verdict_of
 
-WEAK = {"few_units", "few_errors", "no_spread"}
-LINE = 0.165  # inches: a line of a label
-MOST_LINES = 3  # of a name; a longer one loses its middle
-
-
-def label_of(name: str, width: float) -> str:
-    """A name in at most three lines that leave room for the rows."""
-    across = 0.32 * width if width > 5 else 0.43 * width
-    lines = wrapped(name, across)
-    most = len(name)
-    while lines.count("\n") >= MOST_LINES:
-        most -= 2
-        lines = wrapped(short(name, most), across)
-    return lines
-
-
-@dataclass(frozen=True)
-class Slots:
-    """Where rows stand: a slot for each label, as high as its label and its markers need.
-
-    Attributes
-    ----------
-    labels : tuple of str
-    middles : tuple of float
-        Middle of each slot, in inches from the top.
-    height : float
-        Of all slots, in inches.
-    """
-
-    labels: tuple[str, ...]
-    middles: tuple[float, ...]
-    height: float
-
-    @staticmethod
-    def of(labels: Sequence[str], markers: int) -> "Slots":
-        """Slots for these labels, of some lines each, with so many markers one below the other."""
-        middles, top = [], 0.0
-        for label in labels:
-            height = max(0.1 + LINE * (1 + label.count("\n")), 0.12 + 0.16 * markers)
-            middles.append(top + height / 2)
-            top += height
-        return Slots(tuple(labels), tuple(middles), top)
-
-    def set_on(self, ax: Axes) -> None:
-        """Labels and limits of the axes."""
-        ax.set_yticks(self.middles, self.labels, fontsize=SMALL)
-        ax.tick_params(axis="y", length=0)
-        ax.set_ylim(self.height, 0)
+WEAK = {flag.name for flag in FLAGS.values() if flag.weak}
+COLUMN = re.compile(r"[^=<>!,]+=(?!=)")  # a subset that is one value of a column
+MOST_WHY = 40  # letters of a reason inside a picture
 
 
 def forest(rows: Sequence[Row], ax: Axes | None = None) -> Axes:
@@ -94,6 +51,11 @@ def forest(rows: Sequence[Row], ax: Axes | None = None) -> Axes:
     -------
     matplotlib.axes.Axes
 
+    Raises
+    ------
+    UsageError
+        When there are none, or they are of several measures.
+
     Examples
     --------
     >>> import numpy as np
@@ -105,14 +67,22 @@ def forest(rows: Sequence[Row], ax: Axes | None = None) -> Axes:
     >>> scoring = tc.Scoring(measures=("cllr",), plan=tc.Plan(100), subsets=("room",))
     >>> ax = plots.forest(tc.score(trials, scoring))
     >>> [text.get_text().split()[0] for text in ax.get_yticklabels()]
-    ['all', 'room=0', 'room=1', 'room=2']
+    ['all', '0', '1', '2']
+    >>> ax.get_ylabel()
+    'room'
     """
     needed(rows, "there are no rows")
+    if len(labels := dict.fromkeys(r.label for r in rows)) > 1:
+        raise UsageError(
+            f"rows of {counted(len(labels), 'measure')} ({', '.join(labels)}) share no axis: draw "
+            f"one at a time, such as [r for r in rows if r.label == '{rows[0].label}']"
+        )
     systems = list(dict.fromkeys(r.dims["system"] for r in rows))
     look = looks(systems)
     ax = ax or new_axes(WIDE, forest_height(rows))
     slots = _forest_slots(rows, width_of(ax))
     subsets = list(dict.fromkeys(slot_of(r) for r in rows))
+    shared = prefix_of(subsets)
     span = _span(rows, rows[0].reference)
     for row in rows:
         middle = slots.middles[subsets.index(slot_of(row))]
@@ -123,6 +93,8 @@ def forest(rows: Sequence[Row], ax: Axes | None = None) -> Axes:
     slots.set_on(ax)
     ax.set_xlim(*span)
     ax.set_xlabel(rows[0].label)
+    if shared:
+        ax.set_ylabel(short(shared.rstrip("=")))
     handles = _forest_handles(rows)
     if len(handles) > 1:
         legend_below(ax, handles)
@@ -130,21 +102,34 @@ def forest(rows: Sequence[Row], ax: Axes | None = None) -> Axes:
 
 
 def _forest_slots(rows: Sequence[Row], width: float) -> Slots:
-    counted = {slot_of(r): r for r in rows}
-    labels = [f"{label_of(s, width)}\n{_counts(r, width)}" for s, r in counted.items()]
+    slots = {slot_of(r): r for r in rows}
+    left = prefix_of([*slots])
+    labels = [
+        f"{label_of(s.removeprefix(left), width)}\n{_counts(r, width)}" for s, r in slots.items()
+    ]
     return Slots.of(labels, len({r.dims["system"] for r in rows}))
+
+
+def prefix_of(slots: Sequence[str]) -> str:
+    """`room=` when each subset is a value of the same column; empty when not."""
+    some = [s for s in slots if s != "all"]
+    found = {s.partition("=")[0] for s in some if COLUMN.match(s)}
+    same = len(some) > 1 and len(found) == 1 and all(map(COLUMN.match, some))
+    return f"{found.pop()}=" if same else ""
+
+
+def why(row: Row) -> str:
+    """Why there is no value, as short as fits a picture."""
+    reason = row.reason or ""
+    return reason if reason and len(reason) <= MOST_WHY else "undefined"
 
 
 def _counts(row: Row, width: float) -> str:
     if "targets" in row.counts:
-        said = (_many(row.counts["targets"], "target"), _many(row.n_trials, "trial"))
+        said = (counted(row.counts["targets"], "target"), counted(row.n_trials, "trial"))
     else:
-        said = (_many(row.n_trials, "trial"), _many(row.n_units, "unit"))
+        said = (counted(row.n_trials, "trial"), counted(row.n_units, "unit"))
     return (", " if width > 5 or sum(map(len, said)) < 22 else ",\n").join(said)
-
-
-def _many(count: float, name: str) -> str:
-    return f"{count:.6g} {name}{'' if count == 1 else 's'}"
 
 
 def _span(rows: Sequence[Row], line: float | None) -> tuple[float, float]:
@@ -172,7 +157,7 @@ def _forest_handles(rows: Sequence[Row]) -> list[Any]:
         Line2D([], [], label=short(s), color=look[s]["color"], marker=look[s]["marker"])
         for s in look
     ]
-    if any(WEAK & set(r.flags) for r in rows):
+    if any(WEAK & set(r.flags) and r.value is not None for r in rows):
         handles.append(mark_handle("too few units or errors", filled=False, linestyle=":"))
     return handles
 
@@ -196,7 +181,7 @@ def _interval(
     """A marker with its interval; hollow and dotted when it rests on too little."""
     if row.value is None:
         ax.annotate(
-            "undefined",
+            why(row),
             (0.01, place),
             xycoords=("axes fraction", "data"),
             va="center",
@@ -213,7 +198,7 @@ def _interval(
             linewidth=2,
             linestyle=":" if weak else "-",
         )
-        _arrows(ax, (row.lower, row.upper), span, place, look["color"])
+        arrows(ax, (row.lower, row.upper), span, place, look["color"])
     ax.plot(
         row.value,
         place,
@@ -223,19 +208,6 @@ def _interval(
         markerfacecolor="none" if weak or hollow else look["color"],
         linestyle="none",
     )
-
-
-def _arrows(
-    ax: Axes, ends: tuple[float, float], span: tuple[float, float], place: float, colour: str
-) -> None:
-    """Arrows just inside the axes where an interval leaves them."""
-    from matplotlib.transforms import offset_copy
-
-    leaves = ((ends[0] < span[0], span[0], "<", 4), (ends[1] > span[1], span[1], ">", -4))
-    for out, edge, arrow, inside in leaves:
-        if out:
-            moved = offset_copy(ax.transData, figure_of(ax), x=inside, units="points")
-            ax.plot(edge, place, arrow, color=colour, markersize=6, transform=moved)
 
 
 VERDICTS: dict[str, dict[str, Any]] = {
@@ -292,50 +264,49 @@ def differences(found: Sequence[Comparison | Row], ax: Axes | None = None) -> Ax
     return finish(ax, grid="x")
 
 
-def word_beside(ax: Axes, word: str, place: float, *, bold: bool = False) -> None:
-    """A word at the right of a row."""
-    ax.annotate(
-        word,
-        (1, place),
-        (8, 0),
-        xycoords=("axes fraction", "data"),
-        textcoords="offset points",
-        va="center",
-        fontsize=SMALL,
-        fontweight="bold" if bold else "normal",
-    )
-
-
 def _differences(found: Sequence[Comparison | Row]) -> list[Row]:
     rows = [c.difference if isinstance(c, Comparison) else c for c in found]
     return [r for r in rows if r.kind == "difference"]
 
 
 def _words(row: Row) -> tuple[str, str, str]:
-    """Pair of systems, measure, and what it is about."""
-    pair = f"{short(row.dims['system'])} minus {short(row.baseline or '')}"
-    return pair, row.label, slot_of(row)
+    """System, measure, and what it is about."""
+    return short(row.dims["system"]), row.label, slot_of(row)
 
 
 def _varying(rows: Sequence[Row]) -> list[int]:
     """Which of the words differ between the rows."""
-    words = [_words(r) for r in rows]
-    return [k for k in range(3) if len({w[k] for w in words}) > 1]
+    words = [(*_words(r), r.baseline) for r in rows]
+    found = [k for k in range(3) if len({w[k] for w in words}) > 1]
+    return found if 0 in found or len({w[3] for w in words}) == 1 else [0, *found]
 
 
 def _shared(rows: Sequence[Row]) -> str:
     """What the rows share: the label of the axis."""
     varying = _varying(rows)
-    pair, measure, subset = _words(rows[0])
+    system, measure, subset = _words(rows[0])
     said = "difference" if 1 in varying else f"difference in {measure}"
+    baselines = {r.baseline for r in rows}
+    against = f"minus {short(rows[0].baseline or '')}" if len(baselines) == 1 else ""
     if 0 not in varying:
-        said += f", {pair}"
+        said += f", {system} {against}"
+    elif against:  # named once, and not beside each row
+        said += f", each {against}"
+    if 2 in varying and (shared := prefix_of([slot_of(r) for r in rows])):
+        said += f", by {short(shared.rstrip('='))}"
     return said + (f", {subset}" if 2 not in varying and subset != "all" else "")
 
 
 def _difference_slots(rows: Sequence[Row], width: float) -> Slots:
     varying = _varying(rows) or [1]
-    labels = ["\n".join(label_of(_words(r)[k], width) for k in varying) for r in rows]
+    several = len({r.baseline for r in rows}) > 1
+    shared = prefix_of([slot_of(r) for r in rows])
+    labels = []
+    for row in rows:
+        words = (*_words(row)[:2], slot_of(row).removeprefix(shared))
+        if several:
+            words = (f"{words[0]} minus {short(row.baseline or '')}", *words[1:])
+        labels.append("\n".join(label_of(words[k], width) for k in varying))
     return Slots.of(labels, 1)
 
 

@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 
 from truecost.report.curves import CostCurve
 from truecost.report.plots.look import (
+    MANY,
     WIDE,
     finish,
     ink,
@@ -17,13 +18,15 @@ from truecost.report.plots.look import (
     looks,
     naive_handle,
     naive_line,
-    needed,
+    needed_curves,
     new_axes,
     operating_handles,
     point,
     short,
 )
 
+NEEDED = "costs need scores of both classes, and a cost of a miss and of a false alarm"
+LABEL = "cost, as a share of\nthe naive system's"  # in two lines: it fits low pictures too
 LINEAR = 2.5  # costs up to this many times the naive one are drawn on a linear axis
 
 
@@ -32,7 +35,7 @@ def cost_against_threshold(curves: Sequence[CostCurve], ax: Axes | None = None) 
 
     A filled marker stands at the threshold in use, a hollow one at the threshold of least cost; the
     height between them is what setting the threshold costs. The cost axis is logarithmic when a
-    system costs more than 2.5 times the naive one.
+    system costs more than 2.5 times the naive one. Of more than four systems no bands are drawn.
 
     Parameters
     ----------
@@ -44,6 +47,11 @@ def cost_against_threshold(curves: Sequence[CostCurve], ax: Axes | None = None) 
     -------
     matplotlib.axes.Axes
 
+    Raises
+    ------
+    UsageError
+        When there is nothing to draw, or it is no curve.
+
     Examples
     --------
     >>> import numpy as np
@@ -54,10 +62,10 @@ def cost_against_threshold(curves: Sequence[CostCurve], ax: Axes | None = None) 
     >>> trials = tc.Trials.of(llrs, labels, kind="llr", name="mine")
     >>> scoring = tc.Scoring(tc.Application.detection(prior=0.1), plan=tc.Plan(100))
     >>> ax = plots.cost_against_threshold(curves.cost_curves([trials], scoring))
-    >>> ax.get_ylabel()
-    "cost, as a share of the naive system's"
+    >>> ax.get_xlabel()
+    'threshold (LLR, nats)'
     """
-    needed(curves, "costs need scores of both classes, and a cost of a miss and of a false alarm")
+    needed_curves(curves, CostCurve, "curves.cost_curves", NEEDED)
     ax = ax or new_axes(WIDE, threshold_height(curves))
     look = looks([c.system for c in curves])
     left, right = _span(curves)
@@ -68,23 +76,28 @@ def cost_against_threshold(curves: Sequence[CostCurve], ax: Axes | None = None) 
     ax.set_ylim(bottom, top)
     naive_line(ax, 1, vertical=False)
     for c in curves:
-        _curve(ax, c, look[c.system], (left, right, bottom, top))
+        _curve(ax, c, look[c.system], (left, right, bottom, top), band=len(curves) <= MANY)
     for at in sorted({c.actual[0] for c in curves if c.actual is not None}):
         ax.axvline(at, color=ink(), linewidth=0.8, linestyle=(0, (1, 2)), zorder=1.5)
     units = {c.unit for c in curves}
     ax.set_xlabel("threshold on the score" if "score" in units else "threshold (LLR, nats)")
-    ax.set_ylabel("cost, as a share of the naive system's")
+    ax.set_ylabel(LABEL)
     _ticks(ax, bottom, top)
     legend_below(ax, _handles(curves))
     return finish(ax, grid="y")
 
 
 def _curve(
-    ax: Axes, c: CostCurve, look: dict[str, Any], box: tuple[float, float, float, float]
+    ax: Axes,
+    c: CostCurve,
+    look: dict[str, Any],
+    box: tuple[float, float, float, float],
+    *,
+    band: bool,
 ) -> None:
     """Band, curve and operating points; what lies outside the box stands on its edge."""
     left, right, bottom, top = box
-    seen = np.isfinite(c.lower) & np.isfinite(c.upper)
+    seen = np.isfinite(c.lower) & np.isfinite(c.upper) & band
     ax.fill_between(
         c.grid[seen],
         np.maximum(c.lower[seen], bottom),

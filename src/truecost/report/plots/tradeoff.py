@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 
 from truecost.report.curves import Curve
 from truecost.report.plots.look import (
+    MANY,
     WIDE,
     finish,
     ink,
@@ -15,7 +16,7 @@ from truecost.report.plots.look import (
     legend_height,
     line_handle,
     looks,
-    needed,
+    needed_curves,
     new_axes,
     operating_handles,
     point,
@@ -24,11 +25,14 @@ from truecost.report.plots.look import (
 )
 
 ENDS_FA, ENDS_MISS = (0.05, 0.2, 0.4, 0.6), (0.05, 0.2, 0.4, 0.6, 0.8, 0.96)  # of the DET axes
+NEEDED = "curves need a detection system whose scores rank trials"
 TICKS = (1e-5, 1e-4, 1e-3, 0.01, 0.05, 0.2, 0.4, 0.6, 0.8, 0.95, 0.99)
 
 
 def det(curves: Sequence[Curve], ax: Axes | None = None) -> Axes:
     """DET curves on probit axes with the band of Pmiss and the operating points.
+
+    Of more than four systems no bands are drawn: they would hide each other.
 
     Parameters
     ----------
@@ -40,6 +44,11 @@ def det(curves: Sequence[Curve], ax: Axes | None = None) -> Axes:
     -------
     matplotlib.axes.Axes
 
+    Raises
+    ------
+    UsageError
+        When there is nothing to draw, or it is no curve.
+
     Examples
     --------
     >>> import numpy as np
@@ -50,12 +59,12 @@ def det(curves: Sequence[Curve], ax: Axes | None = None) -> Axes:
     >>> trials = tc.Trials.of(llrs, labels, kind="llr", name="mine")
     >>> scoring = tc.Scoring(tc.Application.detection(prior=0.1), plan=tc.Plan(100))
     >>> ax = plots.det(curves.det_curves([trials], scoring))
-    >>> plots.save(ax, "det.pdf").name
-    'det.pdf'
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('false-alarm rate', 'miss rate')
     """
     from scipy.special import ndtri
 
-    needed(curves, "curves need a detection system whose scores rank trials")
+    needed_curves(curves, Curve, "curves.det_curves", NEEDED)
     floor = min(0.5 / max(1 / c.rates[0], 20) for c in curves)
     most_fa, most_miss = _ends(curves)
 
@@ -65,7 +74,7 @@ def det(curves: Sequence[Curve], ax: Axes | None = None) -> Axes:
     ax = ax or new_axes(6.4, det_height(curves, 6.4))
     look = looks([c.system for c in curves])
     for c in curves:
-        seen = np.isfinite(c.lower) & np.isfinite(c.upper)
+        seen = np.isfinite(c.lower) & np.isfinite(c.upper) & (len(curves) <= MANY)
         ax.fill_between(
             place(c.rates[seen], most_fa),
             place(c.lower[seen], most_miss),
@@ -158,6 +167,11 @@ def roc(curves: Sequence[Curve], ax: Axes | None = None) -> Axes:
     -------
     matplotlib.axes.Axes
 
+    Raises
+    ------
+    UsageError
+        When there is nothing to draw, or it is no curve.
+
     Examples
     --------
     >>> import numpy as np
@@ -168,11 +182,11 @@ def roc(curves: Sequence[Curve], ax: Axes | None = None) -> Axes:
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('false-alarm rate', 'detection rate')
     """
-    needed(curves, "curves need a detection system whose scores rank trials")
+    needed_curves(curves, Curve, "curves.det_curves", NEEDED)
     ax = ax or new_axes(6.4, det_height(curves, 6.4))
     look = looks([c.system for c in curves])
     for c in curves:
-        seen = np.isfinite(c.lower) & np.isfinite(c.upper)
+        seen = np.isfinite(c.lower) & np.isfinite(c.upper) & (len(curves) <= MANY)
         ax.fill_between(
             c.rates[seen],
             1 - c.upper[seen],
