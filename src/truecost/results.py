@@ -328,6 +328,15 @@ def title_of(dims: Mapping[str, str]) -> str:
     return ", ".join(f"{key} {name}" for key, name in dims.items())
 
 
+def _share(rows: Sequence[Row]) -> str:
+    """The prior that was taken from the data, where counts of trials tell it."""
+    for row in rows:
+        targets, others = (row.counts.get(k, 0.0) for k in ("targets", "nontargets"))
+        if "subset" not in row.dims and targets and others and "|weighted|" not in row.signature:
+            return f"prior from the data ({figure(targets / (targets + others))})"
+    return "prior from the data"
+
+
 def assumed(rows: Sequence[Row]) -> str:
     """The prior and costs that the values rest on.
 
@@ -351,7 +360,7 @@ def assumed(rows: Sequence[Row]) -> str:
         words.append("costs 0/1" if costs == "0/1" else "a cost matrix")
     prior = parameters.get("prior")
     if prior is not None:
-        words.append("prior from the data" if prior == "empirical" else f"prior {prior:g}")
+        words.append(f"prior {prior:g}" if prior != "empirical" else _share(rows))
     if "preset" in parameters:
         words.append(f"preset {parameters['preset']}")
     return "; ".join(words)

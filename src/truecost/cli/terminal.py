@@ -112,7 +112,7 @@ class Columns:
     names: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     left: frozenset[str] = frozenset({"measure", "verdict", "note"})
-    spare: tuple[str, ...] = ("units", "trials", "naive", "ratio", "ratio interval", "against")
+    spare: tuple[str, ...] = ("units", "trials", "naive", "ratio interval", "ratio", "against")
     about: tuple[str, ...] = ("system", "against", "subset")  # shown once where it repeats
 
     def fitted(self, width: int) -> "Columns":
