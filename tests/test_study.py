@@ -461,7 +461,10 @@ def test_a_subset_that_one_collection_lacks_is_told_not_fatal(run, folder):
         assert ("two", lost) not in names
         assert f"two: no subset '{lost}' there" in err
     (folder / "c.toml").write_text(study.format("old.csv").replace("'babble'", "'hum'"))
-    assert "two: no subset 'babble' there" in run("run", "c.toml", "--json")[2]
+    code, _, err = run("run", "c.toml", "--json")
+    assert code == 2
+    assert "one: no subset 'babble' there" in err
+    assert "two: no subset 'babble' there" in err
 
 
 def test_metadata_join_by_the_mapped_id(run, folder):

@@ -64,34 +64,42 @@ def run(study: Study, progress: Progress | None = None) -> Outcome:
     check_study(study)
     reader = Reader()
     parts: list[Part] = []
-    missing: list[Problem] = []
+    missing: list[dict[str, Problem]] = []
     for collection in study.collections or ("",):
         sources = sources_of(study, collection)
         systems = read_systems(sources, reader)
         if study.baseline is not None and len(systems) > 1:
             systems = pair(sorted(systems, key=lambda t: t.name != study.baseline))
         kept, lacking = _subsets_of(study, systems[0], collection)
-        missing += lacking
+        missing.append(lacking)
         for name, table in (study.applications or {"": study.application}).items():
             dims = {k: v for k, v in (("collection", collection), ("application", name)) if v}
             chosen = {s.name: scoring_of(kept, table, s.data, progress) for s in sources}
             parts.append(score_part(systems, chosen, dims, study.baseline))
+    _refuse_lost(study, missing)
     return Outcome(
         tuple(parts),
-        (*missing, *problems_of(parts)),
+        (*(problem for lost in missing for problem in lost.values()), *problems_of(parts)),
         tuple(reader.inputs),
         configuration=configuration(study),
         readings=tuple(dict.fromkeys(reader.readings)),
     ).judged(study.gate)
 
 
-def _subsets_of(study: Study, trials: Trials, collection: str) -> tuple[Study, list[Problem]]:
+def _refuse_lost(study: Study, missing: Sequence[Mapping[str, Problem]]) -> None:
+    """A subset that no collection has is a mistake after all."""
+    for name in study.subsets:
+        if missing and all(name in lost for lost in missing):
+            raise UsageError("; ".join(lost[name].message for lost in missing))
+
+
+def _subsets_of(study: Study, trials: Trials, collection: str) -> tuple[Study, dict[str, Problem]]:
     """The study with the subsets that a collection has; which it has not, where there are several.
 
     A subset without trials is a mistake where there is one collection. Where there are several, one
     of them may have no such trials, or no such column.
     """
-    kept, problems = {}, []
+    kept, problems = {}, {}
     for name, expression in study.subsets.items():
         try:
             trials.masks((name, expression))
@@ -99,7 +107,7 @@ def _subsets_of(study: Study, trials: Trials, collection: str) -> tuple[Study, l
             if not collection:
                 raise
             said = f"{collection}: no subset {name!r} there: {error}"
-            problems.append(Problem(kind="data", message=said))
+            problems[name] = Problem(kind="data", message=said)
         else:
             kept[name] = expression
     return msgspec.structs.replace(study, subsets=kept), problems

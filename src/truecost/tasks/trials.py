@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from truecost.application import Application
 from truecost.comparison import compare
 from truecost.errors import InputError, UsageError, first_five
 from truecost.estimates import Context, estimate
@@ -67,9 +68,17 @@ def measures_for(trials: Trials, scoring: Scoring) -> list[Measure]:
         kind = "llr" if trials.detection else "posterior"
     elif trials.kind == "decision" and trials.detection:
         kind = "accept"
-    defaults = _of_accepted() if trials.several_right else DEFAULT_MEASURES[kind]
+    defaults = _of_accepted() if trials.several_right else _told_apart(kind, scoring.application)
     available = parts_of(trials, scoring)
     return [_allowed(find(name), trials, available) for name in scoring.measures or defaults]
+
+
+def _told_apart(kind: str, application: Application) -> list[str]:
+    """The default measures of a kind, without those that others repeat under 0/1 costs."""
+    same = set() if application.costs is not None or kind == "accept" else {"nte"}
+    if same and application.priors is None:
+        same.add("expected_cost")  # that is the total error then
+    return [name for name in DEFAULT_MEASURES[kind] if name not in same]
 
 
 def _of_accepted() -> tuple[str, ...]:
