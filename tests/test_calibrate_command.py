@@ -305,3 +305,34 @@ def test_methods_are_listed(capfd):
     for line, kind in zip(lines, METHODS.values(), strict=True):
         assert kind.text in line
         assert all(f"--{option}" in line for option in kind.options)
+
+
+@pytest.mark.parametrize("over", [False, True])
+def test_train_and_eval_may_have_keys_and_metadata_of_their_own(run, tmp_path, over):
+    import polars as pl
+
+    for name, seed in (("dev", 1), ("eval", 2)):
+        rng = np.random.default_rng(seed)
+        ids = [f"{name}{k}" for k in range(300)]
+        label = np.arange(300) % 3 == 0
+        score = np.where(label, 1.0, -1.0) + rng.normal(size=300)
+        pl.DataFrame({"id": ids, "score": score}).write_csv(f"{name}.csv")
+        pl.DataFrame({"id": ids, "label": label.astype(int)}).write_csv(f"{name}.key.csv")
+        pl.DataFrame({"id": ids, "spk": np.arange(300) // 10}).write_csv(f"{name}.meta.csv")
+    train = ["--train-key", "dev.key.csv", "--train-metadata", "dev.meta.csv"]
+    common = ["--type", "score", "--map", "unit=spk", "--measure", "cllr", "--replicates", "5"]
+    if over:  # each option lies over the other setting of a study
+        (tmp_path / "s.toml").write_text(
+            '[systems.dev]\nfile = "dev.csv"\nkey = "dev.key.csv"\n'
+            '[systems.eval]\nfile = "eval.csv"\n'
+            '[data]\nkey = "eval.key.csv"\nmetadata = ["eval.meta.csv"]\n'
+        )
+        code, out, err = run("--config", "s.toml", *train[2:], *common)
+    else:
+        own = ["--key", "eval.key.csv", "--metadata", "eval.meta.csv"]
+        code, out, err = run("dev.csv", "eval.csv", *own, *train, *common)
+    assert code == 0, err
+    assert "eval+affine" in out
+    code, _, err = run("dev.csv", "--key", "dev.key.csv", *train, *common)
+    assert code == 2
+    assert "need two files: TRAIN and EVAL" in err

@@ -356,3 +356,19 @@ def test_help_needs_no_heavy_import():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
     assert done.stderr.strip() == "[]"
     assert "--gates" in done.stdout
+
+
+def test_a_result_that_is_no_text_or_whose_rows_do_not_fit(run, result, tmp_path):
+    import json
+
+    text, file = (tmp_path / "out" / "result.json").read_bytes(), tmp_path / "damaged.json"
+    file.write_bytes(text.replace(b'"cll', b'"\xffll', 1) if b'"cll' in text else text + b"\xff")
+    code, _, err = run(file, "--gate", "act_dcf<=0.5")
+    assert code == 3
+    assert "is no UTF-8 text" in err
+    content = json.loads(text)
+    content["rows"][0]["parameters"] = {"costs": {"miss": "much", "fa": 1}}
+    file.write_text(json.dumps(content))
+    code, _, err = run(file, "--gate", "act_dcf<=0.5")
+    assert code == 3
+    assert "rows[0] has costs that are no numbers" in err

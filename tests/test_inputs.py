@@ -212,7 +212,11 @@ USAGE = {  # arguments, exit code, what the message must say
     ),
     "an empty subset": (["score", "a.csv", *BASE, "--subset", "w > 5"], 3, ["holds no trial"]),
     "a level in percent": (["score", "a.csv", *BASE, "--level", "95"], 2, ["did you mean 0.95"]),
-    "no replicates": (["score", "a.csv", *BASE[:-2], "--replicates", "0"], 2, ["at least 1"]),
+    "no replicates": (
+        ["score", "a.csv", *BASE[:-2], "--replicates", "0"],
+        2,
+        ["must lie between 1 and"],
+    ),
     "a negative seed": (["score", "a.csv", *BASE, "--seed", "-1"], 2, ["seed is -1"]),
     "a clip of one": (["score", "a.csv", *BASE, "--clip", "1"], 2, ["clip is 1"]),
     "bca for two factors": (

@@ -65,6 +65,7 @@ class _Exchange:
     def prepare(self, place: Path, content: Content) -> None:
         """Write the content aside."""
         self.at = place
+        self._refuse_devices(place)
         for folder in (place.parent, *place.parent.parents):
             if folder.exists():
                 break
@@ -78,6 +79,13 @@ class _Exchange:
             (aside / "new").mkdir()
             (aside / "old").mkdir()
         _fill(self.aside[place.parent] / "new" / place.name, content)
+
+    @staticmethod
+    def _refuse_devices(place: Path) -> None:
+        """What is no regular file must never be renamed over."""
+        regular = place.is_file() or place.is_dir() or not place.exists()
+        if Path("/dev") in place.absolute().parents or not regular:
+            raise OSError(0, "it is a device, not a file")
 
     def take_away(self, place: Path) -> None:
         """Move what stands in a place aside."""

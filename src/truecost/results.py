@@ -13,6 +13,7 @@ from truecost.errors import UsageError
 from truecost.names import DIMS, Method
 
 Floats = npt.NDArray[np.float64]
+MOST_UNITS = 1e12  # no plan goes further
 MOST_UNDEFINED = 0.05  # a larger share of the replicates leaves a verdict undecided
 
 
@@ -191,7 +192,13 @@ class Estimate(Row, frozen=True, kw_only=True, eq=False):
         wanted = self.half_width / 2 if half_width is None else half_width
         if wanted <= 0 or (half_width is not None and not math.isfinite(half_width)):
             raise UsageError(f"half-width is {wanted:g}: it must be a finite number above 0")
-        return float(np.ceil(self.n_units * (self.half_width / wanted) ** 2))
+        with np.errstate(over="ignore"):
+            units = float(np.ceil(self.n_units * np.square(np.float64(self.half_width / wanted))))
+        if units > MOST_UNITS:
+            raise UsageError(
+                f"half-width {wanted:g} would need more than {MOST_UNITS:g} units: name a wider one"
+            )
+        return units
 
     def __str__(self) -> str:
         """`nec 0.310 [0.290, 0.331]`."""

@@ -21,6 +21,7 @@ from truecost.errors import InputError, UsageError, counted
 from truecost.factors import Array, Factor
 from truecost.names import Scheme
 
+MOST_REPLICATES = 10_000_000  # a thousand times more than any interval needs
 _BLOCK_BYTES = 1 << 26  # weights held at once by one thread
 
 
@@ -71,8 +72,10 @@ class Plan:
     hold: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.replicates < 1:
-            raise UsageError(f"replicates is {self.replicates}: at least 1 is needed")
+        if not 1 <= self.replicates <= MOST_REPLICATES:
+            raise UsageError(
+                f"replicates is {self.replicates}: it must lie between 1 and {MOST_REPLICATES}"
+            )
         if self.seed < 0:
             raise UsageError(f"seed is {self.seed}: it must be a whole number from 0 up")
         for name, scheme in {**self.schemes, "any": self.scheme}.items():

@@ -70,7 +70,8 @@ def run(arguments: list[str]) -> int:
 
     debug = "--debug" in arguments
     # The parser takes a lone hyphen for an option: give it the file that means the same.
-    arguments = ["/dev/stdin" if a == "-" else a for a in arguments]
+    # --debug is for every command, whether it lists it or not.
+    arguments = ["/dev/stdin" if a == "-" else a for a in arguments if a != "--debug"]
     try:
         done = app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()
@@ -85,6 +86,9 @@ def run(arguments: list[str]) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        where = error.filename if isinstance(error.filename, str) else "standard output"
+        return _fail(EXIT_INPUT, f"{where}: cannot be read or written ({error.strerror})", debug)
     except SystemExit as stop:
         return int(stop.code or 0)
     except Exception as error:  # a fault of ours must not look like the user's

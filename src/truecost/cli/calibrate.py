@@ -49,8 +49,9 @@ class Fit:
         """The study with the key and metadata of its first system."""
         import msgspec
 
-        changed: dict[str, Any] = {"key": self.train_key, "metadata": self.train_metadata}
-        if not any(changed.values()) or not study.systems:
+        given: dict[str, Any] = {"key": self.train_key, "metadata": self.train_metadata}
+        changed = {name: value for name, value in given.items() if value}
+        if not changed or not study.systems:
             return study
         if len(study.systems) == 1:
             raise UsageError("--train-key and --train-metadata need two files: TRAIN and EVAL")

@@ -84,11 +84,22 @@ def gate(
     from truecost.study.reading import read_result
 
     asked = gates_of(gate, gates)
+    _refuse_inputs(written, (result, gates))
     verdicts = check(asked, read_result(result).rows)
     _show(verdicts, written)
     publish(written.files(verdicts))
     append_step_summary(markdown(verdicts))
     return exit_code(verdicts)
+
+
+def _refuse_inputs(written: Written, inputs: Sequence[str | None]) -> None:
+    """Refuse outputs that are what is read."""
+    read = [Path(path) for path in inputs if path is not None]
+    read += [path / "result.json" for path in read]
+    here = [path for path in read if path.is_file()]
+    for place in written.files(()):
+        if place.exists() and any(place.samefile(path) for path in here):
+            raise UsageError(f"{place}: this is a file that is read: write to another one")
 
 
 def _show(verdicts: Sequence["Verdict"], written: Written) -> None:

@@ -15,10 +15,21 @@ from truecost.names import Annotators, Method, Missing, Scheme, ScoreType
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cyclopts import Token
+
     from truecost.study import Study
     from truecost.study.tables import ApplicationTable, DataTable, IntervalTable
 
 Flag = Parameter(negative=())
+
+
+def _whole(type_: object, tokens: "Sequence[Token]") -> int:
+    """A whole number; the parser alone would round 1.5."""
+    del type_
+    return int(tokens[0].value)
+
+
+Whole = Annotated[int | None, Parameter(converter=_whole)]
 
 
 @Parameter(name="*", group="Data")
@@ -124,19 +135,19 @@ class Interval:
 
     level: float | None = None
     """Level of the intervals (0.95 unless given)."""
-    replicates: int | None = None
+    replicates: Whole = None
     """Number of bootstrap replicates (2,000 unless given)."""
-    seed: int | None = None
+    seed: Whole = None
     """Seed of all random numbers (0 unless given)."""
     method: Method | None = None
     """Percentile unless given, or bias-corrected and accelerated (one factor only)."""
     resample: Scheme | None = None
     """How units are drawn (multinomial unless given)."""
-    block_length: int | None = None
+    block_length: Whole = None
     """Length of moving blocks (cube root of the number of units unless given)."""
     hold: Annotated[tuple[str, ...], Flag] = ()
     """Factor that is not resampled; may be repeated."""
-    jobs: int | None = None
+    jobs: Whole = None
     """Threads; the result does not depend on them."""
 
     def table(self) -> "IntervalTable":

@@ -42,6 +42,9 @@ def read_archive(stream: IO[bytes], source: str) -> Table:
     """
 
     def load() -> dict[str, Array]:
+        if stream.read(2) not in (b"PK", b"\x93N"):
+            raise ValueError("it does not begin as one does")
+        stream.seek(0)
         with np.load(stream, allow_pickle=False) as archive:
             if isinstance(archive, np.ndarray):
                 raise ValueError("it holds a single array: --input-format npy")

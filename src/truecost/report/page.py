@@ -206,6 +206,7 @@ def _how(story: Story) -> list[tuple[str, str]]:
         "interval": f"{row.method}, level {row.level:g}",
         "seed": seed[1] if seed else "",
         "truecost": story.result.truecost,
+        "computed with": ", ".join(f"{n} {v}" for n, v in story.result.versions.items()),
         "layout of result.json": str(story.result.schema_version),
     }
     return [(name, text) for name, text in facts.items() if text]

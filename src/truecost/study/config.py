@@ -223,6 +223,10 @@ class Study(
 
     def check(self) -> None:
         """Refuse a study that cannot be run, before any file is read: UsageError."""
+        self.moved(_plain)
+        for what in ("systems", "collections", "applications", "subsets"):
+            for name in getattr(self, what):
+                _check_name(what, name)
         if not self.systems:
             raise UsageError(
                 "no system is named: give at least one file, or a study with [systems.NAME]"
@@ -275,6 +279,21 @@ def _one_kind(over: ApplicationTable, merged: ApplicationTable) -> ApplicationTa
     if over.preset is not None:
         return over
     return msgspec.structs.replace(merged, preset=None)
+
+
+def _check_name(what: str, name: str) -> None:
+    """Refuse names that tables and gates could not show or tell apart."""
+    if not name.strip() or not name.isprintable():
+        raise UsageError(f"a name under [{what}] is {name!r}: it needs letters that can be printed")
+    if what == "subsets" and name == "all":
+        raise UsageError("a subset cannot be named 'all': that is what the whole data are called")
+
+
+def _plain(file: str) -> str:
+    """A path that a file can have."""
+    if "\0" in file:
+        raise UsageError(f"the path {file!r} holds a NUL, which no file name can have")
+    return file
 
 
 def _beside(study: str, file: str) -> str:

@@ -114,6 +114,8 @@ def render_again(result: str, target: Path | None = None) -> Path:
     """
     import polars as pl
 
+    if target is not None and target.suffix.lower() not in (".html", ".htm"):
+        raise UsageError(f"{target}: a page is written: name a file that ends in .html")
     stored = read_result(result)
     folder = Path(result) if Path(result).is_dir() else Path(result).parent
     curves = folder / "curves.parquet"

@@ -1,7 +1,10 @@
 """What a run found: rows, problems and inputs, and how `result.json` lays them out."""
 
+import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib.metadata import version
 from typing import Any
 
 import msgspec
@@ -73,6 +76,8 @@ class ResultFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         Submissions by rank.
     calibration : dict
         Method, training data and parameters of what was fitted (`Calibrated.summary`).
+    versions : dict of str to str
+        Of Python and the libraries that compute: other ones may differ in the last digits.
     """
 
     schema_version: int
@@ -85,6 +90,7 @@ class ResultFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     configuration: str = ""
     leaderboard: tuple[Standing, ...] = ()
     calibration: dict[str, Any] = {}
+    versions: dict[str, str] = {}
 
 
 @dataclass(frozen=True)
@@ -189,6 +195,7 @@ class Outcome:
             configuration=self.configuration,
             leaderboard=self.leaderboard,
             calibration=dict(self.calibration),
+            versions=_versions(),
         )
 
     def judged(self, gates: Sequence[Gate]) -> "Outcome":
@@ -204,6 +211,14 @@ class Outcome:
     def to_json(self) -> str:
         """`result.json` as text, indented, with a line break at its end."""
         return json_text(self.to_dict())
+
+
+@cache
+def _versions() -> dict[str, str]:
+    """Of Python and of the libraries that numbers come from."""
+    python = ".".join(platform.python_version_tuple()[:2])
+    libraries = ("numpy", "scipy", "polars", "numba")
+    return {"python": python, **{name: version(name) for name in libraries}}
 
 
 def json_text(content: Mapping[str, Any] | Sequence[Any]) -> str:

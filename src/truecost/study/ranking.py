@@ -75,7 +75,12 @@ def rank(
     every = sources_of(study)
     chosen = {s.name: scoring_of(study, study.application, s.data, progress) for s in every}
     systems, problems = _valid(every, reader, chosen, keep_going)
-    part = score_part(pair(systems), chosen, {}, None)
+    try:
+        systems = pair(systems)
+    except InputError as error:
+        hint = "" if study.data.key else "; with a --key each submission is held against it alone"
+        raise InputError(f"{error}{hint}") from error
+    part = score_part(systems, chosen, {}, None)
     main = part.estimates[0].label
     board = standings([e for e in part.estimates if e.label == main and "subset" not in e.dims])
     place = {line.system: k for k, line in enumerate(board)}

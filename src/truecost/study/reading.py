@@ -46,6 +46,11 @@ def read_result(path: str) -> ResultFile:
     if not data.strip():
         raise InputError(f"{shown}: the file is empty; {WROTE}")
     try:
+        data.decode("utf-8")  # decoding is lazy below: texts that are never read would pass
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise InputError(f"{shown}, line {line}: is no UTF-8 text; {WROTE}") from error
+    try:
         version = msgspec.json.decode(data, type=_Head).schema_version
     except msgspec.ValidationError as error:
         raise InputError(f"{shown}: is no result ({_said(error)}); {WROTE}") from error
@@ -80,9 +85,27 @@ def _fault(rows: Sequence[Row]) -> str:
     for number, row in enumerate(rows):
         if "system" not in row.dims:
             return f"rows[{number}] names no system"
+        if fault := _of_row(row):
+            return f"rows[{number}] {fault}"
     return ""
 
 
 def _said(error: msgspec.ValidationError) -> str:
     """What is wrong and where, without the marks of code."""
     return str(error).replace("`", "").replace(" - at $.", ", at ")
+
+
+def _of_row(row: Row) -> str:
+    """What is wrong with the counts or parameters of a row; empty when nothing is."""
+    costs = row.parameters.get("costs")
+    if isinstance(costs, dict) and not all(
+        isinstance(costs.get(name), int | float) for name in ("miss", "fa")
+    ):
+        return "has costs that are no numbers"
+    if not isinstance(row.parameters.get("prior", "empirical"), int | float | str):
+        return "has a prior that is no number"
+    pairs = ({"misses", "false_alarms"}, {"targets", "nontargets"})
+    counted = [names & set(row.counts) for names in pairs]
+    if counted[0] and (counted[0], counted[1]) != pairs:
+        return "lacks counts of its trials or errors"
+    return ""

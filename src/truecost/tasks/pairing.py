@@ -22,6 +22,14 @@ def check_classes(trials: Trials) -> None:
             f"{trials.name}: {they} {only}; errors of one kind cannot be measured: add trials of "
             f"another class"
         )
+    if trials.classes and trials.weights is not None:
+        shares = np.bincount(trials.labels, trials.weights, len(trials.classes))
+        present = np.bincount(trials.labels, minlength=len(trials.classes)) > 0
+        if not np.isfinite(shares.sum()):
+            raise InputError(f"{trials.name}: the weights add up to more than a number can hold")
+        if (shares[present] == 0).any():
+            light = trials.classes[int(np.flatnonzero(present & (shares == 0))[0])]
+            raise InputError(f"{trials.name}: all trials of {light} have weight 0")
 
 
 def pair(trials: Sequence[Trials]) -> list[Trials]:

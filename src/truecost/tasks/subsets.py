@@ -38,7 +38,7 @@ def masks_of(frame: pl.DataFrame, subset: str | tuple[str, str], system: str) ->
         raise UsageError(f"subset {expression!r} is no column: did you mean {close[0]!r}?")
     try:
         seen = typed(frame)
-        mask = seen.select(pl.sql_expr(expression).cast(pl.Boolean)).to_series()
+        mask = seen.select(pl.sql_expr(expression)).to_series()
     except pl.exceptions.PolarsError as error:
         raise UsageError(
             f"subset {expression!r} is neither a column nor a condition on columns "
@@ -46,6 +46,11 @@ def masks_of(frame: pl.DataFrame, subset: str | tuple[str, str], system: str) ->
             f"{', '.join(frame.columns) or 'none'}; texts stand in single quotes, such as "
             f"noise = 'babble', and names with dots in double ones"
         ) from error
+    if mask.dtype != pl.Boolean or len(mask) != frame.height:
+        raise UsageError(
+            f"subset {expression!r} is no condition that holds or does not hold for each trial: "
+            f"compare columns with values, such as snr < 10"
+        )
     chosen = mask.fill_null(False).to_numpy()
     if not chosen.any():
         raise InputError(f"subset {expression!r} holds no trial of {system}")
@@ -55,6 +60,8 @@ def masks_of(frame: pl.DataFrame, subset: str | tuple[str, str], system: str) ->
 def _levels(column: pl.Series) -> Masks:
     """A subset for each level of a column as it is written; numbers in order of their size."""
     name = column.name
+    if column.dtype.is_nested():
+        raise InputError(f"subset {name!r}: the column holds {column.dtype}, not one value a trial")
     if column.dtype.is_float():
         column = column.fill_nan(None)
     texts = column.cast(pl.String).str.strip_chars()

@@ -70,7 +70,10 @@ def measures_for(trials: Trials, scoring: Scoring) -> list[Measure]:
         kind = "accept"
     defaults = _of_accepted() if trials.several_right else _told_apart(kind, scoring.application)
     available = parts_of(trials, scoring)
-    return [_allowed(find(name), trials, available) for name in scoring.measures or defaults]
+    return [
+        _allowed(find(name), trials, available)
+        for name in dict.fromkeys(scoring.measures or defaults)
+    ]
 
 
 def _told_apart(kind: str, application: Application) -> list[str]:
@@ -191,6 +194,11 @@ def _score_part(
 ) -> list[Estimate]:
     evidence = evidence_of(trials, scoring, measures)
     tell, what = scoring.progress, " ".join(dims.values())
+    if scoring.method == "bca" and trials.weights is not None and trials.origin is None:
+        raise UsageError(
+            "bca intervals are not defined for weighted samples (inverse inclusion probabilities): "
+            "the jackknife does not know how the trials were drawn; use the percentile method"
+        )
     if scoring.plan.scheme == "blocks" and len(evidence.factors) > 1:
         raise UsageError(
             f"moving blocks need one factor in time order; mapped are {', '.join(evidence.factors)}"

@@ -1,4 +1,4 @@
-"""Faults that a review found, each with the smallest data that showed it."""
+"""Corner cases of scoring, subsets, comparisons and results, each with the smallest data."""
 
 import numpy as np
 import polars as pl

@@ -1,4 +1,4 @@
-"""Faults that a second review found, each with the smallest data that showed it."""
+"""Corner cases of names, files, screens and soft labels, each with the smallest data."""
 
 import numpy as np
 import polars as pl
