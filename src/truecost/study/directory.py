@@ -9,7 +9,8 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from truecost.errors import InputError, UsageError
+from truecost.errors import UsageError
+from truecost.formats import read
 from truecost.gates import junit, markdown
 from truecost.publishing import publish
 from truecost.study.outcome import Outcome, ResultFile
@@ -112,18 +113,12 @@ def render_again(result: str, target: Path | None = None) -> Path:
     InputError
         When the result cannot be read, or the page not be written.
     """
-    import polars as pl
-
     if target is not None and target.suffix.lower() not in (".html", ".htm"):
         raise UsageError(f"{target}: a page is written: name a file that ends in .html")
     stored = read_result(result)
     folder = Path(result) if Path(result).is_dir() else Path(result).parent
     curves = folder / "curves.parquet"
-    try:
-        frame = pl.read_parquet(curves) if curves.exists() else None
-    except (pl.exceptions.PolarsError, OSError) as error:
-        said = str(error).splitlines()[0]
-        raise InputError(f"{curves}: cannot be read ({said}); run the study again") from error
+    frame = read(str(curves), "parquet").frame if curves.exists() else None
     page = target or folder / "report.html"
     publish({page: _page(stored, frame)})
     return page
