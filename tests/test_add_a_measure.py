@@ -17,7 +17,7 @@ from truecost.citations import PAPERS, bibtex
 from truecost.cli import run
 from truecost.measures import Measure, find, registry
 from truecost.report.plots import bars
-from truecost.tasks import trials
+from truecost.tasks import context, trials
 
 GUIDE = Path(__file__).resolve().parents[1] / "CONTRIBUTING.md"
 DEMO = files("truecost") / "data" / "demo"
@@ -85,7 +85,7 @@ def registered(monkeypatch):
 
     def register(measure: Measure) -> Measure:
         known[measure.name] = measure
-        for module in (truecost.measures, trials, bars):
+        for module in (truecost.measures, trials, context, bars):
             monkeypatch.setattr(module, "registry", lambda: known)
         return measure
 
