@@ -118,6 +118,8 @@ def derived(
         n_units=system.n_units,
         units_by_factor=system.units_by_factor,
         n_trials=system.n_trials,
+        item=system.item,
+        shown_in=system.shown_in if kind == "difference" else "",
         n_replicates=len(replicates),
         n_undefined=undefined,
         reason=reason,

@@ -56,6 +56,12 @@ class Context:
     errors : mapping of str to float
         Errors by kind, as `Measure.errors` names it: `misses`, `false_alarms`, "" for all; `costs`
         for those that make up most of a cost.
+    item : str
+        What `n_trials` counts, in the singular.
+    part_counts : mapping of str to (mapping of str to float)
+        Further counts by part of the evidence, for the measures that read it.
+    part_errors : mapping of str to float
+        Errors by part of the evidence, where they can be counted.
     """
 
     dims: dict[str, str] = field(default_factory=dict)
@@ -65,6 +71,9 @@ class Context:
     flags: tuple[str, ...] = ()
     thresholds: dict[str, float] = field(default_factory=dict)
     errors: Mapping[str, float] = field(default_factory=dict)
+    item: str = "trial"
+    part_counts: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    part_errors: Mapping[str, float] = field(default_factory=dict)
 
 
 def by_block(
@@ -303,7 +312,9 @@ class _Setting:
             n_units=min(units.values(), default=0),
             units_by_factor=units if len(units) > 1 else {},
             n_trials=self.context.n_trials,
-            counts={**self.context.counts, **_extras(point, drawn)},
+            item=self.context.item,
+            shown_in=measure.shown_in,
+            counts={**self._counts(measure), **_extras(point, drawn)},
             threshold=self.context.thresholds.get(measure.name),
             n_replicates=len(drawn.values),
             n_undefined=undefined,
@@ -315,15 +326,21 @@ class _Setting:
             resampling=self.resampling,
         )
 
+    def _counts(self, measure: Measure) -> dict[str, float]:
+        """What the row rests on: the counts of the task, and those of the parts it reads."""
+        own = (self.context.part_counts.get(part, {}) for part in measure.parts)
+        return {**self.context.counts, **{k: v for counts in own for k, v in counts.items()}}
+
     def _flags(
         self, measure: Measure, units: Mapping[str, int], undefined: int, no_spread: bool
     ) -> tuple[str, ...]:
         errors = self.context.errors
         kind = measure.errors or ("costs" if "costs" in measure.uses else "")
-        seen = errors.get(kind, errors.get("", FEW_ERRORS))
+        seen = errors.get(kind, errors.get("", FEW_ERRORS)) if measure.decides else FEW_ERRORS
+        of_parts = (self.context.part_errors.get(part, FEW_ERRORS) for part in measure.parts)
         found = raised(
             few_units=bool(units) and min(units.values()) < FEW_UNITS,
-            few_errors=measure.decides and seen < FEW_ERRORS,
+            few_errors=min([seen, *of_parts]) < FEW_ERRORS,
             no_spread=no_spread,
             undefined_replicates=undefined > 0,
         )

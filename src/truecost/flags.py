@@ -47,6 +47,14 @@ _ALL = (
         "--metadata enroll=FILE --metadata test=FILE --map unit=enroll.speaker+test.speaker",
     ),
     Flag(
+        "items_as_units",
+        "",
+        "no unit was named, so each utterance or sentence is resampled on its own: when they share "
+        "a speaker or a document the intervals are too narrow; --map unit=COLUMN",
+        caveat="utterances or sentences were resampled one by one",
+        beware="each utterance or sentence was its own unit",
+    ),
+    Flag(
         "few_units",
         "few units",
         "fewer than 20 units: the interval covers less than it says (a 95 % one about 0.92 at 20 "

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from truecost.comparison import compare
+from truecost.digits import ShownIn
 from truecost.errors import UsageError
 from truecost.intervals import interval
 from truecost.results import Comparison, Estimate
@@ -38,6 +39,8 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
         From the first system, paired; None for the first itself.
     verdict : {"first", "better", "worse", "undecided"}
         What the paired difference from the first says.
+    shown_in : {"", "percent"}
+        How readers see the figures.
     """
 
     rank: int
@@ -52,6 +55,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     difference_lower: float | None = None
     difference_upper: float | None = None
     verdict: str = "first"
+    shown_in: ShownIn = ""
 
 
 def standings(estimates: Sequence[Estimate]) -> tuple[Standing, ...]:
@@ -142,4 +146,5 @@ def _standing(
         difference_lower=None if difference is None else difference.lower,
         difference_upper=None if difference is None else difference.upper,
         verdict="first" if to_first is None else to_first.verdict,
+        shown_in=estimate.shown_in,
     )

@@ -2,9 +2,12 @@
 
 from typing import Literal
 
+Task = Literal["trials", "transcripts", "translation", "diarization"]
 ScoreType = Literal["llr", "posterior", "log-posterior", "log-score", "score", "decision", "number"]
 Missing = Literal["error", "drop", "worst"]
 Annotators = Literal["votes", "any"]
+Outside = Literal["error", "drop"]
+SpeakerMapping = Literal["scored", "evaluated"]
 Estimator = Literal["mean", "run"]
 Scheme = Literal["multinomial", "poisson", "blocks"]
 Method = Literal["percentile", "bca"]
@@ -43,6 +46,24 @@ MAP_KEYS: dict[str, str] = {
     "stratum": "stratum of the unit (or stream, for moving blocks)",
     "weight": "weight of the trial (inverse inclusion probability)",
 }
+ITEM_MAP_KEYS: dict[str, str] = {
+    "id": "id of the utterance or sentence: joins files",
+    "text": "text of an utterance or sentence (transcripts, translation)",
+    "unit": "what items share (speaker, document): resampled together",
+    "unit2": "a second factor, crossed with the first",
+}
+NORMALISATIONS: dict[str, str] = {  # of the texts of transcripts
+    "nfc": "Unicode's composed form: a letter and its marks are one character where there is one",
+    "nfkc": "Unicode's compatibility form: full-width letters, ligatures and the like become plain",
+    "lower": "lower case",
+    "no-punctuation": "punctuation goes, but for apostrophes and hyphens inside words (don't, "
+    "well-known) and the point, comma or colon inside numbers (3.5, 1,000, 12:30); a dash, slash "
+    "or underscore becomes a blank, a typographic apostrophe inside a word a plain one",
+    "no-marks": "diacritics go: é becomes e (not for scripts whose vowels are marks)",
+    "no-tags": "what stands in <> or [] goes",
+    "no-words=A+B": "these words go, as they are written after the steps before: no-words=uh+um",
+    "characters": "every character becomes a word (texts without blanks between words)",
+}
 FORMATS: dict[str, str] = {
     "csv": "comma-separated columns with a header line (.csv)",
     "tsv": "tab-separated columns with a header line (.tsv)",
@@ -59,4 +80,27 @@ FORMATS: dict[str, str] = {
     "utt2spk": "utterance speaker (metadata)",
     "nist-sre": "tab-separated columns modelid segmentid side LLR, or a key with targettype and "
     "partitions",
+}
+_TABLES = {name: FORMATS[name] for name in ("csv", "tsv", "parquet", "ndjson")}
+_SEGLST = "JSON list of objects with session_id, speaker, start_time, end_time, words (.json)"
+_KALDI_TEXT = "id words (an id alone has an empty text)"
+_LINES = "one text a line; an empty line is an empty text; ids are line numbers"
+TASK_FORMATS: dict[str, dict[str, str]] = {  # tasks but trials, whose formats are FORMATS
+    "transcripts": {
+        "kaldi-text": _KALDI_TEXT,
+        "trn": "words (id); alternations are { a / b / @ } (.trn)",
+        "stm": "recording channel speaker start end [<label,label>] words (.stm)",
+        "ctm": "recording channel start duration word [confidence [type [speaker]]] (.ctm)",
+        "seglst": _SEGLST,
+        "lines": _LINES,
+        **_TABLES,
+    },
+    "translation": {"lines": _LINES, "kaldi-text": _KALDI_TEXT, **_TABLES},
+    "diarization": {
+        "rttm": "type recording channel start duration orthography subtype speaker confidence "
+        "[lookahead] (.rttm)",
+        "uem": "recording channel start end: regions that are scored (.uem)",
+        "seglst": _SEGLST,
+        **_TABLES,
+    },
 }

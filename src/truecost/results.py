@@ -9,7 +9,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from truecost.errors import UsageError
+from truecost.digits import Scale, ShownIn, bracketed, figure, scale_of, signed
+from truecost.errors import UsageError, plural
 from truecost.names import DIMS, Method
 
 Floats = npt.NDArray[np.float64]
@@ -57,6 +58,10 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         the runs of a method.
     n_trials : int
         Trials scored; one with a soft label counts once.
+    item : str
+        What `n_trials` counts, in the singular: `trial`, or `utterance`, `sentence`, `recording`.
+    shown_in : {"", "percent"}
+        How readers see the figures: shares in percent, say; the figures here stay shares.
     counts : dict of str to float
         `nontargets` and `targets`, or `class NAME` for each class (where any of several annotators
         may be right, the trials that accept it); `annotators_per_trial`, and `several_accepted` or
@@ -64,8 +69,9 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         `false_alarms`, or `errors` and of them `abstentions`, when decisions were counted (means
         over the runs of a method);
         `impossible`, the truths that were given probability 0; `runs`, `lowest_run` and
-        `highest_run` of a method; and what a measure says beside its value: NAME at the point,
-        NAME_mean over replicates.
+        `highest_run` of a method; the sums that a measure of items divides (words, n-grams; speaker
+        time in seconds); and what a measure says beside its value: NAME at the point, NAME_mean
+        over replicates.
     threshold : float or None
         The decision threshold, where there is one: natural-log likelihood ratio, or raw score.
     n_replicates, n_undefined : int
@@ -77,6 +83,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
         - `trials_as_units`: no unit was named, so each trial is resampled on its own; trials that
           hang together make the interval too narrow;
+        - `items_as_units`: the same for utterances or sentences;
         - `crossed`: several factors or sides; the interval is conservative;
         - `few_units`: fewer than 20 units; the interval covers too little;
         - `few_runs`: a method has fewer than 20 runs; as far as the runs vary, the interval covers
@@ -105,6 +112,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     n_units: int
     units_by_factor: dict[str, int] = msgspec.field(default_factory=dict)
     n_trials: int
+    item: str = msgspec.field(default="trial")
+    shown_in: ShownIn = msgspec.field(default="")
     counts: dict[str, float] = msgspec.field(default_factory=dict)
     threshold: float | None = None
     n_replicates: int
@@ -117,6 +126,13 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     def label(self) -> str:
         """`measure`, or `measure:variant`."""
         return label_of(self.measure, self.parameters)
+
+    @property
+    def scale(self) -> Scale:
+        """How readers see the figures: shares in percent, their differences in percentage points,
+        ratios as they are.
+        """
+        return "" if self.kind == "ratio" else scale_of(self.shown_in, self.kind == "difference")
 
     def to_dict(self) -> dict[str, Any]:
         """The row as JSON-ready builtins.
@@ -202,12 +218,9 @@ class Estimate(Row, frozen=True, kw_only=True, eq=False):
 
     def __str__(self) -> str:
         """`nec 0.310 [0.290, 0.331]`."""
-        return f"{self.label} {figure(self.value)} [{figure(self.lower)}, {figure(self.upper)}]"
-
-
-def percent(share: float) -> str:
-    """A share in percent, with all the digits that it was given: 95%, 99.5%."""
-    return f"{100 * share:.10g}%"
+        lower, upper = (figure(end, self.scale) for end in (self.lower, self.upper))
+        value = figure(self.value, self.scale)
+        return f"{self.label} {value} {bracketed(lower, upper, self.scale)}"
 
 
 class Figures(Protocol):
@@ -221,6 +234,8 @@ class Figures(Protocol):
     def upper(self) -> float | None: ...  # noqa: D102
     @property
     def reason(self) -> str | None: ...  # noqa: D102
+    @property
+    def scale(self) -> Scale: ...  # noqa: D102
 
 
 def figures(row: Figures) -> tuple[str, str]:
@@ -236,32 +251,34 @@ def figures(row: Figures) -> tuple[str, str]:
         The interval is empty when both of its ends are missing.
     """
     endless = row.value is None and (row.reason or "").startswith("infinite")
-    value = "infinite" if endless else figure(row.value)
+    value = "infinite" if endless else shown(row, row.value)
     if row.lower is None and row.upper is None:
         return value, ""
     above = endless or (row.reason or "").startswith("the upper end")
-    upper = "infinite" if row.upper is None and above else figure(row.upper)
-    return value, f"[{figure(row.lower)}, {upper}]"
+    upper = "infinite" if row.upper is None and above else figure(row.upper, row.scale)
+    return value, bracketed(figure(row.lower, row.scale), upper, row.scale)
 
 
-def between(lower: float | None, upper: float | None) -> str:
-    """An interval: `[0.1, 0.2]`; empty where there is none."""
-    return "" if lower is None and upper is None else f"[{figure(lower)}, {figure(upper)}]"
+def shown(row: Figures, value: float | None) -> str:
+    """A figure of a row as readers see it: 0.1234, 12.34%, +1.234 pp (a difference in percent).
+
+    Parameters
+    ----------
+    row : Row or Verdict
+        Says what the figure is seen in.
+    value : float or None
+        Its value, its reference, an end of its interval or a limit.
+
+    Returns
+    -------
+    str
+    """
+    return signed(value, row.scale) if row.scale == "pp" else figure(value, row.scale)
 
 
 def label_of(measure: str, parameters: dict[str, Any]) -> str:
     """How a measure with its variant is named: `measure`, or `measure:variant`."""
     return f"{measure}:{parameters['variant']}" if "variant" in parameters else measure
-
-
-def figure(value: float | None) -> str:
-    """A number with four significant digits; near 1 with as many as tell it from 1."""
-    if value is None:
-        return "undefined"
-    short = f"{value:.4g}"
-    if short == "1" and value != 1:
-        return f"{value:.{min(12, 1 - math.floor(math.log10(abs(1 - value))))}g}"
-    return short if value == 0 or 1e-4 <= abs(value) < 1e6 else f"{value:.3e}"
 
 
 @dataclass(frozen=True)
@@ -311,6 +328,18 @@ def verdict_of(difference: Row) -> Literal["better", "worse", "undecided"]:
     if low is None or high is None or low <= 0 <= high or lost or not value:
         return "undecided"  # a value of 0 outside its interval speaks for no side
     return "better" if (high < 0) == (difference.direction == "lower") else "worse"
+
+
+def items_of(rows: Sequence[Row]) -> str:
+    """What some rows count, for the head of a column: trials, utterances, recordings."""
+    found = {row.item for row in rows}
+    return plural(found.pop()) if len(found) == 1 else "items"
+
+
+def units_shown(row: Row) -> str:
+    """The number of units; nothing where each item is a unit of its own and is counted already."""
+    alone = row.item != "trial" and row.factors == (row.item,)
+    return "" if alone else str(row.n_units)
 
 
 def dims_of(rows: Sequence[Row]) -> tuple[str, ...]:

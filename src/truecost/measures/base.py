@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from truecost.application import Application
+from truecost.digits import ShownIn
 from truecost.errors import UsageError
 from truecost.evidence import Totals
 
@@ -94,6 +95,8 @@ class Measure:
     cites : tuple of str
         What to cite, keys of `truecost.citations.PAPERS`; the papers that `source` names when left
         out.
+    shown_in : {"", "percent"}
+        How readers see it: a share in percent, say (values stay shares).
     """
 
     name: str
@@ -110,6 +113,7 @@ class Measure:
     errors: Literal["misses", "false_alarms", ""] = ""
     minimum_of: str = ""
     cites: tuple[str, ...] = ()
+    shown_in: ShownIn = ""
 
     @property
     def decides(self) -> bool:

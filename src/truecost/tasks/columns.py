@@ -134,9 +134,14 @@ class Options:
         str or None
             None when nothing is mapped and no column has the name.
         """
-        if key in self.columns:
-            return self.columns[key]
-        return next((n for n in COLUMNS.get(key, ()) if n in table.columns), None)
+        return mapped_column(self.columns, key, table)
+
+
+def mapped_column(columns: Mapping[str, str], key: str, table: Table) -> str | None:
+    """The column that is mapped to a key, or the one that has its name; None without either."""
+    if key in columns:
+        return columns[key]
+    return next((n for n in COLUMNS.get(key, ()) if n in table.columns), None)
 
 
 def trial_ids(table: Table, options: Options) -> npt.NDArray[Any] | None:
@@ -274,21 +279,23 @@ def refuse_rows(
     raise InputError(f"{table.source}: {told}: {first_five(shown)}")
 
 
-def unit_columns(table: Table, options: Options) -> dict[str, tuple[npt.NDArray[Any], ...]]:
+def unit_columns(
+    table: Table, columns: Mapping[str, str]
+) -> dict[str, tuple[npt.NDArray[Any], ...]]:
     """Unit labels of each side, shape (N,), by factor name; InputError when one is empty."""
     units: dict[str, tuple[npt.NDArray[Any], ...]] = {}
     for meaning in ("unit", "unit2"):
-        mapped = options.column(meaning, table)
+        mapped = mapped_column(columns, meaning, table)
         if mapped is None:
             continue
         texts = [filled(table, column, meaning) for column in mapped.split("+")]
         # Numbers only when all sides are: one factor has one kind of label.
-        whole = all(_is_whole(side) for side in texts)
+        whole = all(is_whole(side) for side in texts)
         units[mapped] = tuple((s.cast(pl.Int64) if whole else s).to_numpy() for s in texts)
     return units
 
 
-def _is_whole(texts: pl.Series) -> bool:
+def is_whole(texts: pl.Series) -> bool:
     """Whether every label is a whole number, so that batch 10 comes after batch 9."""
     numbers = texts.cast(pl.Int64, strict=False)
     return numbers.null_count() == 0 and bool((numbers.cast(pl.String) == texts).all())

@@ -12,7 +12,7 @@ from truecost.results import Comparison, Estimate
 from truecost.tasks.calibrating import Calibrated, calibrate, scoring_after
 from truecost.tasks.records import Trials
 from truecost.tasks.scoring import Scoring
-from truecost.tasks.trials import score
+from truecost.tasks.trials import score_trials
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def decompose(
         "clip": chosen.clip,
     } | options
     calibrated = calibrate(trials, method, train="self", **options)
-    actual = score(trials, chosen)
-    minimum = score(calibrated.trials, scoring_after(chosen))
+    actual = score_trials(trials, chosen)
+    minimum = score_trials(calibrated.trials, scoring_after(chosen))
     losses = tuple(compare(a, b) for a, b in zip(actual, minimum, strict=True))
     return Decomposition(tuple(actual), tuple(minimum), losses, calibrated)

@@ -90,7 +90,7 @@ def load(
         labels=truth.labels,
         classes=truth.classes,
         detection=truth.detection,
-        units=read.unit_columns(table, options),
+        units=read.unit_columns(table, options.columns),
         ids=ids,
         strata=read.optional_texts(table, options, "stratum"),
         weights=read.weights_of(table, options, ids),

@@ -22,7 +22,7 @@ from truecost.tasks.loading import load
 from truecost.tasks.pairing import check_classes, pair
 from truecost.tasks.records import Trials
 from truecost.tasks.scoring import Scoring
-from truecost.tasks.trials import score
+from truecost.tasks.trials import score_trials
 
 FILE = "file"  # in place of a column: each file is a run
 UNNAMED = "method"
@@ -288,7 +288,7 @@ def score_methods(
     if len(every) > 1:
         every = pair(every)
     masks = [mask for subset in scoring.subsets for mask in every[0].masks(subset)]
-    rows = iter([score(trials, scoring, masks, dims) for trials in every])
+    rows = iter([score_trials(trials, scoring, masks, dims) for trials in every])
     found = []
     for method in methods:
         by_run = [next(rows) for _ in method.trials]

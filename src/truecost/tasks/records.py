@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.errors import InputError, UsageError, first_five
+from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.formats import Table
 from truecost.names import Annotators, ScoreType
 from truecost.tasks.annotators import Annotation
@@ -76,6 +76,12 @@ class Trials:
     def __len__(self) -> int:
         """Number of trials; one with a soft label counts once though it has several rows."""
         return len(self.scores) if self.origin is None else len(np.unique(self.origin))
+
+    @property
+    def about(self) -> str:
+        """What there is, in a few words."""
+        classes = ", ".join(self.classes) or "none"
+        return f"{counted(len(self), 'trial')}, type {self.kind}, classes {classes}"
 
     @property
     def several_right(self) -> bool:

@@ -12,7 +12,9 @@ MOST_LEVELS = 50  # of a column that is asked for as subsets
 Masks = list[tuple[str, npt.NDArray[np.bool_]]]
 
 
-def masks_of(frame: pl.DataFrame, subset: str | tuple[str, str], system: str) -> Masks:
+def masks_of(
+    frame: pl.DataFrame, subset: str | tuple[str, str], system: str, item: str = "trial"
+) -> Masks:
     """Name and rows of each subset that a column or a condition gives.
 
     Parameters
@@ -20,8 +22,8 @@ def masks_of(frame: pl.DataFrame, subset: str | tuple[str, str], system: str) ->
     frame : polars.DataFrame
     subset : str or (str, str)
         Name of a column, or an SQL condition on columns; or a name and one of these.
-    system : str
-        For messages.
+    system, item : str
+        For messages: the system, and what a row is.
 
     Raises
     ------
@@ -32,7 +34,7 @@ def masks_of(frame: pl.DataFrame, subset: str | tuple[str, str], system: str) ->
     """
     name, expression = (subset, subset) if isinstance(subset, str) else subset
     if expression in frame.columns:
-        return _levels(frame[expression].alias(name))
+        return _levels(frame[expression].alias(name), item)
     close = get_close_matches(expression, frame.columns, n=1)
     if close and expression.isidentifier():
         raise UsageError(f"subset {expression!r} is no column: did you mean {close[0]!r}?")
@@ -48,20 +50,22 @@ def masks_of(frame: pl.DataFrame, subset: str | tuple[str, str], system: str) ->
         ) from error
     if mask.dtype != pl.Boolean or len(mask) != frame.height:
         raise UsageError(
-            f"subset {expression!r} is no condition that holds or does not hold for each trial: "
+            f"subset {expression!r} is no condition that holds or does not hold for each {item}: "
             f"compare columns with values, such as snr < 10"
         )
     chosen = mask.fill_null(False).to_numpy()
     if not chosen.any():
-        raise InputError(f"subset {expression!r} holds no trial of {system}")
+        raise InputError(f"subset {expression!r} holds no {item} of {system}")
     return [(name, chosen)]
 
 
-def _levels(column: pl.Series) -> Masks:
+def _levels(column: pl.Series, item: str) -> Masks:
     """A subset for each level of a column as it is written; numbers in order of their size."""
     name = column.name
     if column.dtype.is_nested():
-        raise InputError(f"subset {name!r}: the column holds {column.dtype}, not one value a trial")
+        raise InputError(
+            f"subset {name!r}: the column holds {column.dtype}, not one value a {item}"
+        )
     if column.dtype.is_float():
         column = column.fill_nan(None)
     texts = column.cast(pl.String).str.strip_chars()

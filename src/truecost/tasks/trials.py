@@ -1,4 +1,4 @@
-"""Scoring trials: from checked records and a choice of measures to rows and comparisons."""
+"""Scoring trials: from checked records and a choice of measures to rows."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -7,14 +7,13 @@ import numpy as np
 import numpy.typing as npt
 
 from truecost.application import Application
-from truecost.comparison import compare
 from truecost.errors import InputError, UsageError, first_five
 from truecost.estimates import estimate
 from truecost.evidence import Evidence
 from truecost.factors import Factor
 from truecost.measures import Measure, find, registry
 from truecost.names import POSTERIORS, SCORE_TYPES
-from truecost.results import Comparison, Estimate
+from truecost.results import Estimate
 from truecost.tasks.annotators import refuse_priors
 from truecost.tasks.context import context_of, point_of
 from truecost.tasks.counting import (
@@ -24,13 +23,11 @@ from truecost.tasks.counting import (
     parts_of,
     ranking_of,
 )
-from truecost.tasks.pairing import pair
 from truecost.tasks.records import Trials
 from truecost.tasks.scoring import Scoring
+from truecost.tasks.subsets import Masks
 
 Floats = npt.NDArray[np.float64]
-
-Masks = Sequence[tuple[str, npt.NDArray[np.bool_]]]
 
 DEFAULT_MEASURES: dict[str, tuple[str, ...]] = {
     "llr": ("act_dcf", "min_dcf", "cllr", "min_cllr", "eer", "p_miss", "p_fa"),
@@ -111,6 +108,11 @@ def _allowed(measure: Measure, trials: Trials, available: set[str]) -> Measure:
         )
     lacking = [part for part in measure.parts if part not in available]
     if lacking:
+        if measure.parts[0] not in {part for parts in PARTS_OF.values() for part in parts}:
+            raise UsageError(
+                f"measure {measure.label!r} is not for trials: see truecost transcripts, "
+                f"translation or diarization"
+            )
         wanted = [k for k, parts in PARTS_OF.items() if set(measure.parts) <= set(parts)]
         raise UsageError(
             f"measure {measure.label!r} cannot be computed from type {trials.kind} "
@@ -120,7 +122,7 @@ def _allowed(measure: Measure, trials: Trials, available: set[str]) -> Measure:
     return measure
 
 
-def score(
+def score_trials(
     trials: Trials,
     scoring: Scoring,
     masks: Masks | None = None,
@@ -150,21 +152,6 @@ def score(
         classes, a subset is neither column nor condition, or the interval is not defined.
     InputError
         When the scores look reversed (see `Scoring`), or a condition holds for no trial.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import truecost as tc
-    >>> rng = np.random.default_rng(0)
-    >>> labels, speakers = np.arange(400) % 2, np.arange(400) // 10
-    >>> llrs = 2 * rng.normal(2 * labels - 1)  # well calibrated
-    >>> trials = tc.Trials.of(llrs, labels, kind="llr", unit=speakers)
-    >>> application = tc.Application.detection(cost_miss=10, cost_fa=1, prior=0.01)
-    >>> plan = tc.Plan(500, seed=0)
-    >>> for row in tc.score(trials, tc.Scoring(application, ("act_dcf", "cllr"), plan)):
-    ...     print(f"{row.measure} {row.value:.2f} [{row.lower:.2f}, {row.upper:.2f}]")
-    act_dcf 0.61 [0.51, 0.75]
-    cllr 0.46 [0.38, 0.54]
     """
     measures = measures_for(trials, scoring)
     if trials.several_right:
@@ -231,50 +218,3 @@ def refuse_reversed(trials: Trials, scoring: Scoring) -> None:
             f"in {area:.1%} of the pairs (AUC below 0.5); higher must mean target. Turn "
             f"the sign or the labels, or say --allow-reversed if it is so"
         )
-
-
-def compare_systems(
-    systems: Sequence[Trials],
-    scoring: Scoring | Sequence[Scoring],
-    dims: Mapping[str, str] | None = None,
-    *,
-    paired: bool = False,
-) -> tuple[list[list[Estimate]], list[list[Comparison]]]:
-    """Rows of each system, and of each later system against the first.
-
-    Parameters
-    ----------
-    systems : sequence of Trials
-        At least two, scored on the same trials; the first is the baseline.
-    scoring : Scoring or sequence of Scoring
-        One for all, or one for each system where they are decided otherwise (thresholds, training
-        priors).
-    dims : mapping of str to str, optional
-        What the rows are about besides the system: a collection or an application.
-    paired : bool
-        The systems have their trials in one order already, as `tasks.pairing.pair` gives them.
-
-    Returns
-    -------
-    rows : list of list of Estimate
-        For each system what `score` gives.
-    comparisons : list of list of Comparison
-        For each later system one for each row, paired replicate by replicate.
-
-    Raises
-    ------
-    UsageError
-        When there are fewer than two systems, one has no ids, or as `score` says.
-    InputError
-        When ids, labels or units of the trials do not agree, or as `score` says.
-    """
-    if len(systems) < 2:
-        raise UsageError("a comparison needs at least two systems")
-    same = systems if paired else pair(systems)
-    scorings = [scoring] * len(same) if isinstance(scoring, Scoring) else scoring
-    # The first system says which trials a subset holds: they are the same for all.
-    masks = [mask for subset in scorings[0].subsets for mask in same[0].masks(subset)]
-    rows = [score(t, s, masks, dims) for t, s in zip(same, scorings, strict=True)]
-    return rows, [
-        [compare(a, b) for a, b in zip(other, rows[0], strict=True)] for other in rows[1:]
-    ]

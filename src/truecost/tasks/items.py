@@ -1,0 +1,344 @@
+"""Items: what the output of a system is counted by: utterances, sentences, recordings.
+
+A task that compares sequences or times counts each item once: for every part (`words`, `speech`)
+the statistics of each item. Here items are resampled by their units and measured. A subset is a
+set of items; two systems are compared on the same items.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from truecost.errors import InputError, UsageError, counted, first_five, plural
+from truecost.estimates import Context, estimate
+from truecost.evidence import Evidence, Totals
+from truecost.factors import Factor
+from truecost.flags import raised
+from truecost.measures import Measure, find, registry
+from truecost.results import Estimate
+from truecost.tally import Tally
+from truecost.tasks.columns import is_whole
+from truecost.tasks.scoring import Scoring
+from truecost.tasks.subsets import Masks, masks_of, typed
+
+Array = npt.NDArray[Any]
+Parts = Mapping[str, Mapping[str, Array]]
+Lines = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Counting:
+    """What a task counts, and what of it is measured when nothing is asked for.
+
+    Attributes
+    ----------
+    item : str
+        What it counts by, in the singular.
+    parts : mapping of str to float
+        The parts that it can count, with the factor that turns sums into what readers see:
+        microseconds become seconds.
+    measures : tuple of str
+        Measures that are computed unless others are asked for.
+    worst : mapping of str to tuple of str
+        Of each part the statistics whose sum makes an item one of the worst.
+    events : frozenset of str
+        Parts whose errors are events that can be few; those of others are spans of time.
+    hangs_together : bool
+        Whether items that share a unit (a speaker, a document) are to be expected.
+    """
+
+    item: str
+    parts: Mapping[str, float]
+    measures: tuple[str, ...]
+    worst: Mapping[str, tuple[str, ...]]
+    events: frozenset[str] = frozenset()
+    hangs_together: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Items:
+    """The counted items of one system.
+
+    Attributes
+    ----------
+    name : str
+        Name of the system.
+    counting : Counting
+        What was counted.
+    ids : ndarray of str, shape (N,)
+        Sorted.
+    parts : mapping of str to (mapping of str to ndarray, shape (N,))
+        Statistics of each item by part.
+    frame : polars.DataFrame
+        One row an item: columns for units and subsets.
+    signature : str
+        Choices made while reading and counting, separated by bars.
+    problems : tuple of str
+        What a reader should know.
+    units : mapping of str to tuple of ndarray, shape (N,)
+        For each factor the unit of each item on each side; each item its own unit when empty.
+    texts : tuple of str
+        Columns of the frame that hold whole texts: conditions may use them, results store none.
+    show : callable, optional
+        From the place of an item to labelled lines of text: how it was aligned.
+    """
+
+    name: str
+    counting: Counting
+    ids: Array
+    parts: Parts
+    frame: pl.DataFrame
+    signature: str = ""
+    problems: tuple[str, ...] = ()
+    units: Mapping[str, tuple[Array, ...]] = field(default_factory=dict)
+    texts: tuple[str, ...] = ()
+    show: Callable[[int], Lines] | None = None
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def about(self) -> str:
+        """What there is, in a few words."""
+        return f"{counted(len(self), self.counting.item)}, {self.signature}"
+
+    def take(self, rows: Array) -> "Items":
+        """The items at these rows (indices, or a mask), as of a subset: they cannot be shown."""
+        return replace(
+            self,
+            ids=self.ids[rows],
+            parts={p: {k: v[rows] for k, v in of.items()} for p, of in self.parts.items()},
+            frame=self.frame[np.flatnonzero(rows) if rows.dtype == bool else rows],
+            units={k: tuple(side[rows] for side in v) for k, v in self.units.items()},
+            show=None,
+        )
+
+    def masks(self, subset: str | tuple[str, str]) -> Masks:
+        """Name and rows of each subset that a column or a condition gives (see `masks_of`)."""
+        return masks_of(self.frame, subset, self.name, self.counting.item)
+
+    def empty_cells(self, column: str) -> int:
+        """How many items have nothing in a column (0 when it is no column)."""
+        if column not in self.frame.columns:
+            return 0
+        return typed(self.frame.select(column))[column].null_count()
+
+    def each(self, measure: Measure) -> npt.NDArray[np.float64]:
+        """The value of a measure for each item alone, NaN where undefined; float64 (N,)."""
+        from truecost.application import Application
+
+        seen = cast("Totals", _Each(self.parts))  # measures of items ask for sums and nothing else
+        return measure(seen, Application()).values
+
+    def badness(self) -> Array:
+        """How much of what is wrong each item has, by the first part that tells; (N,)."""
+        for part, statistics in self.counting.worst.items():
+            if part in self.parts:
+                return np.asarray(sum(self.parts[part][name] for name in statistics))
+        return np.zeros(len(self))
+
+
+@dataclass(frozen=True)
+class _Each:
+    """Statistics of items in the place of sums: every item a replicate of its own."""
+
+    parts: Parts
+
+    def sums(self, part: str, statistic: str) -> Array:
+        return self.parts[part][statistic]
+
+
+def measures_of(asked: Sequence[str], counting: Counting) -> list[Measure]:
+    """The measures asked for, or those of the task.
+
+    Parameters
+    ----------
+    asked : sequence of str
+        `NAME` or `NAME:PARAMETER`.
+    counting : Counting
+
+    Returns
+    -------
+    list of Measure
+
+    Raises
+    ------
+    UsageError
+        When a measure is not known, or belongs to another task.
+    """
+    found = [find(name) for name in dict.fromkeys(asked or counting.measures)]
+    for measure in found:
+        if not set(measure.parts) <= set(counting.parts):
+            own = [m.name for m in registry().values() if set(m.parts) <= set(counting.parts)]
+            raise UsageError(
+                f"measure {measure.label!r} is not for {plural(counting.item)}: "
+                f"take {', '.join(own)}"
+            )
+    return found
+
+
+def score_items(
+    items: Items,
+    scoring: Scoring,
+    masks: Masks | None = None,
+    dims: Mapping[str, str] | None = None,
+) -> list[Estimate]:
+    """Rows of one system: the whole, then each subset.
+
+    Parameters
+    ----------
+    items : Items
+    scoring : Scoring
+        Of it measures, plan, level, method, subsets, jobs and progress.
+    masks : sequence of (str, ndarray of bool), optional
+        Name and rows of each subset; those of `scoring.subsets` when left out.
+    dims : mapping of str to str, optional
+        What the rows are about besides the system.
+
+    Returns
+    -------
+    list of Estimate
+        One for each measure, then one for each subset and measure.
+
+    Raises
+    ------
+    UsageError
+        When a measure is not for these items, a subset is neither column nor condition, or the
+        interval is not defined.
+    InputError
+        When a condition holds for no item.
+    """
+    measures = measures_of(scoring.measures, items.counting)
+    about = {**(dims or {}), "system": items.name}
+    rows = _score_part(items, scoring, measures, about)
+    if masks is None:
+        masks = [mask for subset in scoring.subsets for mask in items.masks(subset)]
+    for name, mask in masks:
+        rows += _score_part(items.take(mask), scoring, measures, {**about, "subset": name})
+    return rows
+
+
+def _score_part(
+    items: Items, scoring: Scoring, measures: Sequence[Measure], dims: Mapping[str, str]
+) -> list[Estimate]:
+    tell, what = scoring.progress, " ".join(dims.values())
+    return estimate(
+        evidence_of_items(items, measures, scoring),
+        measures,
+        scoring.application,
+        scoring.plan,
+        level=scoring.level,
+        method=scoring.method,
+        context=context_of_items(items, dims),
+        jobs=scoring.jobs,
+        progress=None if tell is None else lambda done, total: tell(what, done, total),
+    )
+
+
+def evidence_of_items(items: Items, measures: Sequence[Measure], scoring: Scoring) -> Evidence:
+    """The parts that measures read, as tallies by unit.
+
+    Parameters
+    ----------
+    items : Items
+    measures : sequence of Measure
+    scoring : Scoring
+
+    Returns
+    -------
+    Evidence
+
+    Raises
+    ------
+    UsageError
+        When moving blocks are asked for with several factors.
+    """
+    if scoring.plan.scheme == "blocks" and len(items.units) > 1:
+        raise UsageError(
+            f"moving blocks need one factor in time order; mapped are {', '.join(items.units)}"
+        )
+    sides = []
+    for name, columns in (items.units or {items.counting.item: (_in_order(items.ids),)}).items():
+        factor, codes = Factor.of(name, np.concatenate(columns))
+        sides += [(factor, side) for side in np.split(codes, len(columns))]
+    wanted = dict.fromkeys(part for measure in measures for part in measure.parts)
+    return Evidence({part: Tally.count(sides, items.parts[part]) for part in wanted})
+
+
+def _in_order(ids: Array) -> Array:
+    """Ids whose order is that of the lines, where they are numbers of lines: 10 after 9."""
+    texts = pl.Series(ids.astype(str))
+    return texts.cast(pl.Int64).to_numpy() if is_whole(texts) else ids
+
+
+def context_of_items(items: Items, dims: Mapping[str, str]) -> Context:
+    """What rows of items say besides their values: sums of each part, errors, flags, signature."""
+    counting = items.counting
+    sums = {
+        part: {name: _seen(values.sum(), counting.parts[part]) for name, values in of.items()}
+        for part, of in items.parts.items()
+    }
+    errors = {
+        part: float(np.sum([sums[part][name] for name in counting.worst[part]]))
+        for part in sums
+        if part in counting.events
+    }
+    alone = counting.hangs_together and not items.units
+    return Context(
+        dict(dims),
+        len(items),
+        signature=items.signature,
+        flags=raised(
+            items_as_units=alone,
+            crossed=sum(len(sides) for sides in items.units.values()) > 1,
+        ),
+        item=counting.item,
+        part_counts=sums,
+        part_errors=errors,
+    )
+
+
+def _seen(total: Any, factor: float) -> float:
+    """A sum as readers see it: whole where it is."""
+    value = float(total) if factor == 1 else float(total) / round(1 / factor)
+    return int(value) if value.is_integer() else value
+
+
+def pair_items(systems: Sequence[Items]) -> list[Items]:
+    """The systems, refused unless they are counted by the same items.
+
+    Parameters
+    ----------
+    systems : sequence of Items
+        Their items are sorted by id.
+
+    Returns
+    -------
+    list of Items
+
+    Raises
+    ------
+    InputError
+        When items or their units are not the same.
+    """
+    first = systems[0]
+    for other in systems[1:]:
+        if not np.array_equal(first.ids, other.ids):
+            left, right = set(first.ids.tolist()), set(other.ids.tolist())
+            raise InputError(
+                f"{first.name} and {other.name} are not scored on the same "
+                f"{plural(first.counting.item)}: {counted(len(left - right), 'id')} only in "
+                f"{first.name} ({first_five(sorted(left - right)) or 'none'}), "
+                f"{len(right - left)} only in {other.name} "
+                f"({first_five(sorted(right - left)) or 'none'}); --missing worst counts what a "
+                f"system lacks as empty"
+            )
+        for name in {**first.units, **other.units}:
+            sides = [system.units.get(name, ()) for system in (first, other)]
+            if len(sides[0]) != len(sides[1]) or not all(map(np.array_equal, *sides)):
+                raise InputError(f"{first.name} and {other.name} have other units ({name})")
+    return [*systems]

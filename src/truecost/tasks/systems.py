@@ -1,0 +1,164 @@
+"""Systems of any task: scored, paired, and compared on the same trials or items."""
+
+from collections.abc import Mapping, Sequence
+
+from truecost.comparison import compare
+from truecost.errors import UsageError
+from truecost.measures import Measure
+from truecost.results import Comparison, Estimate
+from truecost.tasks import items, pairing, trials
+from truecost.tasks.items import Items
+from truecost.tasks.records import Trials
+from truecost.tasks.scoring import Scoring
+from truecost.tasks.subsets import Masks
+
+System = Trials | Items
+
+
+def score(
+    system: System,
+    scoring: Scoring,
+    masks: Masks | None = None,
+    dims: Mapping[str, str] | None = None,
+) -> list[Estimate]:
+    """Rows of one system: the whole, then each subset.
+
+    Parameters
+    ----------
+    system : Trials or Items
+    scoring : Scoring
+        Items (of transcripts, translations, recordings) take measures, plan, level, method, subsets
+        and jobs from it; costs, priors and thresholds are for trials.
+    masks : sequence of (str, ndarray of bool), optional
+        Name and rows of each subset; those of `scoring.subsets` when left out.
+    dims : mapping of str to str, optional
+        What the rows are about besides the system: a collection or an application.
+
+    Returns
+    -------
+    list of Estimate
+        One for each measure, then one for each subset and measure; `dims` tells them apart. A
+        subset is decided as the whole is: the system does not change from subset to subset.
+
+    Raises
+    ------
+    UsageError
+        When the score type or the task does not allow a measure, costs or priors are for another
+        number of classes, a subset is neither column nor condition, or the interval is not defined.
+    InputError
+        When the scores look reversed (see `Scoring`), or a condition holds for no trial.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import truecost as tc
+    >>> rng = np.random.default_rng(0)
+    >>> labels, speakers = np.arange(400) % 2, np.arange(400) // 10
+    >>> llrs = 2 * rng.normal(2 * labels - 1)  # well calibrated
+    >>> trials = tc.Trials.of(llrs, labels, kind="llr", unit=speakers)
+    >>> application = tc.Application.detection(cost_miss=10, cost_fa=1, prior=0.01)
+    >>> plan = tc.Plan(500, seed=0)
+    >>> for row in tc.score(trials, tc.Scoring(application, ("act_dcf", "cllr"), plan)):
+    ...     print(f"{row.measure} {row.value:.2f} [{row.lower:.2f}, {row.upper:.2f}]")
+    act_dcf 0.61 [0.51, 0.75]
+    cllr 0.46 [0.38, 0.54]
+    """
+    if isinstance(system, Items):
+        return items.score_items(system, scoring, masks, dims)
+    return trials.score_trials(system, scoring, masks, dims)
+
+
+def measures_for(system: System, scoring: Scoring) -> list[Measure]:
+    """The measures asked for, or those that suit a system.
+
+    Parameters
+    ----------
+    system : Trials or Items
+    scoring : Scoring
+
+    Returns
+    -------
+    list of Measure
+
+    Raises
+    ------
+    UsageError
+        When a measure is not known, or the score type, the classes or the task do not allow it.
+    """
+    if isinstance(system, Items):
+        return items.measures_of(scoring.measures, system.counting)
+    return trials.measures_for(system, scoring)
+
+
+def pair(systems: Sequence[System]) -> list[System]:
+    """The systems of one task with their trials or items in one order.
+
+    Parameters
+    ----------
+    systems : sequence of Trials, or of Items
+        One for each system.
+
+    Returns
+    -------
+    list of Trials, or of Items
+        In the order of the first system.
+
+    Raises
+    ------
+    UsageError
+        When a system of trials has no ids, or systems are of different tasks.
+    InputError
+        When ids, labels, weights, strata or units do not agree.
+    """
+    counted = [system for system in systems if isinstance(system, Items)]
+    listed = [system for system in systems if isinstance(system, Trials)]
+    if counted and listed:
+        raise UsageError(f"{counted[0].name} has items and {listed[0].name} trials: compare alike")
+    return [*(items.pair_items(counted) if counted else pairing.pair(listed))]
+
+
+def compare_systems(
+    systems: Sequence[System],
+    scoring: Scoring | Sequence[Scoring],
+    dims: Mapping[str, str] | None = None,
+    *,
+    paired: bool = False,
+) -> tuple[list[list[Estimate]], list[list[Comparison]]]:
+    """Rows of each system, and of each later system against the first.
+
+    Parameters
+    ----------
+    systems : sequence of Trials, or of Items
+        At least two, scored on the same trials or items; the first is the baseline.
+    scoring : Scoring or sequence of Scoring
+        One for all, or one for each system where they are decided otherwise (thresholds, training
+        priors).
+    dims : mapping of str to str, optional
+        What the rows are about besides the system: a collection or an application.
+    paired : bool
+        The systems have their trials in one order already, as `pair` gives them.
+
+    Returns
+    -------
+    rows : list of list of Estimate
+        For each system what `score` gives.
+    comparisons : list of list of Comparison
+        For each later system one for each row, paired replicate by replicate.
+
+    Raises
+    ------
+    UsageError
+        When there are fewer than two systems, one has no ids, or as `score` says.
+    InputError
+        When ids, labels or units do not agree, or as `score` says.
+    """
+    if len(systems) < 2:
+        raise UsageError("a comparison needs at least two systems")
+    same = systems if paired else pair(systems)
+    scorings = [scoring] * len(same) if isinstance(scoring, Scoring) else scoring
+    # The first system says which trials a subset holds: they are the same for all.
+    masks = [mask for subset in scorings[0].subsets for mask in same[0].masks(subset)]
+    rows = [score(t, s, masks, dims) for t, s in zip(same, scorings, strict=True)]
+    return rows, [
+        [compare(a, b) for a, b in zip(other, rows[0], strict=True)] for other in rows[1:]
+    ]
