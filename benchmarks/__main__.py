@@ -3,19 +3,20 @@
 import argparse
 from pathlib import Path
 
-from benchmarks import files, intervals, points
-from benchmarks.measuring import first_calls, machine, table
+from benchmarks import diarization, files, intervals, points, sequences, translation
+from benchmarks.measuring import Row, first_calls, machine, table
 
 README = Path(__file__).with_name("README.md")
 BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
 FIRST = {"nec": "NEC", "eer": "EER, convex hull", "points": "ROC + 4 measures"}
 
 
-def report(interval_trials: int, point_trials: int, repeats: int) -> str:
+def report(interval_trials: int, point_trials: int, repeats: int, part: int = 1) -> str:
     """Everything that a run finds, in Markdown."""
     interval_rows, checks = intervals.rows(interval_trials, repeats)
     point_rows, memory, more = points.rows(point_trials, repeats)
     file_rows, agreed = files.rows(interval_trials, repeats)
+    item_rows, same = _items(part, repeats)
     first = [
         [name, *(f"{s:.2g} s" for s in first_calls(work, interval_trials))]
         for work, name in FIRST.items()
@@ -31,14 +32,27 @@ def report(interval_trials: int, point_trials: int, repeats: int) -> str:
             table(heads, [row.cells for row in point_rows]),
             f"Reading and calibrating {interval_trials:,} trials; the peer is named in the row.",
             table(heads, [row.cells for row in file_rows]),
+            "Sequences and times; peers: jiwer (errors), sacrebleu (BLEU, chrF), pyannote.metrics "
+            "(DER, once: it takes minutes).",
+            table(heads, [row.cells for row in item_rows]),
             "Peak of memory above the inputs, and what the result keeps.",
             table(["scores", "truecost", "peer", "ratio", "target", "met"], memory),
             f"First call in a new process, import included, {interval_trials:,} trials.",
             table(["work", "kernels to compile", "kernels on disk"], first),
             "Checked in this run:",
-            "\n".join(f"- {line}" for line in checks + more + agreed),
+            "\n".join(f"- {line}" for line in checks + more + agreed + same),
         ]
     )
+
+
+def _items(part: int, repeats: int) -> tuple[list[Row], list[str]]:
+    """Transcripts, translation and diarization, at their sizes or a part of them."""
+    found = (
+        sequences.rows(10_000 // part, repeats),
+        translation.rows(30_000 // part, repeats),
+        diarization.rows(100 // part, 500, 1),
+    )
+    return [row for rows, _ in found for row in rows], [line for _, said in found for line in said]
 
 
 def main() -> None:
@@ -49,7 +63,7 @@ def main() -> None:
     chosen = options.parse_args()
     if chosen.quick and chosen.write:
         options.error("--write needs the full run: leave --quick out")
-    found = report(100_000, 1_000_000, 5) if chosen.quick else report(1_000_000, 10_000_000, 7)
+    found = report(100_000, 1_000_000, 5, 10) if chosen.quick else report(1_000_000, 10_000_000, 7)
     print(found)
     if chosen.write:
         before, rest = README.read_text().split(BEGIN)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-PEERS = ("confidence-intervals", "scikit-learn")
+PEERS = ("confidence-intervals", "scikit-learn", "jiwer", "sacrebleu", "pyannote.metrics")
 LIBRARIES = ("numpy", "scipy", "numba", "polars", *PEERS)
 
 

@@ -18,15 +18,19 @@ import numpy as np
 import polars as pl
 import pytest
 
+import spoken
 from browser import WIDTHS, Visit, missing, screenshots, started, visit
-from truecost import results
+from truecost import digits, study
 from truecost.cli import run
 
 pytestmark = pytest.mark.xdist_group("browser")  # one browser is enough
 
 LONG = "a_name_without_any_space_that_goes_on_and_on_" * 2
 AWKWARD = ("<script>alert('x')</script>", "\"quoted\" & 'more' $5$ a_{n} ^2", LONG)
-REPORTS = ("demo", "one", "awkward", "classes", "numbers", "few", "several", "board", "methods")
+REPORTS = (
+    *("demo", "one", "awkward", "classes", "numbers", "few", "several", "board", "methods"),
+    *("transcripts", "translation", "diarization"),
+)
 VIEWS = (
     ("wide", "light"),
     ("middle", "light"),
@@ -35,7 +39,7 @@ VIEWS = (
     ("narrow", "light"),
 )
 # The richest reports in all views; the others in each width, or in two of them.
-OF_ALL, LARGE = ("demo", "awkward"), ("several", "board", "methods")
+OF_ALL, LARGE = ("demo", "awkward", "transcripts"), ("several", "board", "methods")
 OPENED = [
     (name, view)
     for name in REPORTS
@@ -177,6 +181,27 @@ def methods(folder):
     patterns = [f"{name}={folder}/{name}-*.csv" for name in ("first", "second")]
     how = ("--runs", "seed", "--type", "llr", "--subset", "room", "--replicates", 100)
     tell("methods", "compare", *patterns, *how, "-o", folder / "out")
+
+
+def transcripts(folder):
+    """Three systems with awkward names; texts in many scripts, and markup among them."""
+    words = ("hello", "<b>&", "na\u00efve", "\u4f60\u597d", "\u05e9\u05dc\u05d5\u05dd", "x" * 60)
+    rates = dict(zip((AWKWARD[0], "\u05d0\u05d1\u05d2", LONG), (0.1, 0.2, 0.3), strict=True))
+    limit = {"measure": "wer", "max_upper": 0.07, "name": AWKWARD[1]}
+    more = {"vocabulary": words, "speaker": LONG + "{}", "utterance": AWKWARD[0] + "{}"}
+    outcome = spoken.transcripts(folder, rates, subsets={"room": "room"}, gate=[limit], **more)
+    study.write(outcome, str(folder / "out"))
+
+
+def translation(folder):
+    """One system, many documents."""
+    study.write(spoken.translations(folder, {"mine": 0.2}, documents=30), str(folder / "out"))
+
+
+def diarization(folder):
+    """Two systems on sixteen recordings."""
+    outcome = spoken.diarizations(folder, {"the-old-one": 0.3, "the-new-one": 0.1})
+    study.write(outcome, str(folder / "out"))
 
 
 @pytest.fixture(scope="module")
@@ -382,6 +407,51 @@ def test_names_are_shown_as_they_are(browser, reports):
         assert name in text
 
 
+def test_alignments_stand_in_columns_and_scroll_in_their_own_box(browser, reports):
+    """The cell of a mark begins where the word above it begins, whatever the script."""
+    with visit(browser, reports("transcripts"), width=WIDTHS["narrow"]) as seen:
+        boxes = seen.page.evaluate(COLUMNS)
+    assert len(boxes) >= 9
+    assert any(box["scrolls"] for box in boxes)
+    for box in boxes:
+        assert box["right"] <= WIDTHS["narrow"]
+        assert box["marks"]
+        for mark, starts in box["marks"]:
+            assert min(abs(mark - start) for start in starts) < 1
+
+
+COLUMNS = """() => [...document.querySelectorAll("pre.aligned")].map((pre) => {
+  const left = (node, at) => {
+    const range = document.createRange();
+    range.setStart(node, at);
+    range.setEnd(node, at + 1);
+    return range.getBoundingClientRect();
+  };
+  // where each word of each line begins
+  const lines = [];
+  const walk = document.createTreeWalker(pre, NodeFilter.SHOW_TEXT);
+  for (let node = walk.nextNode(); node; node = walk.nextNode()) {
+    const box = node.parentElement.closest("bdi");
+    for (const found of node.textContent.matchAll(/\\S+/g)) {
+      const place = box ? box.getBoundingClientRect() : left(node, found.index);
+      const at = (place.top + place.bottom) / 2;
+      let line = lines.find((l) => Math.abs(l.at - at) < 6);
+      if (!line) lines.push((line = { at, words: [] }));
+      line.words.push({ text: found[0], left: place.left });
+    }
+  }
+  lines.sort((a, b) => a.at - b.at);
+  const marks = [];
+  lines.forEach((line, k) => {
+    if (k < 1 || line.words.some((w) => !/^[SDI]$/.test(w.text))) return;
+    const above = lines[k - 1].words.map((w) => w.left);
+    for (const word of line.words) marks.push([word.left, above]);
+  });
+  const frame = pre.getBoundingClientRect();
+  return { right: frame.right, scrolls: pre.scrollWidth > pre.clientWidth, marks };
+})"""
+
+
 def test_figures_of_the_result_are_on_the_page(browser, reports):
     rows = json.loads((reports("demo").parent / "result.json").read_text(encoding="utf-8"))["rows"]
     main = [r for r in rows if r["measure"] == "act_dcf" and "subset" not in r["dims"]]
@@ -390,7 +460,7 @@ def test_figures_of_the_result_are_on_the_page(browser, reports):
     values = [r["value"] for r in main if r["kind"] == "value"]
     assert len(values) == 2
     for value in values:
-        assert results.figure(value) in text
+        assert digits.figure(value) in text
 
 
 def test_screenshots_of_all_views(browser, reports, tmp_path):

@@ -8,21 +8,25 @@ import pytest
 
 import test_house
 from truecost.calibration import METHODS
-from truecost.cli import GLOBAL, TRIALS
+from truecost.cli import GLOBAL, ITEMS, TASKS, TRIALS
 from truecost.cli import METHODS as RUNS
 from truecost.flags import FLAGS
 from truecost.gates import Gate
-from truecost.names import FORMATS
+from truecost.names import FORMATS, NORMALISATIONS, TASK_FORMATS
 from truecost.study import Study
 from truecost.study.tables import (
     ApplicationTable,
     DataTable,
+    DiarizationTable,
     IntervalTable,
     MethodsTable,
     SystemTable,
+    TranscriptsTable,
+    TranslationTable,
 )
 
 ROOT = Path(__file__).parents[1]
+PLAIN = {"task", "measures", "baseline", "worst"}  # keys at the top that are no tables
 
 
 def page(name: str) -> str:
@@ -33,10 +37,15 @@ def section(text: str, start: str, end: str) -> str:
     return text[text.index(start) : text.index(end, text.index(start) + len(start))]
 
 
+def cells(text: str) -> list[str]:
+    """What stands between backticks."""
+    return re.findall(r"`([^`]+)`", text)
+
+
 def first_cells(text: str) -> set[str]:
     """What stands between backticks in the first column of the tables of a text."""
     rows = re.findall(r"^\s*\| (.*?) \|", text, re.MULTILINE)
-    return {word for cell in rows for word in re.findall(r"`([^`]+)`", cell)}
+    return {word for cell in rows for word in cells(cell)}
 
 
 def keys_of(table: type) -> set[str]:
@@ -46,7 +55,7 @@ def keys_of(table: type) -> set[str]:
 @pytest.mark.parametrize(
     ("start", "end", "keys"),
     [
-        ("At the top:", "`[data]`", {"measures", "baseline"}),
+        ("At the top:", "`[data]`", PLAIN),
         ("`[data]`, what", "`[systems.NAME]`, further", keys_of(DataTable)),
         (
             "`[systems.NAME]`, further",
@@ -54,7 +63,10 @@ def keys_of(table: type) -> set[str]:
             keys_of(SystemTable) - keys_of(DataTable),
         ),
         ("`[application]`, or", "`[methods]`, in", keys_of(ApplicationTable)),
-        ("`[methods]`, in", "`[interval]`:", keys_of(MethodsTable)),
+        ("`[methods]`, in", "`[transcripts]` (", keys_of(MethodsTable)),
+        ("`[transcripts]` (", "`[translation]` (", keys_of(TranscriptsTable)),
+        ("`[translation]` (", "`[diarization]` (", keys_of(TranslationTable)),
+        ("`[diarization]` (", "`[interval]`:", keys_of(DiarizationTable)),
         ("`[interval]`:", "`[subsets]` has", keys_of(IntervalTable)),
     ],
 )
@@ -64,7 +76,7 @@ def test_every_key_of_a_study_is_explained(start, end, keys):
 
 def test_every_table_of_a_study_is_explained():
     text = page("docs/studies.md")
-    tables = keys_of(Study) - {"measures", "baseline"}
+    tables = keys_of(Study) - PLAIN
     assert {t for t in tables if f"[{t}" in text} == tables
     gates = section(text, "`[[gate]]`, one", "`truecost schema")
     assert keys_of(Gate) <= set(re.findall(r"`([^`]+)`", gates))
@@ -73,6 +85,20 @@ def test_every_table_of_a_study_is_explained():
 def test_every_format_is_explained():
     table = section(page("docs/formats.md"), "| format", "`truecost list formats`")
     assert first_cells(table) == set(FORMATS)
+
+
+def test_every_format_of_the_other_tasks_is_explained_with_its_tasks():
+    table = section(page("docs/formats.md"), "What `truecost transcripts`", "Other columns")
+    rows = re.findall(r"^\| (`.*?) \| .*? \| ([a-z, ]+) \|", table, re.MULTILINE)
+    said = {(name, task) for names, of in rows for name in cells(names) for task in of.split(", ")}
+    assert said == {(name, task) for task, formats in TASK_FORMATS.items() for name in formats}
+
+
+def test_every_step_of_a_normalisation_is_explained():
+    steps = first_cells(section(page("docs/transcripts.md"), "| step", "Steps run in"))
+    assert {step.partition("=")[0] for step in steps} == {
+        step.partition("=")[0] for step in NORMALISATIONS
+    }
 
 
 def test_every_method_of_calibration_is_explained():
@@ -85,6 +111,7 @@ def test_every_command_is_explained():
         section(page("docs/command-line.md"), "| command", "`truecost VERB --help`")
     )
     commands = {verb for verb, *_ in (*TRIALS, *GLOBAL)} | {f"methods {v}" for v, *_ in RUNS}
+    commands |= {f"{task} {verb}" for task in TASKS for verb, *_ in ITEMS}
     assert {re.split(r" [A-Z\[]", name)[0] for name in named} == commands
 
 

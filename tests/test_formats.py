@@ -66,6 +66,7 @@ def put(tmp_path, monkeypatch):
 def test_layouts(put, name, stated, change):
     text, first = LINES[name]
     table = read(put(change(text), "x.lst"), name if stated else None)
+    assert table.format == name
     assert table.layout == f"{name}: {LAYOUTS[name].line}"
     assert table.frame.row(0) == first
     expected = {"id", *LAYOUTS[name].fields}
@@ -113,6 +114,7 @@ def test_every_field_is_read_as_it_stands(tmp_path_factory, drawn, blanks):
 def test_sre_scores_state_their_type(put):
     table = read(put(SRE, "scores.tsv"))
     assert table.kind == "llr"
+    assert table.format == "nist-sre"
     assert table.layout == "nist-sre: segmentid modelid LLR side"
     assert table.columns == ["id", "modelid", "segmentid", "side", "score"]
     assert table.frame.row(0) == ("m1 s1 a", "m1", "s1", "a", "0.50")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from truecost.errors import TruecostError
 from truecost.formats import Table, read
-from truecost.names import FORMATS
+from truecost.names import FORMATS, TASK_FORMATS
 
 ROWS = [("e1", "t1", "0.5", "1"), ("e1", "t 2", "-1.25", "0"), ("é", "t3", "3e-2", "1")]
 SCORES = Table(
@@ -58,8 +58,51 @@ VALID = {
     "utt2spk": b"u1 s1\nu2 s1\n",
     "nist-sre": b"modelid\tsegmentid\tside\tLLR\nm1\ts1\ta\t0.5\nm1\ts2\ta\t-2\n",
 }
-ENDINGS = {kind: f".{kind}" if kind in ("csv", "tsv", "parquet", "ndjson", "npz") else ""
-           for kind in VALID}  # fmt: skip
+TABLES = {kind: VALID[kind] for kind in ("csv", "tsv", "parquet", "ndjson")}
+TEXTS = {
+    "kaldi-text": b"u-1 a b\nu-2\nu-3\tc  d\r\n",
+    "trn": b";; c\na { b / c } (x-1)\n(x-2)\n\nsay { a / { b / @ } } (so) (x-3)\n",
+    "stm": b';; CATEGORY "0" "Sex" ""\n;; LABEL "F" "Female" ""\nr 1 s 0.5 1 <F,x> a b\n'
+    b"r 1 s 1 2 <F> { a / @ }\nr 1 s 1 2\n",
+    "ctm": b";; c\nr 1 0.5 .25 a 0.9\nr 1 1 0.25 b NA lex s\nr 1 1e1 2 c\n",
+    "seglst": b'[{"session_id": "s", "speaker": "A", "start_time": 0.5, "end_time": "1", '
+    b'"words": "a b"},\n {"session_id": "s", "words": "", "speaker": "B", "start_time": 1, '
+    b'"end_time": 2, "n": 3}]\n',
+    "lines": b"a b\n\n c \n",
+}
+TASK_VALID = {
+    "trials": VALID,
+    "transcripts": TEXTS | TABLES,
+    "translation": {k: TEXTS[k] for k in ("lines", "kaldi-text")} | TABLES,
+    "diarization": {
+        "rttm": b"SPKR-INFO r 1 <NA> <NA> <NA> unknown A <NA>\n;; c\n"
+        b"SPEAKER r 1 0.5 1.25* <NA> <NA> A <NA>\r\nspeaker r 1 2 0 <NA> <NA> B 0.5 <NA>\n"
+        b"NOSCORE r 1 5 1 <NA> <NA> <NA> <NA>\n",
+        "uem": b"# c\nr 1 0 10.5\nr 1 12\t20\n",
+        "seglst": TEXTS["seglst"],
+        **TABLES,
+        "csv": b"recording,speaker,start,duration\nr,A,0.5,1\nr,B,1,0\n",
+    },
+}
+CASES = [(task, kind) for task, kinds in TASK_VALID.items() for kind in kinds]
+BINARY = ("parquet", "npz", "npy")
+KNOWN_BY_ENDING = ("csv", "tsv", "parquet", "ndjson", "npz", "trn", "stm", "ctm", "rttm", "uem")
+
+
+def valid(case):
+    return TASK_VALID[case[0]][case[1]]
+
+
+def ending(case):
+    """The ending by which a format is known; of text that only the user can tell, one of these."""
+    kind = case[1]
+    if kind == "seglst":
+        return ".json"
+    return f".{kind}" if kind in KNOWN_BY_ENDING else ""
+
+
+def every_case(function):
+    return pytest.mark.parametrize("case", CASES, ids=" ".join)(function)
 
 
 @pytest.fixture(scope="module")
@@ -68,12 +111,12 @@ def place(tmp_path_factory):
     return tmp_path_factory.mktemp("fuzz")
 
 
-def refused(place, data, kind, ending=""):
+def refused(place, data, kind, ending="", task="trials"):
     """The message with which a file is refused, or None when it is read and makes a table."""
     path = place / f"file{ending}"
     path.write_bytes(data)
     try:
-        table = read(str(path), kind)
+        table = read(str(path), kind, task)
     except TruecostError as error:
         return naming(path, error)
     assert len(table) > 0
@@ -95,17 +138,23 @@ def naming(path, error):
 
 
 def test_every_format_is_fuzzed():
-    assert list(VALID) == list(FORMATS)
+    assert {task: set(kinds) for task, kinds in TASK_VALID.items()} == {
+        task: set(kinds) for task, kinds in {"trials": FORMATS, **TASK_FORMATS}.items()
+    }
 
 
-@pytest.mark.parametrize("kind", VALID)
-def test_the_files_that_are_damaged_are_valid(place, kind):
-    assert refused(place, VALID[kind], kind) is None
-    assert refused(place, VALID[kind], None, ENDINGS[kind]) is None
-    assert refused(place, gzip.compress(VALID[kind]), kind) is None
+@every_case
+def test_the_files_that_are_damaged_are_valid(place, case):
+    task, kind = case
+    assert refused(place, valid(case), kind, task=task) is None
+    assert refused(place, gzip.compress(valid(case)), kind, task=task) is None
+    if case not in (("translation", "kaldi-text"), ("transcripts", "lines")):
+        assert refused(place, valid(case), None, ending(case), task) is None
 
 
-@pytest.mark.parametrize("kind", [*VALID, None])
+@pytest.mark.parametrize(
+    "case", [*CASES, *((task, None) for task in TASK_VALID)], ids=lambda c: f"{c[0]} {c[1]}"
+)
 @given(data=st.binary(max_size=200))
 @example(data=b"\xef\xbb\xbf")
 @example(data=b"\xff\xfea\0b\0")
@@ -119,19 +168,20 @@ def test_the_files_that_are_damaged_are_valid(place, kind):
 @example(data=b"\r")
 @example(data=b'"\n')
 @example(data=b"," * 200)
-def test_random_bytes(place, kind, data):
-    refused(place, data, kind)
+def test_random_bytes(place, case, data):
+    refused(place, data, case[1], task=case[0])
 
 
-TEXT = st.text(st.sampled_from("ab01.e-+ \t\n\r,;\"'{}[]:é\0\ufeff#\\"), max_size=60)
+TEXT = st.text(st.sampled_from("ab01.e-+ \t\n\r,;\"'{}[]()<>/@:é\0\ufeff#\\"), max_size=60)
 
 
-@pytest.mark.parametrize("kind", [k for k in VALID if k not in ("parquet", "npz", "npy")])
+@pytest.mark.parametrize("case", [c for c in CASES if c[1] not in BINARY], ids=" ".join)
 @given(text=TEXT)
-def test_random_text(place, kind, text):
-    refused(place, text.encode(), kind)
-    refused(place, VALID[kind] + text.encode(), kind)
-    refused(place, VALID[kind] + text.encode(), None, ENDINGS[kind])
+def test_random_text(place, case, text):
+    task, kind = case
+    refused(place, text.encode(), kind, task=task)
+    refused(place, valid(case) + text.encode(), kind, task=task)
+    refused(place, valid(case) + text.encode(), None, ending(case), task)
 
 
 @st.composite
@@ -156,6 +206,12 @@ def damage(draw):
                 b"\r",
                 b"null",
                 b"\xff",
+                b";;",
+                b"#",
+                b"<NA>",
+                b"{ ",
+                b" / ",
+                b"(",
             ]
         )
     )
@@ -175,23 +231,25 @@ def damage(draw):
     return change
 
 
-@pytest.mark.parametrize("kind", VALID)
+@every_case
 @given(changes=st.lists(damage(), min_size=1, max_size=3), packed=st.booleans())
-def test_damaged_files(place, kind, changes, packed):
-    data = VALID[kind]
+def test_damaged_files(place, case, changes, packed):
+    task, kind = case
+    data = valid(case)
     for change in changes:
         data = change(data)
-    refused(place, data, kind)
-    refused(place, data, None, ENDINGS[kind])
+    refused(place, data, kind, task=task)
+    refused(place, data, None, ending(case), task)
     if packed:
-        refused(place, changes[0](gzip.compress(VALID[kind])), kind)
+        refused(place, changes[0](gzip.compress(valid(case))), kind, task=task)
 
 
-@pytest.mark.parametrize("kind", VALID)
-def test_truncated_at_every_byte(place, kind):
-    for data in (VALID[kind], gzip.compress(VALID[kind], mtime=0)):
+@every_case
+def test_truncated_at_every_byte(place, case):
+    task, kind = case
+    for data in (valid(case), gzip.compress(valid(case), mtime=0)):
         for end in range(1, len(data)):
-            refused(place, data[:end], kind, ENDINGS[kind])
+            refused(place, data[:end], kind, ending(case), task)
 
 
 def member(name, data):

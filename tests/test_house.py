@@ -36,7 +36,7 @@ TIERS = (
         "bayes",
     ),
     ("kernels",),
-    ("errors", "flags", "names", "publishing", "version"),
+    ("digits", "errors", "extras", "flags", "names", "publishing", "version"),
 )
 TIER = {room: tier for tier, rooms in enumerate(TIERS) for room in rooms}
 FILES = sorted(p for p in SOURCE.rglob("*.py") if p != SOURCE / "__init__.py")

@@ -245,7 +245,7 @@ def test_codabench(run, folder):
         ({"ref/key.csv": "id,label\na,1\n", "res/.x": ""}, "the submission; there are none"),
         (
             {"ref/a.csv": "", "ref/b.csv": "", "res/p.csv": "id,score\na,1\n"},
-            "key (or data.key in study.toml); there are a.csv, b.csv",
+            "key (or data.key or data.reference in study.toml); there are a.csv, b.csv",
         ),
         (
             {"ref/key.csv": "id,label\na,1\nb,0\n", "res/p.csv": "id,score\na,1\n"},

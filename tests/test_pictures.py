@@ -28,13 +28,14 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 import truecost as tc
+from truecost.digits import figure
 from truecost.gates import check
 from truecost.report import curves, numbers, plots
 from truecost.report.curves.base import Weighed
 from truecost.report.curves.cost import costs_at
 from truecost.report.curves.reliability import pooled
 from truecost.report.plots.look import looks
-from truecost.results import figure
+from truecost.report.units import units_of
 from truecost.tasks.counting import evidence_of
 
 LONG = "wav2vec2-large-xlsr-finetuned-with-augmentation-{}-epochs"
@@ -459,6 +460,10 @@ def draw(picture, found, width):
         "forest": plots.forest_height,
         "differences": plots.differences_height,
         "gates": plots.gates_height,
+        "error_breakdown": plots.breakdown_height,
+        "matching": plots.matching_height,
+        "by_unit": plots.by_unit_height,
+        "paired_units": plots.paired_units_height,
     }[picture](found, width)
     with plots.style():
         return getattr(plots, picture)(found, plots.new_axes(width, high))
@@ -525,6 +530,76 @@ def test_no_texts_collide_in_rows(rooms, width):
     assert_readable(draw("differences", compared, width))
     limit = tc.Gate(measure="act_dcf", max_upper=0.8, name=LONG.format("this gate has"))
     assert_readable(draw("gates", check([limit], values), width))
+
+
+def texts_of_speakers(systems, speakers, name):
+    """Transcripts of some systems; each speaker has two utterances."""
+    rng = np.random.default_rng(speakers)
+    right = [
+        " ".join(rng.choice(list("abcdefgh"), rng.integers(1, 30))) for _ in range(2 * speakers)
+    ]
+    who, hard = [name.format(k // 2) for k in range(2 * speakers)], rng.gamma(2, 0.5, 2 * speakers)
+    found = []
+    for k in range(systems):
+        drawn = np.random.default_rng(k)
+        heard = [
+            " ".join(w for w in text.split() if drawn.random() > 0.1 * h)
+            + " x" * (drawn.random() < 0.3)
+            for text, h in zip(right, hard, strict=True)
+        ]
+        system = LONG.format(k) if systems > 1 else "mine"
+        found.append(tc.count_transcripts(right, heard, name=system, unit=who, measures=("wer",)))
+    return found
+
+
+@pytest.fixture(
+    scope="module",
+    params=[(1, 1, "s{}"), (2, 16, "s{}"), (3, 24, LONG), (6, 8, "recording {} of the last day")],
+    ids=str,
+)
+def speakers(request):
+    """Rows and units of some systems."""
+    systems, number, name = request.param
+    rows, found = [], []
+    for items in texts_of_speakers(systems, number, name):
+        [row] = tc.score(items, tc.Scoring(measures=("wer",), plan=PLAN))
+        rows.append(row)
+        found.append(units_of(items, row))
+    return rows, found
+
+
+@pytest.mark.parametrize("width", [7.2, 4.2])
+def test_no_texts_collide_in_errors_and_units(speakers, width):
+    rows, found = speakers
+    assert_readable(draw("error_breakdown", rows, width))
+    assert_readable(draw("by_unit", found, width))
+    if len(found) > 1:
+        assert_readable(draw("paired_units", found[:2], min(width, 5.6)))
+
+
+@pytest.mark.parametrize("width", [7.2, 4.2])
+@pytest.mark.parametrize("systems", [1, 4])
+def test_no_texts_collide_in_what_bleu_is_made_of(systems, width):
+    right = ["the cat sat on the mat", "it rained all day long"] * 4
+    rows = []
+    for k in range(systems):
+        output = [text.replace("the", "a" * (k % 2 + 1)) for text in right[:-1]] + ["it"]
+        items = tc.count_translations(right, output, name=LONG.format(k))
+        rows += tc.score(items, tc.Scoring(plan=tc.Plan(20)))
+    assert_readable(draw("matching", rows, width))
+
+
+@pytest.mark.parametrize("width", [7.2, 4.2])
+def test_no_texts_collide_in_percent(speakers, width):
+    rows, _ = speakers
+    assert_readable(draw("forest", rows, width))
+    limit = tc.Gate(measure="wer", max_upper=0.07, name=LONG.format("this gate has"))
+    assert_readable(draw("gates", check([limit], rows), width))
+    if len(rows) > 1:
+        compared = [tc.compare(row, rows[0]).difference for row in rows[1:]]
+        assert_readable(draw("differences", compared, width))
+        delta = tc.Gate(measure="wer", baseline=rows[0].dims["system"], max_upper_delta=0.005)
+        assert_readable(draw("gates", check([delta], compared), width))
 
 
 def test_a_weak_subset_does_not_widen_the_axis(rooms):

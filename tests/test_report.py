@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import truecost as tc
-from truecost import results, study
+from truecost import study
 from truecost.citations import AUTHORS, PAPERS
+from truecost.digits import between, figure
 from truecost.flags import FLAGS
 from truecost.measures import registry
 from truecost.report import (
@@ -30,7 +31,7 @@ from truecost.report import (
 from truecost.report.plots.rows import WEAK
 from truecost.report.section import Section
 from truecost.report.story import Story
-from truecost.results import Row, figure
+from truecost.results import Row
 from truecost.study.ranking import rank
 
 
@@ -414,7 +415,7 @@ def test_many_systems_stand_in_a_sorted_table(tmp_path):
     assert [cells[0] for cells in values.rows] == order
     assert values.rows[0][1:3] == (
         figure(rows[order[0]].value),
-        results.between(rows[order[0]].lower, rows[order[0]].upper),
+        between(rows[order[0]].lower, rows[order[0]].upper),
     )
     assert len(differences.rows) == 13
     assert "against s0" in differences.caption
@@ -521,7 +522,7 @@ def test_a_leaderboard_has_its_ranks_on_the_page(board):
     assert head[:4] == ["rank", "system", "place", board.leaderboard[0].measure]
     assert [row[:2] for row in rows] == [[str(s.rank), s.system] for s in board.leaderboard]
     assert rows[0][head.index("against the first")] == "first"
-    assert rows[2][4].replace("\xa0", " ") == results.between(
+    assert rows[2][4].replace("\xa0", " ") == between(
         board.leaderboard[2].lower, board.leaderboard[2].upper
     )
     assert parsed.chips == ["rank 1"]

@@ -3,12 +3,14 @@
 from importlib.resources import files
 from pathlib import Path
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import truecost as tc
 from truecost.gates import check
 from truecost.report import curves, plots
+from truecost.report.units import units_of
 
 INK = "#30363d"
 SUBSETS = ("active < 0.4", "active >= 0.4 AND active < 0.8", "active >= 0.8")
@@ -37,12 +39,34 @@ def picture(outcome: tc.Outcome) -> Figure:
     return figure
 
 
+def diarized(name: str, rate: float) -> tc.Items:
+    """A system on eight made-up meetings, as in docs/pictures.md."""
+    turns, rng = np.arange(160), np.random.default_rng(1)
+    speakers = [("ann", "bob", "cho")[k % 3] for k in turns]
+    right = {
+        "recording": [f"meeting {k // 20 + 1}" for k in turns],
+        "speaker": speakers,
+        "start": 5.0 * (turns % 20),
+        "end": 5.0 * (turns % 20) + 4.5,
+    }
+    hard = rate * np.repeat(rng.gamma(4, size=8) / 4, 20)
+    late, early = np.clip(hard * rng.exponential(size=(2, 160)) - 0.3, -0.4, 2)
+    said = right | {
+        "start": right["start"] + late,
+        "end": right["end"] - early,
+        "speaker": np.where(rng.random(160) < hard / 4, np.roll(speakers, 1), speakers),
+    }
+    return tc.count_diarization(right, said, name=name)
+
+
 def pictures(outcome: tc.Outcome) -> dict[str, Axes]:
     """One of each kind, by name of the file."""
     [part] = outcome.parts
     found, rows = curves.of(part), outcome.estimates
     whole = [r for r in rows if "subset" not in r.dims]
     gates = [tc.Gate(measure="act_dcf", max_upper=0.7), tc.Gate(measure="cllr", max_upper=0.35)]
+    meetings = [diarized("old", 0.6), diarized("new", 0.4)]
+    ders = [tc.score(system, tc.Scoring(measures=("der",)))[0] for system in meetings]
     return {
         "costs": plots.cost_bars([r for r in whole if r.reference == 1]),
         "det": plots.det(found.det),
@@ -53,6 +77,8 @@ def pictures(outcome: tc.Outcome) -> dict[str, Axes]:
             [c for c in outcome.comparisons if "subset" not in c.difference.dims]
         ),
         "gates": plots.gates(check(gates, whole)),
+        "errors": plots.error_breakdown(ders),
+        "units": plots.by_unit([units_of(s, row) for s, row in zip(meetings, ders, strict=True)]),
     }
 
 

@@ -34,13 +34,15 @@ if TYPE_CHECKING:
     from truecost.study import Outcome, Study, run, write
     from truecost.sweep import Sweep
     from truecost.tally import Tally
+    from truecost.tasks.arrays import count_diarization, count_transcripts, count_translations
     from truecost.tasks.calibrating import Calibrated, calibrate
     from truecost.tasks.columns import Options
     from truecost.tasks.decomposing import Decomposition, decompose
+    from truecost.tasks.items import Items
     from truecost.tasks.loading import load
     from truecost.tasks.records import Trials
     from truecost.tasks.scoring import Scoring
-    from truecost.tasks.trials import compare_systems, score
+    from truecost.tasks.systems import compare_systems, score
     from truecost.weights import Block, Plan, Weights
 
 _HOME = {
@@ -60,13 +62,15 @@ _HOME = {
     "truecost.runs": ("Runs",),
     "truecost.study": ("Outcome", "Study", "run", "write"),
     "truecost.sweep": ("Sweep",),
+    "truecost.tasks.arrays": ("count_diarization", "count_transcripts", "count_translations"),
     "truecost.tasks.calibrating": ("Calibrated", "calibrate"),
     "truecost.tasks.columns": ("Options",),
     "truecost.tasks.decomposing": ("Decomposition", "decompose"),
+    "truecost.tasks.items": ("Items",),
     "truecost.tasks.loading": ("load",),
     "truecost.tasks.records": ("Trials",),
     "truecost.tasks.scoring": ("Scoring",),
-    "truecost.tasks.trials": ("compare_systems", "score"),
+    "truecost.tasks.systems": ("compare_systems", "score"),
     "truecost.weights": ("Block", "Plan", "Weights"),
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names}
@@ -84,6 +88,7 @@ __all__ = [
     "Factor",
     "Gate",
     "InputError",
+    "Items",
     "Measure",
     "MethodEstimate",
     "MissingExtraError",
@@ -108,6 +113,9 @@ __all__ = [
     "compare",
     "compare_methods",
     "compare_systems",
+    "count_diarization",
+    "count_transcripts",
+    "count_translations",
     "decompose",
     "estimate",
     "estimate_method",

@@ -37,6 +37,18 @@ METHODS = (
     ("score", "methods:score", "Score methods: sets of runs over seeds and training sets."),
     ("compare", "methods:compare", "Compare methods with the first."),
 )
+ITEMS = (
+    ("score", "score", "Score systems against a reference, with intervals."),
+    ("compare", "compare", "Compare systems with the first."),
+    ("plan", "plan", "How many more units narrow the interval."),
+    ("validate", "validate", "Check outputs, with or without the reference."),
+    ("leaderboard", "leaderboard", "Rank many systems with paired intervals."),
+)
+TASKS = {
+    "transcripts": "Transcripts: word, character and phone errors.",
+    "translation": "Translation: BLEU and its like.",
+    "diarization": "Diarization: who spoke when, and voice activity.",
+}
 GLOBAL = (
     ("run", "studies:run", "Run a study: several systems, applications, subsets, collections."),
     ("gate", "gate:gate", "Check a result against limits: pass, fail or undecided."),
@@ -45,7 +57,7 @@ GLOBAL = (
     (
         "list",
         "lists:show",
-        "List measures, methods, formats, presets, advice, score types or map keys.",
+        "List measures, methods, formats, normalisations, presets, advice, types or map keys.",
     ),
     ("schema", "lists:schema", "JSON schema of result.json or of study.toml."),
     ("demo", "demo:demo", "Evaluate and compare two real keyword detectors."),
@@ -56,6 +68,11 @@ for task, commands in ((app, (*TRIALS, *GLOBAL)), (trials, TRIALS), (methods, ME
     for verb, place, text in commands:
         task.command(f"truecost.cli.{place}", name=verb, help=text)
 for task in (trials, methods):
+    app.command(task)
+for name, text in TASKS.items():
+    task = App(name=name, help=text)
+    for verb, place, said in ITEMS:
+        task.command(f"truecost.cli.{name}:{place}", name=verb, help=said)
     app.command(task)
 
 

@@ -122,7 +122,8 @@ def _show(verdicts: Sequence["Verdict"], written: Written) -> None:
 def _table(verdicts: Sequence["Verdict"]) -> "Columns":
     """A row for each verdict; columns that hold nothing are left out."""
     from truecost.cli.terminal import Columns
-    from truecost.results import figure, percent
+    from truecost.digits import between, percent
+    from truecost.results import shown
 
     dims = list(dict.fromkeys(dim for verdict in verdicts for dim in verdict.dims))
     levels = {verdict.level for verdict in verdicts}
@@ -132,9 +133,9 @@ def _table(verdicts: Sequence["Verdict"]) -> "Columns":
         (
             verdict.gate.name or "",
             *(verdict.dims.get(dim, "all" if dim == "subset" else "") for dim in dims),
-            *(verdict.gate.baseline or "-", verdict.measure, figure(verdict.value)),
-            f"[{figure(verdict.lower)}, {figure(verdict.upper)}]",
-            *(verdict.gate.bound, verdict.state),
+            *(verdict.gate.baseline or "-", verdict.measure, shown(verdict, verdict.value)),
+            between(verdict.lower, verdict.upper, verdict.scale) or "[undefined, undefined]",
+            *(verdict.bound, verdict.state),
         )
         for verdict in verdicts
     )

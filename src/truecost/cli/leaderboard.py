@@ -1,6 +1,6 @@
 """`leaderboard`: many submissions on the same trials, with paired intervals."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
@@ -15,6 +15,9 @@ from truecost.cli.options import (
     Output,
     study_of,
 )
+
+if TYPE_CHECKING:
+    from truecost.study import Study
 
 Names = Annotated[tuple[str, ...], Parameter(negative=())]
 
@@ -41,12 +44,17 @@ def leaderboard(
     keep_going
         Leave out invalid submissions and say so, in place of stopping at them.
     """
+    study = study_of(files, data, costs, interval, measure, config=output.config)
+    return ranked(study, keep_going, output)
+
+
+def ranked(study: "Study", keep_going: bool, output: Output) -> int:
+    """Rank the systems of a study and print their standings."""
     from truecost.cli.terminal import Screen, standings_table
     from truecost.cli.trials import report, said_instead
     from truecost.study import check_target
     from truecost.study.ranking import rank
 
-    study = study_of(files, data, costs, interval, measure, config=output.config)
     if said_instead(study, output):
         return 0
     if output.output is not None:

@@ -5,9 +5,18 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from truecost.names import FORMATS, MAP_KEYS, SCORE_TYPES
+from truecost.names import (
+    FORMATS,
+    ITEM_MAP_KEYS,
+    MAP_KEYS,
+    NORMALISATIONS,
+    SCORE_TYPES,
+    TASK_FORMATS,
+)
 
-Kind = Literal["measures", "methods", "formats", "presets", "advice", "types", "map"]
+Kind = Literal[
+    "measures", "methods", "formats", "normalisations", "presets", "advice", "types", "map"
+]
 Which = Literal["result", "study"]
 
 
@@ -19,8 +28,8 @@ def show(
     Parameters
     ----------
     kind
-        measures, methods (of calibration), formats, presets, advice, types (of scores) or map (keys
-        of --map).
+        measures, methods (of calibration), formats (of each task), normalisations (of transcripts),
+        presets, advice, types (of scores) or map (keys of --map).
     json
         Print JSON.
     """
@@ -30,7 +39,8 @@ def show(
         return
     width = max(len(e["name"]) for e in entries)
     for entry in entries:
-        print(f"{entry['name']:<{width}}  {entry['text']}")
+        tasks = f"; for {', '.join(entry['tasks'])}" if "tasks" in entry else ""
+        print(f"{entry['name']:<{width}}  {entry['text']}{tasks}")
 
 
 def _entries(kind: Kind) -> list[dict[str, Any]]:
@@ -66,8 +76,24 @@ def _entries(kind: Kind) -> list[dict[str, Any]]:
         return _advice()
     if kind == "methods":
         return _methods()
-    found = {"formats": FORMATS, "types": SCORE_TYPES, "map": MAP_KEYS}[kind]
+    if kind == "formats":
+        return _formats()
+    found = {
+        "types": SCORE_TYPES,
+        "map": ITEM_MAP_KEYS | MAP_KEYS,
+        "normalisations": NORMALISATIONS,
+    }[kind]
     return [{"name": name, "text": text} for name, text in found.items()]
+
+
+def _formats() -> list[dict[str, Any]]:
+    """Every format once, with the tasks whose files may be of it."""
+    tasks = {"trials": FORMATS, **TASK_FORMATS}
+    texts = {name: text for formats in tasks.values() for name, text in formats.items()}
+    return [
+        {"name": name, "text": text, "tasks": [task for task in tasks if name in tasks[task]]}
+        for name, text in texts.items()
+    ]
 
 
 def _methods() -> list[dict[str, Any]]:

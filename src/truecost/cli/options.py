@@ -222,8 +222,13 @@ def study_of(
         interval=interval.table(),
         subsets={expression: expression for expression in subset},
     )
+    return laid_over(study, config, compare=compare)
+
+
+def laid_over(study: "Study", config: str | None, *, compare: bool = False) -> "Study":
+    """A study over that of a file; a comparison takes the first system as baseline."""
     if config is not None:
-        study = study.over(Study.read(config))
+        study = study.over(type(study).read(config))
     if compare and study.baseline is None and study.systems:
         import msgspec
 

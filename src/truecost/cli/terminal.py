@@ -7,17 +7,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
 from truecost.cli.options import Output
+from truecost.digits import ShownIn, between, figure, percent, scale_of, signed
 from truecost.errors import counted
 from truecost.flags import FLAGS
 from truecost.gates import Verdict
-from truecost.results import Comparison, Row, between, dims_of, figure, figures, percent
+from truecost.leaderboard import Standing
+from truecost.results import Comparison, Row, dims_of, figures, items_of, shown, units_shown
 from truecost.study import Outcome, Problem
+from truecost.tasks.systems import System
 
 
 class Screen:
@@ -79,19 +83,11 @@ class Screen:
             return
         for reading in outcome.readings:
             self.say(reading)
-        for trials in outcome.systems:
-            self.say(
-                f"{trials.name}: {counted(len(trials), 'trial')}, type {trials.kind}, classes "
-                f"{', '.join(trials.classes) or 'none'}"
-            )
+        for record in outcome.systems:
+            self.say(f"{record.name}: {record.about}{_sums(record, outcome.estimates)}")
         first = outcome.estimates[0]
-        way = (
-            "every trial is its own unit: weights are drawn and all trials scanned"
-            if "trials_as_units" in first.flags
-            else "counts by unit are weighed; thresholds are searched by buckets, exactly"
-        )
         units = counted(first.n_units, "unit")
-        self.say(f"resampling: {', '.join(first.factors)} ({units}); {way}")
+        self.say(f"resampling: {', '.join(first.factors)} ({units}); {_way(first)}")
 
     def judge(self, gates: Sequence[Verdict]) -> None:
         """A line for each gate that did not pass, even when quiet; how many passed."""
@@ -105,6 +101,24 @@ class Screen:
             self.say(f"{passed} of {len(gates)} gates pass")
 
 
+def _sums(record: System, rows: Sequence[Row]) -> str:
+    """The sums that the measures of a system divide, where it is counted by items."""
+    from truecost.report.words import errors_of
+
+    own = [r for r in rows if r.dims["system"] == record.name and "subset" not in r.dims]
+    found = dict.fromkeys(said for r in own if r.item != "trial" and (said := errors_of(r)))
+    return "".join(f"; {said}" for said in found)
+
+
+def _way(row: Row) -> str:
+    """How replicates are computed."""
+    if "trials_as_units" in row.flags:
+        return "every trial is its own unit: weights are drawn and all trials scanned"
+    if row.item != "trial":
+        return "counts by unit are weighed"
+    return "counts by unit are weighed; thresholds are searched by buckets, exactly"
+
+
 @dataclass(frozen=True)
 class Columns:
     """A table as text: named columns, those that may be left out when the screen is narrow."""
@@ -112,7 +126,7 @@ class Columns:
     names: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     left: frozenset[str] = frozenset({"measure", "verdict", "note"})
-    spare: tuple[str, ...] = ("units", "trials", "naive", "ratio interval", "ratio", "against")
+    spare: tuple[str, ...] = ("ratio interval", "ratio", "against")
     about: tuple[str, ...] = ("system", "against", "subset")  # shown once where it repeats
 
     def fitted(self, width: int) -> "Columns":
@@ -133,7 +147,7 @@ class Columns:
 
     def widths(self) -> list[int]:
         """The longest cell of each column, its name included."""
-        return [max(map(len, cells)) for cells in zip(self.names, *self.rows, strict=True)]
+        return [max(map(cell_len, cells)) for cells in zip(self.names, *self.rows, strict=True)]
 
     def without(self, name: str) -> "Columns":
         """The table without a column, if it has it."""
@@ -204,17 +218,19 @@ def _about(row: Row, dims: Sequence[str]) -> tuple[str, ...]:
 
 
 def _values(rows: Sequence[Row]) -> Columns:
-    dims = _dims(rows)
-    names = ("measure", "value", f"{percent(rows[0].level)} interval", "naive", "trials", "units")
+    dims, items = _dims(rows), items_of(rows)
+    names = ("measure", "value", f"{percent(rows[0].level)} interval", "naive", items, "units")
     cells = tuple(
         (
             *(*_about(row, dims), row.label, *figures(row)),
-            "" if row.reference is None else figure(row.reference),
-            *(str(row.n_trials), str(row.n_units), _note(row)),
+            "" if row.reference is None else shown(row, row.reference),
+            *(str(row.n_trials), units_shown(row), _note(row)),
         )
         for row in rows
     )
-    return Columns((*dims, *names, "note"), cells, about=dims)
+    spare = ("units", items, "naive")
+    table = Columns((*dims, *names, "note"), cells, spare=spare, about=dims)
+    return table if any(map(units_shown, rows)) else table.without("units")
 
 
 def _note(row: Row) -> str:
@@ -238,6 +254,14 @@ def _pairs(comparisons: Sequence[Comparison]) -> Columns:
     return Columns((*dims, *names), cells, about=dims)
 
 
+def _from_first(standing: Standing) -> str:
+    if standing.difference is None:
+        return ""
+    if standing.shown_in:
+        return signed(standing.difference, scale_of(standing.shown_in, True))
+    return figure(standing.difference)
+
+
 def standings_table(outcome: Outcome) -> list[Columns]:
     """A leaderboard: rank, interval of the place, the measure, the difference from the first."""
     board = outcome.leaderboard
@@ -247,10 +271,10 @@ def standings_table(outcome: Outcome) -> list[Columns]:
             str(s.rank),
             "" if s.place_lower is None else f"{s.place_lower}-{s.place_upper}",
             s.system,
-            figure(s.value),
-            between(s.lower, s.upper),
-            "" if s.difference is None else figure(s.difference),
-            between(s.difference_lower, s.difference_upper),
+            figure(s.value, scale_of(s.shown_in)),
+            between(s.lower, s.upper, scale_of(s.shown_in)),
+            _from_first(s),
+            between(s.difference_lower, s.difference_upper, scale_of(s.shown_in, True)),
         )
         for s in board
     )
@@ -260,14 +284,17 @@ def standings_table(outcome: Outcome) -> list[Columns]:
 def plan_table(rows: Sequence[Mapping[str, object]]) -> list[Columns]:
     """Units needed for a narrower interval."""
 
-    def text(value: object) -> str:
+    def text(row: Mapping[str, object], key: str) -> str:
+        value = row[key]
         if value is None:
             return ""
-        return figure(value) if isinstance(value, float) else str(value)
+        shown_in: ShownIn = "percent" if row.get("shown_in") else ""
+        scale = scale_of(shown_in, key.endswith("half_width"))
+        return figure(value, scale) if isinstance(value, float) else str(value)
 
     keys = ("value", "half_width", "n_units", "wanted_half_width", "units_needed", "more_units")
     names = ("system", "measure", "value", "half-width", "units now", "wanted", "units needed")
     cells = tuple(
-        (str(row["system"]), str(row["measure"]), *(text(row[key]) for key in keys)) for row in rows
+        (str(row["system"]), str(row["measure"]), *(text(row, key) for key in keys)) for row in rows
     )
     return [Columns((*names, "more"), cells, spare=("wanted", "half-width", "value"))]

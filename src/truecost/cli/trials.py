@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from truecost.cli.terminal import Columns, Screen
+    from truecost.names import ScoreType, Task
     from truecost.study import Outcome, Study
 
 Names = Annotated[tuple[str, ...], Parameter(negative=())]
@@ -109,13 +110,17 @@ def plan(
     measure
         NAME or NAME:PARAMETER; repeat or separate by commas.
     """
+    planned(study_of(files, data, costs, interval, measure, (), output.config), half_width, output)
+
+
+def planned(chosen: "Study", half_width: float | None, output: Output) -> None:
+    """Run a study and print how many units narrow its intervals."""
     from truecost import study
     from truecost.cli.terminal import Screen, plan_table
     from truecost.study.outcome import json_text
 
     if output.output is not None:
         raise UsageError("plan writes no directory: leave out --output")
-    chosen = study_of(files, data, costs, interval, measure, (), output.config)
     screen = Screen(output)
     if said_instead(chosen, output):
         return
@@ -144,6 +149,7 @@ def plan_rows(outcome: "Outcome", half_width: float | None) -> list[dict[str, ob
                 "system": e.dims["system"],
                 "measure": e.label,
                 "value": e.value,
+                **({"shown_in": e.shown_in} if e.shown_in else {}),
                 "n_units": e.n_units,
                 "half_width": e.half_width if known else None,
                 "wanted_half_width": wanted if math.isfinite(wanted) else None,
@@ -197,15 +203,25 @@ def cited(study: "Study", method: str | None = None) -> str:
     method of calibration.
     """
     from truecost.citations import bibtex
-    from truecost.tasks.trials import DEFAULT_MEASURES
 
-    defaults = {**DEFAULT_MEASURES, **dict.fromkeys(POSTERIORS, DEFAULT_MEASURES["posterior"])}
     kind = "llr" if method and study.data.type == "score" else study.data.type  # calibrated
-    measures = study.measures or defaults.get(kind or "", ())
+    measures = study.measures or default_measures(study.task or "trials", kind)
     interval = study.interval
     calibration = f"|calibrated:{method}:" if method else ""
     marks = f"{calibration}|resample:unit:{interval.resample}|{interval.method}:"
     return bibtex(measures, [marks])
+
+
+def default_measures(task: "Task", kind: "ScoreType | None") -> tuple[str, ...]:
+    """The measures of a task, or of a type of scores, when none is asked for."""
+    if task != "trials":
+        from truecost.study.itemised import counting_of
+
+        return counting_of(task).measures
+    from truecost.tasks.trials import DEFAULT_MEASURES
+
+    defaults = {**DEFAULT_MEASURES, **dict.fromkeys(POSTERIORS, DEFAULT_MEASURES["posterior"])}
+    return defaults.get(kind or "", ())
 
 
 def report(

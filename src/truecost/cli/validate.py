@@ -1,11 +1,17 @@
 """`validate`: all that is wrong with a file of scores, with or without the key."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from truecost.cli.options import NO_DATA, PLAIN, Data, Output
 from truecost.errors import UsageError, first_five
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from truecost.study import Study
+    from truecost.tasks.validation import Check
 
 EXIT_INPUT = 3
 
@@ -30,26 +36,37 @@ def validate(
     strict
         Warnings make a file invalid too.
     """
-    import json
-
     from truecost.cli.options import study_of
-    from truecost.cli.trials import said_instead
     from truecost.study.validating import validate_study
 
     study = study_of(files, data, config=output.config)
+    return validated(study, lambda chosen: validate_study(chosen, trials), strict, output)
+
+
+def validated(
+    study: "Study",
+    checks: "Callable[[Study], dict[str, list[Check]]]",
+    strict: bool,
+    output: Output,
+) -> int:
+    """Print the checks of the files of a study; the exit code says whether they are valid."""
+    import json
+
+    from truecost.cli.trials import said_instead
+
     if output.output is not None:
         raise UsageError("validate writes no directory: leave out --output")
     if said_instead(study, output):
         return 0
-    found = validate_study(study, trials)
+    found = checks(study)
     bad = {"error", "warning"} if strict else {"error"}
-    wrong = [n for n, checks in found.items() if any(c.state in bad for c in checks)]
+    wrong = [n for n, of in found.items() if any(c.state in bad for c in of)]
     if output.json:
-        content = {n: [vars(c) for c in checks] for n, checks in found.items()}
+        content = {n: [vars(c) for c in of] for n, of in found.items()}
         print(json.dumps({"valid": not wrong, "systems": content}, indent=2))
         return EXIT_INPUT if wrong else 0
-    for checks in found.values():
-        for c in checks:
+    for listed in found.values():
+        for c in listed:
             if not (output.quiet and c.state == "ok"):
                 print(f"{c.state}: {c.message}")
     of = f": {len(wrong)} of {len(found)} ({first_five(wrong)})" if len(found) > 1 else ""

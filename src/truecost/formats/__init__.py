@@ -7,19 +7,26 @@ is not decided here but by the task that maps it. `write(table, path)` writes on
 import hashlib
 import io
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 from truecost.errors import InputError
 from truecost.formats.table import Table
 from truecost.formats.writers import write
-from truecost.names import FORMATS, STANDARD_INPUT
+from truecost.names import STANDARD_INPUT, Task
 
 GZIP = b"\x1f\x8b"
+EXPECTED: dict[Task, str] = {
+    "trials": "scores or labels of trials",
+    "transcripts": "texts of utterances",
+    "translation": "texts of sentences",
+    "diarization": "segments of speakers",
+}
 __all__ = ["STANDARD_INPUT", "Table", "read", "read_bytes", "sha256", "write"]
 
 
-def read(path: str, input_format: str | None = None) -> Table:
+def read(path: str, input_format: str | None = None, task: Task = "trials") -> Table:
     """Read a file, a folder of arrays, or standard input.
 
     Parameters
@@ -31,6 +38,9 @@ def read(path: str, input_format: str | None = None) -> Table:
         .parquet, .ndjson, .jsonl, .npz, .npy); with any other ending, and for standard input, the
         content does: a list of trials is of the layout that fits every line. A .tsv file with the
         columns modelid and segmentid is of NIST's format.
+    task : {"trials", "transcripts", "translation", "diarization"}
+        Whose formats are meant. Endings of the others are .trn, .stm, .ctm, .json (SegLST), .rttm
+        and .uem beside those of tables; `recognising.py` says how content decides.
 
     Returns
     -------
@@ -41,24 +51,27 @@ def read(path: str, input_format: str | None = None) -> Table:
     Raises
     ------
     UsageError
-        When the format is not known, or two layouts fit.
+        When the format is not known, or two layouts fit, or the ending is one of another task.
     InputError
         When there is no such file, or it is empty, damaged or malformed, or no layout fits; names
         the line where it can.
     """
     from truecost.formats import arrays, nist, sniffing
 
-    stated = None if input_format is None else sniffing.known(input_format)
+    stated = None if input_format is None else sniffing.known(input_format, task)
     piped = path in STANDARD_INPUT
-    if not piped and Path(path).is_dir() and stated in (None, "npy"):
-        return arrays.read_folder(Path(path))
+    if task == "trials" and not piped and Path(path).is_dir() and stated in (None, "npy"):
+        return replace(arrays.read_folder(Path(path)), format="npy")
     data, source = read_bytes(path), shown(path)
-    stated = stated or (None if piped else sniffing.by_ending(path))
+    stated = stated or (None if piped else sniffing.by_ending(path, task))
     if not data:
-        expected = FORMATS.get(stated or "", "scores or labels of trials")
+        expected = sniffing.formats_of(task).get(stated or "", EXPECTED[task])
         raise InputError(f"{source}: the file is empty; expected {expected}")
+    if task != "trials":
+        return _of_task(data, source, stated, task)
     kind = stated or sniffing.by_content(data)
     table = _parse(data, kind, source)
+    table = table if table.format else replace(table, format=kind)
     if kind == "tsv" and input_format is None and nist.is_header(table.columns):
         return nist.from_columns(table)
     if stated or table.layout:
@@ -80,6 +93,39 @@ def _parse(data: bytes, kind: str, source: str) -> Table:
         named = None if kind == sniffing.TRIAL_LIST else kind
         return trial_lists.read_lines(data, source, named)
     return tables.read_columns(data, kind, source)
+
+
+def _of_task(data: bytes, source: str, stated: str | None, task: Task) -> Table:
+    """The table of a file of transcripts, a translation or a diarization."""
+    from truecost.formats.recognising import LINES, recognised
+
+    kind = stated or recognised(data, source, task)
+    table = replace(_parse_for(data, kind, source, task), format=kind)
+    if stated:
+        return table
+    return replace(table, layout=f"{kind}: {LINES.get(kind) or ' '.join(table.columns)}")
+
+
+def _parse_for(data: bytes, kind: str, source: str, task: Task) -> Table:
+    """The table of a file of a task whose format is known."""
+    from truecost.formats import plain, rttm, seglst, segments, stm, tables, trn
+
+    readers: dict[str, Callable[[bytes, str], Table]] = {
+        "lines": plain.read_lines,
+        "kaldi-text": plain.read_kaldi,
+        "trn": trn.read_trn,
+        "stm": stm.read_stm,
+        "ctm": stm.read_ctm,
+        "rttm": rttm.read_rttm,
+        "uem": rttm.read_uem,
+    }
+    if kind in readers:
+        return readers[kind](data, source)
+    if kind == "seglst":
+        needed = seglst.TURNS if task == "diarization" else seglst.SPOKEN
+        return seglst.read_seglst(data, source, needed)
+    table = tables.read_columns(data, kind, source)
+    return segments.segments_of(table) if task == "diarization" else table
 
 
 def shown(path: str) -> str:

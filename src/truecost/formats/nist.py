@@ -86,7 +86,8 @@ def from_columns(table: Table) -> Table:
     first = [name for name in FIRST if name in frame.columns]
     kind: ScoreType | None = "llr" if "score" in frame.columns else None
     frame = frame.select(*first, pl.exclude(first))
-    return replace(table, frame=frame, layout=f"nist-sre: {header}", kind=kind)
+    layout = f"nist-sre: {header}"
+    return replace(table, frame=frame, format="nist-sre", layout=layout, kind=kind)
 
 
 def _refuse(table: Table, name: str, column: pl.Series) -> None:

@@ -2,7 +2,8 @@
 
 An ending that stands for one format decides. Otherwise the first bytes do (Parquet, NumPy), then
 the first line (JSON objects, a header with a name that truecost knows), then all lines: the layout
-of a trial list must fit every one of them, and no other may.
+of a trial list must fit every one of them, and no other may. The content of files of other tasks
+is looked at in `recognising.py`.
 """
 
 import codecs
@@ -12,7 +13,7 @@ from truecost.errors import UsageError
 from truecost.formats import nist
 from truecost.formats.tables import SEPARATORS
 from truecost.formats.trial_lists import WORDS, is_number
-from truecost.names import COLUMNS, FORMATS
+from truecost.names import COLUMNS, FORMATS, TASK_FORMATS, Task
 
 SUFFIXES = {
     ".csv": "csv",
@@ -22,28 +23,53 @@ SUFFIXES = {
     ".jsonl": "ndjson",
     ".npz": "npz",
     ".npy": "npy",
+    ".trn": "trn",
+    ".stm": "stm",
+    ".ctm": "ctm",
+    ".json": "seglst",
+    ".rttm": "rttm",
+    ".uem": "uem",
 }
 MAGIC = {b"PAR1": "parquet", b"PK\x03\x04": "npz", b"\x93NUMPY": "npy"}
 KNOWN = frozenset(name for names in COLUMNS.values() for name in names)
 TRIAL_LIST = "trial list"
 
 
-def by_ending(path: str) -> str | None:
+def formats_of(task: Task) -> dict[str, str]:
+    """The formats in which a task's files may be, with what is said of each."""
+    return FORMATS if task == "trials" else TASK_FORMATS[task]
+
+
+def by_ending(path: str, task: Task = "trials") -> str | None:
     """The format that a path's ending stands for; `.gz` at its end means nothing.
 
     Parameters
     ----------
     path : str
+    task : str
 
     Returns
     -------
     str or None
         None when the ending stands for none.
+
+    Raises
+    ------
+    UsageError
+        When it stands for a format of other tasks only; of trials, the content decides then.
     """
     suffixes = [s.lower() for s in Path(path).suffixes]
     while suffixes and suffixes[-1] == ".gz":
         suffixes.pop()
-    return SUFFIXES.get(suffixes[-1]) if suffixes else None
+    kind = SUFFIXES.get(suffixes[-1]) if suffixes else None
+    if kind is None or kind in formats_of(task):
+        return kind
+    if task == "trials":
+        return None
+    raise UsageError(
+        f"{path}: {suffixes[-1]} stands for {kind}, which is no format of {task}; "
+        f"if it holds another, name it: --input-format {'|'.join(formats_of(task))}"
+    )
 
 
 def by_content(data: bytes) -> str:
@@ -84,12 +110,13 @@ def _is_header(line: str, separator: str) -> bool:
     return known and len(names) > 1 and not bool(is_number(pl.Series(names)).any())
 
 
-def known(kind: str) -> str:
-    """The format itself, when there is one of that name.
+def known(kind: str, task: Task = "trials") -> str:
+    """The format itself, when the task has one of that name.
 
     Parameters
     ----------
     kind : str
+    task : str
 
     Returns
     -------
@@ -100,6 +127,9 @@ def known(kind: str) -> str:
     UsageError
         When there is none.
     """
-    if kind not in FORMATS:
-        raise UsageError(f"input format {kind!r} is not known: choose one of {', '.join(FORMATS)}")
+    if kind not in formats_of(task):
+        of = "" if task == "trials" else f" for {task}"
+        raise UsageError(
+            f"input format {kind!r} is not known{of}: choose one of {', '.join(formats_of(task))}"
+        )
     return kind

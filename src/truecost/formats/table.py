@@ -28,8 +28,14 @@ class Table:
         Two-dimensional columns (arrays only).
     first_line : int
         Line number of the first row in the file, or -1 when rows have no lines.
+    lines : ndarray of int64, shape (rows,), optional
+        Line number of each row, for formats in which other lines stand between rows.
+    noun : str
+        What is numbered in messages: lines, or objects of a list.
     ordered : bool
         Whether rows of two tables of this format correspond by position (arrays).
+    format : str
+        Name of the format that it was read as, `trn` say; empty for tables that were made.
     layout : str
         What was decided from the content, such as "wespeaker: enroll test score label"; empty
         when the file's ending said it.
@@ -43,7 +49,10 @@ class Table:
     frame: pl.DataFrame
     matrices: dict[str, npt.NDArray[Any]] = field(default_factory=dict)
     first_line: int = -1
+    lines: npt.NDArray[np.int64] | None = None
+    noun: str = "line"
     ordered: bool = False
+    format: str = ""
     layout: str = ""
     kind: ScoreType | None = None
     ids: str = ""
@@ -64,8 +73,10 @@ class Table:
 
     def where(self, row: int) -> str:
         """How a row (from 0) is named in messages: by its line in the file, or by its id."""
+        if self.lines is not None:
+            return f"{self.noun} {self.lines[row]}"
         if self.first_line >= 0:
-            return f"line {row + self.first_line}"
+            return f"{self.noun} {row + self.first_line}"
         return f"id {self.frame[self.ids][row]}" if self.ids else f"row {row}"
 
     def require(self, name: str, meaning: str) -> None:

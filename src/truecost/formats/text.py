@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from truecost.errors import InputError
 
@@ -39,6 +40,31 @@ def clean(data: bytes, source: str, blank: bytes = b" \r") -> bytes:
     InputError
         When it is not UTF-8, holds NUL bytes or nothing; with the line.
     """
+    data = _without_blank_end(decoded(data, source), blank)
+    if not data:
+        raise InputError(f"{source}: the file is empty but for blank lines")
+    return data
+
+
+def decoded(data: bytes, source: str) -> bytes:
+    r"""UTF-8 text whose lines end with `\n`; all of them are kept.
+
+    Parameters
+    ----------
+    data : bytes
+        A byte order mark and `\r\n` at the ends of lines are accepted.
+    source : str
+        Name for messages.
+
+    Returns
+    -------
+    bytes
+
+    Raises
+    ------
+    InputError
+        When it is not UTF-8 or holds NUL bytes; with the line.
+    """
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise InputError(f"{source}: the text is UTF-16, not UTF-8; save the file as UTF-8")
     data = data.removeprefix(codecs.BOM_UTF8)
@@ -58,10 +84,40 @@ def clean(data: bytes, source: str, blank: bytes = b" \r") -> bytes:
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n")
         data = data if b"\n" in data else data.replace(b"\r", b"\n")
-    data = _without_blank_end(data, blank)
-    if not data:
-        raise InputError(f"{source}: the file is empty but for blank lines")
     return data
+
+
+def refuse_carriage_returns(data: bytes, source: str) -> None:
+    """InputError where a carriage return stands within a line of decoded text; with the line."""
+    if (place := data.find(b"\r")) >= 0:
+        raise InputError(
+            f"{source}, line {_line(data, place)}: a carriage return inside the line; remove it"
+        )
+
+
+def line_blocks(data: bytes, size: int = BLOCK) -> Iterator[tuple[int, pl.Series]]:
+    """The lines as text, some at a time, so that memory does not grow with the file.
+
+    Parameters
+    ----------
+    data : bytes
+        Decoded; ends with a line break.
+    size : int
+        Bytes looked at together.
+
+    Yields
+    ------
+    before : int
+        How many lines stand before these.
+    lines : polars.Series of str
+        Without their line breaks.
+    """
+    start = before = 0
+    while start < len(data):
+        end = data.rfind(b"\n", start, start + size) + 1 or data.index(b"\n", start) + 1
+        lines = pl.Series([data[start : end - 1].decode("utf-8")]).str.split("\n").explode()
+        yield before, lines
+        start, before = end, before + len(lines)
 
 
 def _line(data: bytes, place: int) -> int:

@@ -15,14 +15,20 @@ numbers keep their digits. Label words are kept as they are written.
 """
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import polars as pl
 
 from truecost.errors import InputError, UsageError, counted
 from truecost.formats.table import Table
-from truecost.formats.text import clean, field_counts, first_wrong, line_at
+from truecost.formats.text import (
+    clean,
+    field_counts,
+    first_wrong,
+    line_at,
+    line_blocks,
+    refuse_carriage_returns,
+)
 from truecost.names import NO_NUMBER
 
 ORDER = ("id", "enroll", "test", "speaker", "score", "label")
@@ -86,9 +92,7 @@ def read_lines(data: bytes, source: str, kind: str | None = None) -> Table:
         When none fits: the first line that breaks the layout that fits the most lines.
     """
     data = single_blanks(clean(data, source, b" \t\r"))
-    if (place := data.find(b"\r")) >= 0:
-        line = data.count(b"\n", 0, place) + 1
-        raise InputError(f"{source}, line {line}: a carriage return inside the line; remove it")
+    refuse_carriage_returns(data, source)
     fields = _columns(data)
     candidates = LAYOUTS if kind is None else {kind: LAYOUTS[kind]}
     fitting = [
@@ -164,7 +168,7 @@ def _broken(data: bytes, source: str, candidates: dict[str, Layout]) -> str:
             f"remove it"
         )
     fit, first = dict.fromkeys(candidates, 0), dict[str, tuple[int, list[str]]]()
-    for before, lines in _blocks(data):
+    for before, lines in line_blocks(data, LOOK):
         lists = lines.str.split(" ")
         fields = pl.DataFrame({str(k): lists.list.get(k, null_on_oob=True) for k in range(WIDEST)})
         for name, layout in candidates.items():
@@ -188,18 +192,6 @@ def _broken(data: bytes, source: str, candidates: dict[str, Layout]) -> str:
         f"{source}, line {row + 1}: {_why(candidates[name], fields_there)}: "
         f"{line_at(data, row + 1)!r}; {name} is {candidates[name].line}{known}"
     )
-
-
-def _blocks(data: bytes) -> Iterator[tuple[int, pl.Series]]:
-    """The lines as text, some at a time, so that memory does not grow with the file; how many
-    stand before them.
-    """
-    start = before = 0
-    while start < len(data):
-        end = data.rfind(b"\n", start, start + LOOK) + 1 or data.index(b"\n", start) + 1
-        lines = pl.Series(data[start : end - 1].decode("utf-8").split("\n"))
-        yield before, lines
-        start, before = end, before + len(lines)
 
 
 def _why(layout: Layout, fields: list[str]) -> str:
@@ -226,4 +218,5 @@ def _table(fields: pl.DataFrame, name: str, source: str) -> Table:
         joined = pl.concat_str("enroll", "test", separator=" ").alias("id")
         frame = frame.with_columns(joined)
     frame = frame.select([c for c in ORDER if c in frame.columns])
-    return Table(source, frame, first_line=1, layout=f"{name}: {LAYOUTS[name].line}")
+    layout = f"{name}: {LAYOUTS[name].line}"
+    return Table(source, frame, first_line=1, format=name, layout=layout)

@@ -6,11 +6,12 @@ from typing import Literal
 
 import msgspec
 
+from truecost.digits import SIGN, Scale, ShownIn, figure, scale_of
 from truecost.errors import plural
 from truecost.flags import beware
 from truecost.gates.gate import Gate, number
 from truecost.gates.matching import rows_of
-from truecost.results import MOST_UNDEFINED, Row, figure, figures
+from truecost.results import MOST_UNDEFINED, Row, figures
 
 State = Literal["pass", "fail", "undecided"]
 PASSED, FAILED, UNDECIDED = 0, 1, 4  # exit codes
@@ -46,6 +47,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         Why the value or an end of its interval is missing.
     flags : tuple of str
         Of the row.
+    shown_in : {"", "percent"}
+        Of the row: how readers see the figures.
     signature : str
         Of the row.
     """
@@ -63,7 +66,18 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     units_needed: int | None = None
     reason: str | None = None
     flags: tuple[str, ...] = ()
+    shown_in: ShownIn = ""
     signature: str
+
+    @property
+    def scale(self) -> Scale:
+        """What value, interval and limit are seen in."""
+        return scale_of(self.shown_in, self.gate.baseline is not None)
+
+    @property
+    def bound(self) -> str:
+        """The limit as a relation: `<= 0.3`, `<= 30%`."""
+        return self.gate.bound_in(self.scale)
 
     @property
     def passed(self) -> bool:
@@ -80,7 +94,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         """All in a line: `act_dcf 0.51 [0.38, 0.64] (network), wanted <= 0.3: ...`."""
         name = f"{self.gate.name}: " if self.gate.name else ""
         about = f" ({self.about})" if self.about else ""
-        return f"{name}{self.measure} {self.found}{about}, wanted {self.gate.bound}: {self.message}"
+        return f"{name}{self.measure} {self.found}{about}, wanted {self.bound}: {self.message}"
 
     @property
     def found(self) -> str:
@@ -177,6 +191,7 @@ def judge(gate: Gate, row: Row) -> Verdict:
         units_needed=units,
         reason=row.reason,
         flags=row.flags,
+        shown_in=row.shown_in,
         signature=row.signature,
     )
 
@@ -221,17 +236,19 @@ def _decided(gate: Gate, row: Row, state: State) -> str:
     if state == "fail":
         near = row.lower if gate.is_upper else row.upper
         end = "lower" if gate.is_upper else "upper"
-        return f"the whole interval lies {side} the limit ({end} end {_told_apart(near, gate)})"
+        return (
+            f"the whole interval lies {side} the limit ({end} end {_told_apart(near, gate, row)})"
+        )
     far, end = (row.upper, "upper") if gate.is_upper else (row.lower, "lower")
-    return f"the {end} end {_told_apart(far, gate)} keeps the limit"
+    return f"the {end} end {_told_apart(far, gate, row)} keeps the limit"
 
 
-def _told_apart(end: float | None, gate: Gate) -> str:
+def _told_apart(end: float | None, gate: Gate, row: Row) -> str:
     """An end of the interval with as many digits as tell it from the limit."""
-    short = figure(end)
-    if end is None or end == gate.limit or figure(gate.limit) != short:
+    short = figure(end, row.scale)
+    if end is None or end == gate.limit or figure(gate.limit, row.scale) != short:
         return short
-    return f"{end!r}"
+    return f"{100 * end!r}{SIGN[row.scale]}" if row.scale else f"{end!r}"
 
 
 def _units_needed(gate: Gate, row: Row) -> int | None:
@@ -248,7 +265,7 @@ def _units_needed(gate: Gate, row: Row) -> int | None:
 
 def _too_few(gate: Gate, row: Row, units: int | None) -> str:
     """That the interval straddles the limit, and what more units would do."""
-    limit = number(gate.limit)
+    limit = number(gate.limit, row.scale)
     names = row.factors or ("unit",)
     what = plural(names[0]) if len(names) == 1 else f"units of {' and of '.join(names)} each"
     if row.value is not None and (row.value - gate.limit) * (1 if gate.is_upper else -1) > 0:

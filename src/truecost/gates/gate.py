@@ -6,6 +6,7 @@ from typing import Literal
 import msgspec
 
 from truecost import names
+from truecost.digits import SIGN, Scale
 from truecost.errors import UsageError
 
 LIMITS = ("max_upper", "min_lower", "max_upper_delta", "min_lower_delta")
@@ -107,13 +108,21 @@ class Gate(
     @property
     def bound(self) -> str:
         """The limit as a relation, such as `<= 0.3`."""
-        return f"{'<=' if self.is_upper else '>='} {number(self.limit)}"
+        return self.bound_in("")
+
+    def bound_in(self, scale: Scale) -> str:
+        """The same as readers see it: `<= 30%` where the measure is shown in percent."""
+        return f"{'<=' if self.is_upper else '>='} {number(self.limit, scale)}"
 
     @property
     def title(self) -> str:
         """The name of the gate, or its measure and limit."""
+        return self.title_in("")
+
+    def title_in(self, scale: Scale) -> str:
+        """The same with the limit as readers see it."""
         against = f" against {self.baseline}" if self.baseline is not None else ""
-        return self.name or f"{self.measure}{against} {self.bound}"
+        return self.name or f"{self.measure}{against} {self.bound_in(scale)}"
 
     def check_direction(self, direction: Literal["lower", "higher"]) -> None:
         """Refuse an upper limit where higher values are better, and the reverse.
@@ -142,9 +151,9 @@ class Gate(
 DIMS = tuple(name for name in names.DIMS if name in Gate.__struct_fields__)
 
 
-def number(limit: float) -> str:
-    """A limit as it was written."""
-    return f"{limit:.10g}"
+def number(limit: float, scale: Scale = "") -> str:
+    """A limit as it was written, or in percent, with all the digits that it was given."""
+    return f"{100 * limit:.10g}{SIGN[scale]}" if scale else f"{limit:.10g}"
 
 
 def _choices(baseline: str | None) -> str:

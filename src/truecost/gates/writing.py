@@ -9,10 +9,10 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from truecost.digits import figure
 from truecost.errors import InputError
 from truecost.gates.checking import Verdict
 from truecost.gates.gate import DIMS
-from truecost.results import figure
 
 # What GitHub's Markdown would read as markup; an underscore inside a word is none.
 MARKUP = re.compile(r"([\\`*\[\]<>|~&#]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))")
@@ -65,7 +65,7 @@ def _cells(verdict: Verdict) -> dict[str, str]:
         "against": _escaped(verdict.gate.baseline or ""),
         "measure": _escaped(verdict.measure),
         "value [interval]": _escaped(verdict.found),
-        "limit": _escaped(verdict.gate.bound),
+        "limit": _escaped(verdict.bound),
         "why": _escaped(verdict.message),
     }
 
@@ -110,7 +110,7 @@ def _case(verdict: Verdict) -> list[str]:
     from xml.sax.saxutils import escape, quoteattr
 
     about = f" ({verdict.about})" if verdict.about else ""
-    shown = quoteattr(_clean(f"{verdict.gate.title}{about}"))
+    shown = quoteattr(_clean(f"{verdict.gate.title_in(verdict.scale)}{about}"))
     head = f"    <testcase classname={quoteattr(_clean(f'gate.{verdict.measure}'))} name={shown}"
     if verdict.state == "pass":
         return [f"{head}/>"]
@@ -118,7 +118,7 @@ def _case(verdict: Verdict) -> list[str]:
     if verdict.passed:
         return [f"{head}>", f"      <skipped message={said}/>", "    </testcase>"]
     detail = (
-        f"{verdict.measure} {verdict.found}, wanted {verdict.gate.bound}\n"
+        f"{verdict.measure} {verdict.found}, wanted {verdict.bound}\n"
         f"level {figure(verdict.level)}\n{verdict.signature}"
     )
     return [

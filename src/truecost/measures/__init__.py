@@ -23,6 +23,12 @@ REPLACED = {
     "ece": "calibration error does not measure quality (the priors alone get 0); use nce or cllr",
     "fpr_at_fnr": "it chooses its threshold on the evaluation data; use act_dcf, or "
     "fa_at_miss:RATE if an operating point is what you need",
+    "word_accuracy": "1 - wer is below 0 where many words are inserted; use wer, and unit_accuracy "
+    "beside it for the share of words that were got right",
+    "word_precision": "it divides by the length of the output, a mistake that pays for cautious "
+    "systems that put out little; use wer, or mer for a share of at most 1",
+    "wil": "it divides by the length of the output among others; use wer, or mer for a share of at "
+    "most 1",
 }
 
 

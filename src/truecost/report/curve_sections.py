@@ -6,6 +6,7 @@ A picture a collection, and once more for each application where the curves depe
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from truecost.digits import figure
 from truecost.report import plots
 from truecost.report.curves import Curves
 from truecost.report.drawing import Drawing
@@ -13,7 +14,6 @@ from truecost.report.plots.look import MANY
 from truecost.report.section import Section, comma, drawing_of, told
 from truecost.report.story import Part, Story
 from truecost.report.tables import of_numbers
-from truecost.results import figure
 
 MOST_SYSTEMS = 8  # curves of one picture
 

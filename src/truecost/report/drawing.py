@@ -6,6 +6,7 @@ are rounded to what a screen can show.
 
 import io
 import re
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -65,7 +66,11 @@ class Drawing:
         with mpl.rc_context(plots.STYLE):  # type: ignore[arg-type]
             ax = self.draw(plots.new_axes(width, self.height(width)))
             stream = io.StringIO()
-            figure_of(ax).savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
+            with warnings.catch_warnings():  # the fonts are those of the reader's page
+                warnings.filterwarnings("ignore", r"Glyph \d+ .* missing from font")
+                figure_of(ax).savefig(
+                    stream, format="svg", metadata={"Date": None, "Creator": None}
+                )
         return inline(stream.getvalue(), key, plots.INK)
 
 

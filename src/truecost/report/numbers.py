@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from truecost.digits import figure
 from truecost.gates import Verdict
 from truecost.report.words import note
-from truecost.results import Row, figure, verdict_of
+from truecost.results import Figures, Row, items_of, shown, units_shown, verdict_of
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,11 @@ def _cell(value: str | float | None) -> str:
     return f"{value}" if isinstance(value, int) else figure(float(value))
 
 
+def _seen(row: Figures, *values: float | None) -> tuple[str, ...]:
+    """Figures of a row as readers see them; nothing where there is none."""
+    return tuple("" if value is None else shown(row, value) for value in values)
+
+
 def slot_of(row: Row) -> str:
     """What a row is about beside its system: subset, collection and so on; "all" when nothing."""
     return ", ".join(text for name, text in row.dims.items() if name != "system") or "all"
@@ -67,13 +73,14 @@ def of_rows(rows: Sequence[Row]) -> Numbers:
     >>> numbers.of_rows(tc.score(trials, scoring)).rows[0][:4]
     ('mine', 'all', 'total_error', '0.5')
     """
-    header = ("system", "of", "measure", "value", "lower", "upper", "naive", "trials", "units")
+    header = ("system", "of", "measure", "value", "lower", "upper", "naive")
     return Numbers.of(
-        (*header, "note"),
+        (*header, items_of(rows), "units", "note"),
         [
             (
-                *(r.dims["system"], slot_of(r), r.label, r.value, r.lower, r.upper, r.reference),
-                *(r.n_trials, r.n_units, note(r)),
+                *(r.dims["system"], slot_of(r), r.label),
+                *(*_seen(r, r.value, r.lower, r.upper, r.reference),),
+                *(r.n_trials, units_shown(r), note(r)),
             )
             for r in rows
         ],
@@ -98,7 +105,7 @@ def of_differences(rows: Sequence[Row]) -> Numbers:
         [
             (
                 *(r.dims["system"], r.baseline or "", slot_of(r), r.label),
-                *(r.value, r.lower, r.upper, verdict_of(r)),
+                *(*_seen(r, r.value, r.lower, r.upper), verdict_of(r)),
             )
             for r in rows
             if r.kind == "difference"
@@ -112,7 +119,10 @@ def of_gates(verdicts: Sequence[Verdict]) -> Numbers:
     return Numbers.of(
         header,
         [
-            (v.measure, v.about, v.value, v.lower, v.upper, v.limit, v.state, v.message)
+            (
+                *(v.measure, v.about, *_seen(v, v.value, v.lower, v.upper, v.limit)),
+                *(v.state, v.message),
+            )
             for v in verdicts
         ],
     )

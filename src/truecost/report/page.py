@@ -24,9 +24,11 @@ from truecost.report.tables import Table, of_values, used
 from truecost.report.verdict import OPEN_ROWS as OPEN_LINES
 from truecost.report.verdict import verdict
 from truecost.report.words import at_best, listed, measure_of, runs_of, units_of
-from truecost.results import Row, figure
+from truecost.results import Row, shown
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from truecost.study import Problem, ResultFile
 
 OPEN = 2  # pictures of a section that stand open where there are more than twice as many
@@ -63,7 +65,9 @@ class Spread:
     left_out: int
 
 
-def render(result: "ResultFile", curves: Sequence[Curves]) -> str:
+def render(
+    result: "ResultFile", curves: Sequence[Curves], items: "pl.DataFrame | None" = None
+) -> str:
     """The whole page.
 
     Parameters
@@ -71,13 +75,15 @@ def render(result: "ResultFile", curves: Sequence[Curves]) -> str:
     result : ResultFile
     curves : sequence of Curves
         Those of each part, as they were computed or as curves.parquet holds them.
+    items : polars.DataFrame, optional
+        What items.parquet holds.
 
     Returns
     -------
     str
         HTML; the same for the same result and curves.
     """
-    story = Story(result, tuple(curves))
+    story = Story(result, tuple(curves), items)
     board = leaderboard(story)
     found = [section for make in SECTIONS if (section := make(story)) is not None]
     page = _template().render(
@@ -149,7 +155,8 @@ def _template() -> Any:
 
 def whole(text: str) -> str:
     """Text in which no line ends inside the brackets of an interval."""
-    return re.sub(r"(\[-?[\d.e+-]+,) (?=[^\[\]]*\])", "\\1\N{NO-BREAK SPACE}", text)
+    text = re.sub(r"(?<=[\d\]]) pp\b", "\N{NO-BREAK SPACE}pp", text)
+    return re.sub(r"(\[-?[\d.e+%-]+,) (?=[^\[\]]*\])", "\\1\N{NO-BREAK SPACE}", text)
 
 
 def _spread(section: Section, key: str) -> Spread:
@@ -178,10 +185,11 @@ def _measures(story: Story) -> list[tuple[str, str]]:
     for label in dict.fromkeys(r.label for r in story.values):
         measure = measure_of(label)
         if measure is not None:
-            naive = {r.reference for r in story.whole if r.label == label} - {None}
+            known = {shown(r, r.reference): r for r in story.whole if r.label == label}
+            naive = [text for text, r in known.items() if r.reference is not None]
             what = f"{measure.title}; {measure.direction} is better"
             if len(naive) == 1:
-                what += f"; the naive system has {figure(naive.pop())}"
+                what += f"; the naive system has {naive[0]}"
             said.append((label, f"{what}. {authors(measure.source)}."))
     return said
 
@@ -189,7 +197,7 @@ def _measures(story: Story) -> list[tuple[str, str]]:
 def _how(story: Story) -> list[tuple[str, str]]:
     """What was resampled and how; of collections that differ, each."""
     rows = {dict(r.dims).get("collection", ""): r for r in reversed(story.whole or story.rows)}
-    units = {name: units_of(r) or counted(r.n_units, "trial") for name, r in reversed(rows.items())}
+    units = {name: units_of(r) or counted(r.n_units, r.item) for name, r in reversed(rows.items())}
     if len(set(units.values())) == 1:
         said = next(iter(units.values()))
     else:

@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from truecost.report.cases import Worst
 from truecost.report.drawing import Drawing
 from truecost.report.tables import Table
 
 TOLD = 12  # figures in the words of a picture
+MOST_LINES = 24  # rows of one picture
 
 
 @dataclass(frozen=True)
@@ -23,12 +25,15 @@ class Section:
     drawings : tuple of Drawing
     tables : tuple of Table
         In full below the pictures.
+    cases : tuple of Worst
+        Text in columns, by system.
     """
 
     title: str
     text: str
     drawings: tuple[Drawing, ...] = ()
     tables: tuple[Table, ...] = ()
+    cases: tuple[Worst, ...] = ()
 
 
 def drawing_of(

@@ -7,24 +7,26 @@ it. To add one, write it and name it in `SECTIONS`, in the order of the page.
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from truecost.digits import between, figure, scale_of
 from truecost.errors import counted
 from truecost.gates import Verdict
 from truecost.names import PARTS
 from truecost.report import plots
+from truecost.report.cases import about_worst, worst_of
 from truecost.report.curve_sections import calibration, det, threshold
 from truecost.report.drawing import Drawing
+from truecost.report.item_sections import breakdown, matching, paired, unit_by_unit
 from truecost.report.numbers import of_differences, of_gates, of_rows, slot_of
 from truecost.report.plots.bars import costs_of
 from truecost.report.plots.limits import is_difference
 from truecost.report.plots.rows import WEAK
-from truecost.report.section import Section, comma, drawing_of, told
+from truecost.report.section import MOST_LINES, Section, comma, drawing_of, told
 from truecost.report.story import Story, bare, goodness, means, part_of
 from truecost.report.tables import of_numbers, of_pairs, of_standings, used
-from truecost.report.words import at_best, listed, measure_of, system_of, value
-from truecost.results import Row, between, figure, verdict_of
+from truecost.report.words import at_best, listed, measure_of, naive_of, system_of, value
+from truecost.results import Row, shown, verdict_of
 
 MOST_BARS = 16  # of one picture; more are drawn by application
-MOST_LINES = 24  # rows of one picture
 MOST_ROWS = 400  # of one table
 
 
@@ -41,7 +43,7 @@ def leaderboard(story: Story) -> Section | None:
         board,
         plots.leaderboard_height,
         "Values with intervals by rank: "
-        + told(f"{s.rank} {s.system} {figure(s.value)}" for s in board),
+        + told(f"{s.rank} {s.system} {figure(s.value, scale_of(s.shown_in))}" for s in board),
         None,
         reference=row.reference,
     )
@@ -58,6 +60,8 @@ def leaderboard(story: Story) -> Section | None:
 
 def bars(story: Story) -> Section | None:
     """Actual and minimum normalised costs; one picture, or one an application."""
+    if story.by_items:  # what their errors are says more
+        return None
     costs = [r for r in means(story.whole) if r.label in story.costs]
     rows = [bare(r, ("estimator",)) for r in costs_of(costs)]
     # Costs of one kind together, and the collections of an application side by side.
@@ -83,7 +87,7 @@ def bars(story: Story) -> Section | None:
         )
         for name, of in groups.items()
     ]
-    text = "1 is the naive system: the best constant answer. The thin line is the interval."
+    text = f"1 is the naive system: {naive_of('trials')}. The thin line is the interval."
     if any("estimator" in r.dims for r in story.whole):
         text += " Means over runs."
     alone = [b.actual.label for b in plots.bars_of(rows) if b.minimum is None]
@@ -161,15 +165,15 @@ def runs(story: Story) -> Section | None:
     if not drawn:
         return None
     words = "Ranges of runs: " + told(
-        f"{system_of(r)} {figure(r.counts['lowest_run'])} to {figure(r.counts['highest_run'])}"
+        f"{system_of(r)} {shown(r, r.counts['lowest_run'])} to {shown(r, r.counts['highest_run'])}"
         for r in drawn
     )
     header = ("method", "of", story.main, "lower", "upper", "runs", "lowest run", "highest run")
     cells = [
         (
-            *(r.dims["system"], part_of(r).name or "all", figure(r.value)),
-            *(figure(r.lower), figure(r.upper), str(int(r.counts["runs"]))),
-            *(figure(r.counts["lowest_run"]), figure(r.counts["highest_run"])),
+            *(r.dims["system"], part_of(r).name or "all", shown(r, r.value)),
+            *(shown(r, r.lower), shown(r, r.upper), str(int(r.counts["runs"]))),
+            *(shown(r, r.counts["lowest_run"]), shown(r, r.counts["highest_run"])),
         )
         for r in drawn
     ]
@@ -188,7 +192,7 @@ def comparison(story: Story) -> Section | None:
     if not story.pairs:
         return None
     parts = len(story.parts) > 1
-    shown = [story.main] if parts else [*(story.costs or ()), story.main]
+    shown = [story.main] if parts else [*_alike(story), story.main]
     labels = list(dict.fromkeys(p[0].label for p in story.pairs))
     pairs = sorted(story.pairs, key=lambda p: labels.index(p[0].label))  # stable
     whole = [p for p in pairs if "subset" not in p[0].dims]
@@ -226,6 +230,14 @@ def comparison(story: Story) -> Section | None:
     if estimators:
         text += f" Of each method {_ESTIMATED[min(estimators)]} is compared."
     return Section("Paired comparison", text, tuple(drawings), tuple(tables))
+
+
+def _alike(story: Story) -> list[str]:
+    """The measures whose differences share a scale with that of the main one."""
+    if not story.by_items:
+        return list(story.costs)
+    scale = next((r.scale for r in story.whole if r.label == story.main), "")
+    return list(dict.fromkeys(r.label for r in story.whole if r.scale == scale))
 
 
 _ESTIMATED = {"mean": "the mean over runs", "run": "one run"}
@@ -273,19 +285,27 @@ def _gates(verdicts: Sequence[Verdict], measure: str, difference: bool) -> Drawi
     title = f"Differences in {measure}" if difference else f"Values of {measure}"
     if len(verdicts) > len(shown):
         title += f", {len(shown)} of {counted(len(verdicts), 'gate')}"
-    words = f"{title}: " + told(f"{v.about} {v.found} {v.gate.bound} {v.state}" for v in shown)
+    words = f"{title}: " + told(f"{v.about} {v.found} {v.bound} {v.state}" for v in shown)
     table = of_numbers(f"Gates, {title[:1].lower()}{title[1:]}: numbers", [of_gates(shown)])
     return drawing_of(plots.gates, shown, plots.gates_height, words, table, title=title)
 
 
+def worst(story: Story) -> Section | None:
+    """How the worst items were aligned."""
+    cases = worst_of(story)
+    return Section(*about_worst(story), cases=cases) if cases else None
+
+
 SECTIONS: tuple[Callable[[Story], Section | None], ...] = (
-    *(bars, runs, det, threshold, calibration, subsets, comparison, gates),
+    *(bars, breakdown, matching, runs, det, threshold, calibration, subsets, comparison, gates),
+    *(unit_by_unit, paired, worst),
 )
 
 
 def _in_words(what: str, rows: Sequence[Row]) -> str:
     return f"{what}: " + told(
-        f"{r.dims['system']}{_about(r)} {r.label} {figure(r.value)} {between(r.lower, r.upper)}"
+        f"{r.dims['system']}{_about(r)} {r.label} {shown(r, r.value)} "
+        f"{between(r.lower, r.upper, r.scale)}"
         for r in rows
     )
 

@@ -14,6 +14,8 @@ from truecost.report.words import at_best, measure_of
 from truecost.results import Row, title_of
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from truecost.study import Problem, ResultFile
 
 LEFT_OUT = "left out: "  # how the problem of a submission begins that was not scored
@@ -56,10 +58,13 @@ class Story:
     result : ResultFile
     curves : tuple of Curves
         By part.
+    items : polars.DataFrame, optional
+        Utterances, sentences or recordings one by one (`study.itemised.frame_of_items`).
     """
 
     result: "ResultFile"
     curves: tuple[Curves, ...]
+    items: "pl.DataFrame | None" = None
 
     @cached_property
     def rows(self) -> tuple[Row, ...]:
@@ -115,12 +120,14 @@ class Story:
     def main(self) -> str:
         """Label of the measure that the verdict speaks of.
 
-        What a leaderboard ranks by; otherwise the first cost whose naive value is 1 (a minimum only
-        when its actual cost is not there), then the first with any naive value (one that judges
-        decisions before one that judges the order of scores), then the first.
+        What a leaderboard ranks by; of items the first. Otherwise the first cost whose naive value
+        is 1 (a minimum only when its actual cost is not there), then the first with any naive value
+        (one that judges decisions before one that judges the order of scores), then the first.
         """
         if self.result.leaderboard:
             return self.result.leaderboard[0].measure
+        if self.by_items:
+            return next((r.label for r in self.whole or self.rows), "")
         labels = list(dict.fromkeys(r.label for r in self.whole))
         dropped = {least for actual, least in minima().items() if actual in self.costs}
         costs = sorted((c for c in self.costs if c not in dropped), key=at_best)
@@ -133,6 +140,11 @@ class Story:
         """Labels of the normalised costs: lower is better and the naive system has 1."""
         rows = (r for r in self.whole if r.reference == 1 and r.direction == "lower")
         return tuple(dict.fromkeys(r.label for r in rows))
+
+    @property
+    def by_items(self) -> bool:
+        """Whether items are counted (utterances, recordings), not trials."""
+        return self.result.task != "trials"
 
     @property
     def title(self) -> str:

@@ -5,13 +5,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from truecost.digits import between, figure, percent, scale_of, signed
 from truecost.leaderboard import Standing
 from truecost.names import PARTS
 from truecost.report.numbers import Numbers
-from truecost.report.words import note, signed
-from truecost.results import Row, between, dims_of, figure, percent, verdict_of
+from truecost.report.words import note
+from truecost.results import Row, dims_of, items_of, shown, units_shown, verdict_of
 
-NUMBER = re.compile(r"[-+\[\d][-+\d.,eE\[\]% ]*|-?inf|nan|infinite|undefined|")
+NUMBER = re.compile(r"[-+\[\d][-+\d.,eE\[\]% ]*(?: pp)?|-?inf|nan|infinite|undefined|")
 
 
 @dataclass(frozen=True)
@@ -73,13 +74,13 @@ def of_values(caption: str, rows: Sequence[Row], most: int) -> Table:
     cells = [
         (
             *_about(row, dims),
-            *(row.label, _or_reason(row), between(row.lower, row.upper)),
-            "" if row.reference is None else figure(row.reference),
-            *(str(row.n_trials), str(row.n_units), note(row)),
+            *(row.label, _or_reason(row), between(row.lower, row.upper, row.scale)),
+            "" if row.reference is None else shown(row, row.reference),
+            *(str(row.n_trials), units_shown(row), note(row)),
         )
         for row in rows[:most]
     ]
-    names = ("measure", "value", _interval(rows), "naive", "trials", "units", "note")
+    names = ("measure", "value", _interval(rows), "naive", items_of(rows), "units", "note")
     return _capped(used(caption, (*dims, *names), cells), len(rows) - most)
 
 
@@ -98,7 +99,7 @@ def of_pairs(caption: str, pairs: Sequence[tuple[Row, Row | None]], most: int) -
             row.baseline or "" if len(baselines) > 1 else "",
             *(verdict_of(row), row.label),
             *_about(row, others),
-            *(signed(row.value), between(row.lower, row.upper)),
+            *(signed(row.value, row.scale), between(row.lower, row.upper, row.scale)),
             *_ratio(ratio),
             note(row),
         )
@@ -124,9 +125,10 @@ def of_standings(caption: str, board: Sequence[Standing], level: float) -> Table
     """A leaderboard, best first."""
     cells = [
         (
-            *(str(s.rank), s.system, place_of(s), figure(s.value), between(s.lower, s.upper)),
-            "" if s.difference is None else signed(s.difference),
-            between(s.difference_lower, s.difference_upper),
+            *(str(s.rank), s.system, place_of(s), figure(s.value, scale_of(s.shown_in))),
+            between(s.lower, s.upper, scale_of(s.shown_in)),
+            "" if s.difference is None else signed(s.difference, scale_of(s.shown_in, True)),
+            between(s.difference_lower, s.difference_upper, scale_of(s.shown_in, True)),
             s.verdict,
         )
         for s in board
@@ -148,7 +150,7 @@ def of_standings(caption: str, board: Sequence[Standing], level: float) -> Table
 def of_systems(caption: str, rows: Sequence[Row], said: Sequence[str]) -> Table:
     """One measure of many systems in a few columns, with what is said of each."""
     cells = [
-        (row.dims["system"], _or_reason(row), between(row.lower, row.upper), text)
+        (row.dims["system"], _or_reason(row), between(row.lower, row.upper, row.scale), text)
         for row, text in zip(rows, said, strict=True)
     ]
     return used(caption, ("system", rows[0].label, _interval(rows), "verdict"), cells)
@@ -168,7 +170,7 @@ def _capped(table: Table, over: int) -> Table:
 
 def _or_reason(row: Row) -> str:
     infinite = row.value is None and (row.reason or "").startswith("infinite")
-    return "infinite" if infinite else figure(row.value)
+    return "infinite" if infinite else shown(row, row.value)
 
 
 def _interval(rows: Sequence[Row]) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from truecost.digits import between, figure, percent, scale_of, signed
 from truecost.errors import counted
 from truecost.gates import Verdict as Gated
 from truecost.report.plots.look import short
@@ -14,12 +15,13 @@ from truecost.report.words import (
     at_best,
     caveats,
     counts,
+    isolated,
     listed,
-    signed,
+    naive_of,
     system_of,
     value,
 )
-from truecost.results import Row, assumed, between, figure, percent, verdict_of
+from truecost.results import Row, assumed, shown, verdict_of
 
 MOST = 14  # lines; more are summed up by system and folded
 FEW = 3  # gates that all passed stand open up to so many
@@ -123,20 +125,23 @@ def verdict(story: Story) -> Verdict:
 def _lead(story: Story, row: Row) -> str:
     """Which measure, which way is better, what naive means."""
     title = story.title.removesuffix(" (normalised)")
-    said = f"{story.main}" + (f" ({title[:1].lower()}{title[1:]})" if differs(title, story) else "")
+    if not title[1:2].isupper():  # but BLEU stays as it is
+        title = f"{title[:1].lower()}{title[1:]}"
+    said = f"{story.main}" + (f" ({title})" if differs(title, story) else "")
     said += f": {row.direction} is better. "
     if at_best(story.main):
         judged = any(not at_best(r.label) for r in story.whole)
         said += f"No decision is judged{'' if judged else f' ({NONE_MADE})'}: {BEST}"
     references = {r.reference for part in story.parts for r in story.mains(part)} - {None}
     if len(references) == 1 and not at_best(story.main):
-        said += f"{figure(next(iter(references)))} is the naive system: the best constant answer. "
+        naive = shown(row, next(iter(references)))
+        said += f"{naive} is the naive system: {naive_of(story.result.task)}. "
     return f"{said}In brackets the {percent(row.level)} interval."
 
 
 def differs(title: str, story: Story) -> bool:
     """Whether the title of the main measure says more than its name."""
-    return title.lower() != story.main.lower()
+    return title.lower() != story.main.partition(":")[0].lower()
 
 
 def _gates(gates: Sequence[Gated]) -> Group:
@@ -160,10 +165,10 @@ def _gates(gates: Sequence[Gated]) -> Group:
 def _gate(gate: Gated) -> Line:
     chip = gate.state + (" (let pass)" if gate.passed and gate.state != "pass" else "")
     measure = gate.measure if gate.gate.baseline is None else f"difference in {gate.measure}"
-    about = f"{measure}, {gate.about}" if gate.about else measure
+    about = ", ".join((measure, *map(isolated, filter(None, gate.about.split(", ")))))
     name = gate.gate.name or about
     of = f"{about} " if gate.gate.name else ""
-    bound = gate.gate.bound.replace(" ", "\N{NO-BREAK SPACE}")
+    bound = gate.bound.replace(" ", "\N{NO-BREAK SPACE}")
     text = f"{of}{gate.found}, wanted {bound}"
     return Line(GOOD.get(gate.state, "open"), chip, name, text, gate.message)
 
@@ -181,7 +186,9 @@ def _first(story: Story) -> Group:
         more += f" {counted(len(story.left_out), 'further one')} could not be scored: see below."
     said = NAIVE[against_naive(row)]
     best = board[0]
-    text = f"{figure(best.value)} {between(best.lower, best.upper)}{f', {said}' if said else ''}"
+    scale = scale_of(best.shown_in)
+    text = f"{figure(best.value, scale)} {between(best.lower, best.upper, scale)}"
+    text += f", {said}" if said else ""
     return Group("", (Line("good", "rank 1", best.system, text, more),))
 
 
@@ -189,7 +196,7 @@ def _size(row: Row) -> str:
     """How much data each submission was scored on."""
     found = row.counts
     if "targets" not in found:
-        return counted(row.n_trials, "trial")
+        return counted(row.n_trials, row.item)
     return f"{counted(found['targets'], 'target')} and {counted(found['nontargets'], 'nontarget')}"
 
 
@@ -239,7 +246,8 @@ def _best(story: Story) -> Line | None:
         return None
     ordered = sorted(firsts.items(), key=lambda item: -len(item[1]))
     said = [
-        f"{name} in {f'all {total}' if len(places) == total else f'{len(places)} of {total}'}"
+        f"{isolated(name)} in "
+        + (f"all {total}" if len(places) == total else f"{len(places)} of {total}")
         + (f" ({'; '.join(places)})" if len(places) < total and len(places) <= 2 else "")
         for name, places in ordered[:3]
     ]
@@ -263,9 +271,9 @@ def _worst(story: Story) -> list[Line]:
     part = part_of(row)
     where = f", {part.name}" if part.name else ""
     whole = next((r for r in story.ranked(part) if r.dims["system"] == row.dims["system"]), None)
-    text = f"{row.dims['subset']} ({row.dims['system']}{where}): {value(row)}"
+    text = f"{isolated(row.dims['subset'])} ({system_of(row)}{where}): {value(row)}"
     if whole is not None and whole.value is not None:
-        text += f"; on all data {figure(whole.value)}"
+        text += f"; on all data {shown(whole, whole.value)}"
     more = f"{counts(row)}. Of {counted(len(strong), 'subset value')} that rest on enough."
     return [Line("open", "", "Worst subset", text, more)]
 
@@ -307,7 +315,8 @@ def _sum(name: str, than: str, cases: Sequence[Case]) -> Line:
         said.append(f"{state} in {len(places)} of {len(cases)}{where}")
     values = [row.value for *_, row in cases if row.value is not None]
     kind = "difference " if cases[0][2].kind == "difference" else ""
-    text = f"{kind}{figure(min(values))} to {figure(max(values))}; " if values else ""
+    row = cases[0][2]
+    text = f"{kind}{shown(row, min(values))} to {shown(row, max(values))}; " if values else ""
     better = len(found.get("better", ()))
     if len(found) == 1:
         [state] = found
@@ -336,7 +345,7 @@ def _difference(row: Row, ratio: Row | None) -> Line:
     name = f"{system_of(row)}, against {row.baseline}"
     if row.value is None:
         return Line("open", chip, name, f"difference {value(row)}")
-    text = f"difference {signed(row.value)} {between(row.lower, row.upper)}"
+    text = f"difference {signed(row.value, row.scale)} {between(row.lower, row.upper, row.scale)}"
     if ratio is not None and ratio.value is not None:
         text += f", ratio {figure(ratio.value)} {between(ratio.lower, ratio.upper)}"
     return Line(GOOD.get(said, "open"), chip, name, text)

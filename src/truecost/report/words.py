@@ -3,21 +3,26 @@
 from collections.abc import Sequence
 from functools import cache
 from typing import Literal
+from unicodedata import bidirectional
 
+from truecost.digits import between
 from truecost.errors import UsageError, amount, counted
 from truecost.flags import FLAGS
 from truecost.measures import find
 from truecost.measures.base import Measure
-from truecost.results import Row, between, figure
+from truecost.names import Task
+from truecost.report.sums import errors_said
+from truecost.results import Row, shown, units_shown
 
 State = Literal["better", "worse", "same", "undecided", "best", ""]
 
+LEFT_TO_RIGHT = frozenset({"L", "EN", "ES", "ET", "CS", "B", "S", "WS", "ON", "BN", "NSM"})
 ESTIMATORS = {"mean": "mean over runs", "run": "one run"}
 
 
-def signed(value: float | None) -> str:
-    """A difference with its sign."""
-    return f"+{figure(value)}" if value is not None and value > 0 else figure(value)
+def naive_of(task: Task) -> str:
+    """What the naive system puts out."""
+    return "the best constant answer" if task == "trials" else "an empty output"
 
 
 def listed(names: Sequence[str], most: int = 6) -> str:
@@ -31,7 +36,17 @@ def system_of(row: Row) -> str:
     """The system of a row; of a method, whether its mean or one run is told."""
     estimator = row.dims.get("estimator")
     said = ESTIMATORS.get(estimator or "", estimator)
-    return row.dims["system"] + (f", {said}" if said else "")
+    return isolated(row.dims["system"]) + (f", {said}" if said else "")
+
+
+def isolated(name: str) -> str:
+    """A name among other text: one that is written from right to left turns nothing around it."""
+    return f"\N{FIRST STRONG ISOLATE}{name}\N{POP DIRECTIONAL ISOLATE}" if turns(name) else name
+
+
+def turns(text: str) -> bool:
+    """Whether a character is written from right to left, or says what direction others have."""
+    return any(bidirectional(c) not in LEFT_TO_RIGHT for c in text if not c.isascii())
 
 
 @cache
@@ -74,12 +89,13 @@ def value(row: Row) -> str:
     """The value with its interval."""
     if row.value is None:
         return row.reason or "undefined"
-    return f"{figure(row.value)} {between(row.lower, row.upper) or row.reason or ''}".strip()
+    ends = between(row.lower, row.upper, row.scale) or row.reason or ""
+    return f"{shown(row, row.value)} {ends}".strip()
 
 
 def units_of(row: Row) -> str:
-    """What was resampled: `120 units (speaker)`; empty when trials were."""
-    if "trials_as_units" in row.flags:
+    """What was resampled: `120 units (speaker)`; empty when trials or items were."""
+    if "trials_as_units" in row.flags or not units_shown(row):
         return ""
     units = row.units_by_factor or dict.fromkeys(row.factors[:1], row.n_units)
     # `seed of a` counts runs, which are told of in their own words
@@ -106,13 +122,21 @@ def counts(row: Row) -> str:
     found = row.counts
     said = [_errors(row)]
     if "runs" in found:
-        ends = f"from {figure(found['lowest_run'])} to {figure(found['highest_run'])}"
+        ends = f"from {shown(row, found['lowest_run'])} to {shown(row, found['highest_run'])}"
         said.insert(0, f"{counted(found['runs'], 'run')}, {ends}" if found["runs"] > 1 else "1 run")
     return "; ".join(text for text in (*said, units_of(row)) if text)
 
 
+def errors_of(row: Row) -> str:
+    """Of a row of items the sums that its measure divides; empty where they do not tell."""
+    measure = measure_of(row.label)
+    return "" if measure is None or row.item == "trial" else errors_said(measure, row.counts)
+
+
 def _errors(row: Row) -> str:
     found = row.counts
+    if row.item != "trial":
+        return "; ".join(filter(None, (errors_of(row), counted(row.n_trials, row.item))))
     if "misses" in found and "targets" in found:
         return (
             f"{amount(found['misses'])} of {counted(found['targets'], 'target')} missed, "

@@ -12,9 +12,10 @@ from truecost.results import Estimate
 from truecost.study.outcome import Part, Problem
 from truecost.tasks.columns import NONE_BELOW
 from truecost.tasks.counting import bayes_threshold, class_shares
+from truecost.tasks.items import Items
 from truecost.tasks.records import Trials
 from truecost.tasks.scoring import Scoring
-from truecost.tasks.trials import measures_for
+from truecost.tasks.systems import System, measures_for
 
 HINT = (
     f"{NONE_BELOW}, which is odd: if the scores are posteriors say --type posterior, if they are "
@@ -49,20 +50,26 @@ def _is_trial_list(part: Part) -> bool:
 
 def _faults(part: Part) -> list[Problem]:
     where = f"{part.dims['collection']}, " if "collection" in part.dims else ""
-    said = [f"{where}{t.name}: {text}" for t in part.systems for text in _of_trials(part, t)]
+    said = [f"{where}{t.name}: {text}" for t in part.systems for text in _of_record(part, t)]
     said += _twins(part) if part.systems else []
     return [Problem(kind="data", message=text) for text in said]
 
 
-def _of_trials(part: Part, trials: Trials) -> list[str]:
+def _of_record(part: Part, record: System) -> list[str]:
     """What the data of one system suffer from."""
-    scoring = part.scoring[trials.name]
-    found = [*trials.problems, *_of_scores(trials, scoring)]
+    scoring = part.scoring[record.name]
+    item = record.counting.item if isinstance(record, Items) else "trial"
+    found = [*record.problems]
     for subset in scoring.subsets:
         name = subset if isinstance(subset, str) else subset[1]
-        if empty := trials.empty_cells(name):
-            has = counted(empty, "trial", "have")
-            found.append(f"{has} no {name}: in no subset of it")
+        if empty := record.empty_cells(name):
+            found.append(f"{counted(empty, item, 'have')} no {name}: in no subset of it")
+    return found if isinstance(record, Items) else [*found, *_of_trials(part, record)]
+
+
+def _of_trials(part: Part, trials: Trials) -> list[str]:
+    """What is odd about scores, and truths that were given probability 0."""
+    found = _of_scores(trials, part.scoring[trials.name])
     impossible = _impossible(part.estimates, trials.name)
     if impossible:
         mend = "calibrate with --laplace" if trials.kind == "llr" else "mend it, or say --clip P"
@@ -102,10 +109,20 @@ def _twins(part: Part) -> list[str]:
     """Systems that are compared and have the same scores."""
     first, *others = part.systems
     return [
-        f"{t.name} and {first.name} have the same scores: is it one file twice?"
+        f"{t.name} and {first.name} have the same {said}: is it one file twice?"
         for t in others
-        if part.comparisons and np.array_equal(t.scores, first.scores)
+        if part.comparisons and (said := _same(t, first))
     ]
+
+
+def _same(a: System, b: System) -> str:
+    """What two systems have in common to the last of their trials or items; empty for nothing."""
+    if isinstance(a, Items) and isinstance(b, Items):
+        parts = ((a.parts[p][k], b.parts[p][k]) for p, of in a.parts.items() for k in of)
+        return "counts everywhere" if all(np.array_equal(x, y) for x, y in parts) else ""
+    if isinstance(a, Trials) and isinstance(b, Trials):
+        return "scores" if np.array_equal(a.scores, b.scores) else ""
+    return ""
 
 
 def _impossible(estimates: Sequence[Estimate], system: str) -> float:
@@ -116,8 +133,8 @@ def _impossible(estimates: Sequence[Estimate], system: str) -> float:
 def _on_measures(part: Part) -> list[Problem]:
     """The advice of measures that were asked for by name."""
     asked: dict[Measure, None] = {}
-    for trials in part.systems:
-        scoring = part.scoring[trials.name]
+    for record in part.systems:
+        scoring = part.scoring[record.name]
         names = set(scoring.measures)
-        asked |= {m: None for m in measures_for(trials, scoring) if {m.name, m.label} & names}
+        asked |= {m: None for m in measures_for(record, scoring) if {m.name, m.label} & names}
     return [Problem(kind="advice", message=f"{m.label}: {m.advice}") for m in asked if m.advice]

@@ -16,15 +16,16 @@ from truecost.study.advice import problems_of
 from truecost.study.config import Study
 from truecost.study.outcome import Outcome, Part, Problem
 from truecost.study.reader import Reader, options_of
-from truecost.study.running import Source, check_study, configuration, read_systems, sources_of
+from truecost.study.running import check_study, configuration
 from truecost.study.settings import Progress, scoring_of
+from truecost.study.sources import Source, read_trials, sources_of
 from truecost.tasks.applying import has_truth, problems_of_scores
 from truecost.tasks.calibrating import Calibrated, calibrate, scoring_after
 from truecost.tasks.columns import Options
 from truecost.tasks.joining import join_metadata
 from truecost.tasks.records import Trials
 from truecost.tasks.scoring import Scoring
-from truecost.tasks.trials import score
+from truecost.tasks.systems import score
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,8 @@ def run_calibration(
             f"calibrate takes one file (cross-fitted) or two (TRAIN and EVAL), not "
             f"{len(study.systems)}"
         )
+    if study.task not in (None, "trials"):
+        raise UsageError(f"calibrate takes scores of trials; the task of the study is {study.task}")
     if study.applications or study.collections or study.methods.given():
         raise UsageError(
             "calibrate is for one application and one collection: leave out [applications.NAME], "
@@ -101,10 +104,10 @@ def run_calibration(
         raise UsageError("--in-sample fits on the trials that are scored: give one file")
     if fitting.fold is not None and (len(sources) > 1 or fitting.in_sample):
         raise UsageError("--fold is for cross-fitting: give one file, and no --in-sample")
-    train = read_systems(sources[:-1], reader)
+    train = [read_trials(source, reader) for source in sources[:-1]]
     if train and (bare := _without_labels(sources[-1], reader)) is not None:
         return _unscored(study, fitting, train[0], sources[-1], bare, reader)
-    [raw] = read_systems(sources[-1:], reader)
+    raw = read_trials(sources[-1], reader)
     scoring = scoring_of(study, study.application, sources[-1].data, progress)
     found = calibrate(
         raw,

@@ -1,7 +1,7 @@
 """The scoring program of a Codabench competition: `score --codabench INPUT OUTPUT`.
 
-INPUT holds `ref/` (the key, and optionally `study.toml` with the settings) and `res/` (what the
-participant handed in). OUTPUT gets `scores.json`, one flat object of numbers, and
+INPUT holds `ref/` (the key or reference, and optionally `study.toml` with the settings) and `res/`
+(what the participant handed in). OUTPUT gets `scores.json`, one flat object of numbers, and
 `detailed_results.html`, the report. Both are written at the end or not at all.
 """
 
@@ -59,11 +59,10 @@ def codabench(
     settings = reference / SETTINGS
     if settings.exists():
         study = study.over(Study.read(str(settings)))
-    if study.data.key is None:
-        key = _only(reference, "key (or data.key in study.toml)")
-        study = msgspec.structs.replace(
-            study, data=msgspec.structs.replace(study.data, key=str(key))
-        )
+    if study.data.key is None and not study.data.reference:
+        key = str(_only(reference, "key (or data.key or data.reference in study.toml)"))
+        given = {"key": key} if study.task in (None, "trials") else {"reference": (key,)}
+        study = msgspec.structs.replace(study, data=msgspec.structs.replace(study.data, **given))
     file = _only(handed_in, "submission")
     systems = {"submission": SystemTable(file=str(file))}
     outcome = run(msgspec.structs.replace(study, systems=systems, baseline=None), progress)

@@ -39,13 +39,17 @@ import msgspec
 
 from truecost.errors import UsageError
 from truecost.gates import Gate
-from truecost.names import STANDARD_INPUT
+from truecost.names import STANDARD_INPUT, Task
+from truecost.study.checking import check_task
 from truecost.study.tables import (
     ApplicationTable,
     DataTable,
+    DiarizationTable,
     IntervalTable,
     MethodsTable,
     SystemTable,
+    TranscriptsTable,
+    TranslationTable,
 )
 
 Data = TypeVar("Data", bound=DataTable)
@@ -58,8 +62,10 @@ class Study(
 
     Attributes
     ----------
+    task : {"trials", "transcripts", "translation", "diarization"}, optional
+        What the systems do; trials unless given.
     measures : tuple of str
-        `NAME` or `NAME:PARAMETER`; those that suit the score type when left out.
+        `NAME` or `NAME:PARAMETER`; those that suit the score type, or the task, when left out.
     baseline : str, optional
         The system that all others are compared with, trial by trial.
     data : DataTable
@@ -79,6 +85,11 @@ class Study(
         How intervals are made.
     subsets : dict of str to str
         A column (each of its levels is a subset) or a condition, by name.
+    transcripts, translation, diarization : table
+        Choices of the task.
+    worst : int, optional
+        How many of the worst utterances, sentences or recordings of each system are stored and
+        shown with their alignment; 5 unless given, none for 0.
     gate : tuple of Gate
         What has to hold.
 
@@ -104,6 +115,7 @@ class Study(
     <BLANKLINE>
     """
 
+    task: Task | None = None
     measures: tuple[str, ...] = ()
     baseline: str | None = None
     data: DataTable = DataTable()
@@ -114,6 +126,10 @@ class Study(
     methods: MethodsTable = MethodsTable()
     interval: IntervalTable = IntervalTable()
     subsets: dict[str, str] = {}
+    transcripts: TranscriptsTable = TranscriptsTable()
+    translation: TranslationTable = TranslationTable()
+    diarization: DiarizationTable = DiarizationTable()
+    worst: int | None = None
     gate: tuple[Gate, ...] = ()
 
     @classmethod
@@ -168,7 +184,11 @@ class Study(
         """The same study with every path of a file replaced by `place(path)`."""
 
         def table(data: Data) -> Data:
-            changed: dict[str, Any] = {"metadata": tuple(_side(m, place) for m in data.metadata)}
+            changed: dict[str, Any] = {
+                "metadata": tuple(_side(m, place) for m in data.metadata),
+                "lines": tuple(_side(m, place) for m in data.lines),
+                "reference": tuple(map(place, data.reference)),
+            }
             if data.key is not None:
                 changed["key"] = place(data.key)
             if isinstance(data, SystemTable):
@@ -183,6 +203,10 @@ class Study(
             collections={k: table(v) for k, v in self.collections.items()},
             methods=msgspec.structs.replace(
                 self.methods, files=tuple(_side(f, place) for f in self.methods.files)
+            ),
+            diarization=msgspec.structs.replace(
+                self.diarization,
+                uem=None if self.diarization.uem is None else place(self.diarization.uem),
             ),
         )
 
@@ -208,6 +232,7 @@ class Study(
         if self.application.given():
             application = _one_kind(self.application, application)
         return type(self)(
+            task=_one_task(self.task, base.task),
             measures=self.measures or base.measures,
             baseline=baseline,
             data=self.data.over(base.data),
@@ -218,6 +243,10 @@ class Study(
             methods=self.methods.over(base.methods),
             interval=self.interval.over(base.interval),
             subsets=self.subsets or base.subsets,
+            transcripts=self.transcripts.over(base.transcripts),
+            translation=self.translation.over(base.translation),
+            diarization=self.diarization.over(base.diarization),
+            worst=base.worst if self.worst is None else self.worst,
             gate=self.gate or base.gate,
         )
 
@@ -242,6 +271,7 @@ class Study(
             )
         for name, system in self.systems.items():
             self._check_files(name, system)
+        check_task(self)
 
     def _check_files(self, name: str, system: SystemTable) -> None:
         """Each system has a file for each collection, and no other."""
@@ -279,6 +309,13 @@ def _one_kind(over: ApplicationTable, merged: ApplicationTable) -> ApplicationTa
     if over.preset is not None:
         return over
     return msgspec.structs.replace(merged, preset=None)
+
+
+def _one_task(over: Task | None, base: Task | None) -> Task | None:
+    """The task of two studies laid over each other; UsageError when they have different ones."""
+    if over is not None and base is not None and over != base:
+        raise UsageError(f"the study file is of task {base}, the command of task {over}")
+    return over or base
 
 
 def _check_name(what: str, name: str) -> None:

@@ -1,5 +1,6 @@
-"""The result directory: `result.json`, `curves.parquet` (when there are curves), `report.html`,
-and of a study with gates `gates.md` and `gates.xml` (JUnit).
+"""The result directory: `result.json`, `report.html`, `curves.parquet` (when there are curves),
+`items.parquet` (of tasks that count items), and of a study with gates `gates.md` and `gates.xml`
+(JUnit).
 
 Its files are written aside and moved at the end, result.json last, so that nothing half-written
 ever looks whole. Equal inputs and seed give equal bytes: no times and no paths are stored.
@@ -13,13 +14,21 @@ from truecost.errors import UsageError
 from truecost.formats import read
 from truecost.gates import junit, markdown
 from truecost.publishing import publish
+from truecost.study.itemised import frame_of_items
 from truecost.study.outcome import Outcome, ResultFile
 from truecost.study.reading import read_result
 
 if TYPE_CHECKING:
     import polars as pl
 
-RESULT_FILES = ("result.json", "curves.parquet", "report.html", "gates.md", "gates.xml")
+RESULT_FILES = (
+    "result.json",
+    "curves.parquet",
+    "items.parquet",
+    "report.html",
+    "gates.md",
+    "gates.xml",
+)
 
 
 def check_target(directory: str) -> Path:
@@ -61,12 +70,13 @@ def write(outcome: Outcome, directory: str) -> Path:
     from truecost.report.curves import frame_of_outcome
 
     target = check_target(directory)
-    frame = frame_of_outcome(outcome)
-    files = {"report.html": _page(outcome.result, frame).encode()}
-    if frame is not None:
-        stream = io.BytesIO()
-        frame.write_parquet(stream, statistics=False)
-        files["curves.parquet"] = stream.getvalue()
+    curves, items = frame_of_outcome(outcome), frame_of_items(outcome)
+    files = {"report.html": _page(outcome.result, curves, items).encode()}
+    for name, frame in (("curves.parquet", curves), ("items.parquet", items)):
+        if frame is not None:
+            stream = io.BytesIO()
+            frame.write_parquet(stream, statistics=False)
+            files[name] = stream.getvalue()
     if outcome.gates:
         files["gates.md"] = markdown(outcome.gates).encode()
         files["gates.xml"] = junit(outcome.gates).encode()
@@ -82,15 +92,15 @@ def page_of(outcome: Outcome) -> str:
     """The report of an outcome, as `write` puts it into report.html."""
     from truecost.report.curves import frame_of_outcome
 
-    return _page(outcome.result, frame_of_outcome(outcome))
+    return _page(outcome.result, frame_of_outcome(outcome), frame_of_items(outcome))
 
 
-def _page(result: ResultFile, frame: "pl.DataFrame | None") -> str:
+def _page(result: ResultFile, curves: "pl.DataFrame | None", items: "pl.DataFrame | None") -> str:
     """The page draws what is stored, so that a stored result gives the same page again."""
     from truecost.report import page
     from truecost.report.curves import from_frame
 
-    return page.render(result, from_frame(frame))
+    return page.render(result, from_frame(curves), items)
 
 
 def render_again(result: str, target: Path | None = None) -> Path:
@@ -117,8 +127,8 @@ def render_again(result: str, target: Path | None = None) -> Path:
         raise UsageError(f"{target}: a page is written: name a file that ends in .html")
     stored = read_result(result)
     folder = Path(result) if Path(result).is_dir() else Path(result).parent
-    curves = folder / "curves.parquet"
-    frame = read(str(curves), "parquet").frame if curves.exists() else None
+    stored_frames = (folder / "curves.parquet", folder / "items.parquet")
+    frames = [read(str(p), "parquet").frame if p.exists() else None for p in stored_frames]
     page = target or folder / "report.html"
-    publish({page: _page(stored, frame)})
+    publish({page: _page(stored, *frames)})
     return page

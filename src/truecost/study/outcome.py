@@ -11,9 +11,10 @@ import msgspec
 
 from truecost.gates import Gate, Verdict, check
 from truecost.leaderboard import Standing
+from truecost.names import Task
 from truecost.results import Comparison, Estimate, Row, title_of
-from truecost.tasks.records import Trials
 from truecost.tasks.scoring import Scoring
+from truecost.tasks.systems import System
 from truecost.version import __version__
 
 SCHEMA_VERSION = 1
@@ -54,6 +55,28 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     message: str
 
 
+class Case(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One of the worst items of a system, and how it was aligned.
+
+    Attributes
+    ----------
+    system, item : str
+        Names of the system and of the utterance, sentence or recording.
+    value : float or None
+        The first measure for this item alone; None when undefined.
+    lines : tuple of (str, str)
+        Labelled lines of text in columns, as `Items.show` gives them.
+    collection : str
+        Name of the collection, where there are several.
+    """
+
+    system: str
+    item: str
+    value: float | None
+    lines: tuple[tuple[str, str], ...]
+    collection: str = ""
+
+
 class ResultFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """`result.json`, and what `--json` prints.
 
@@ -63,6 +86,8 @@ class ResultFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         Version of this layout.
     truecost : str
         Version that wrote it.
+    task : str
+        What the systems do.
     rows : tuple of Row
     problems : tuple of Problem
     inputs : tuple of Input
@@ -74,6 +99,8 @@ class ResultFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         The study as TOML, files by their base names.
     leaderboard : tuple of Standing
         Submissions by rank.
+    cases : tuple of Case
+        The worst items of each system.
     calibration : dict
         Method, training data and parameters of what was fitted (`Calibrated.summary`).
     versions : dict of str to str
@@ -82,6 +109,7 @@ class ResultFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     schema_version: int
     truecost: str
+    task: Task = "trials"
     rows: tuple[Row, ...]
     problems: tuple[Problem, ...]
     inputs: tuple[Input, ...]
@@ -89,6 +117,7 @@ class ResultFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     remarks: tuple[str, ...] = ()
     configuration: str = ""
     leaderboard: tuple[Standing, ...] = ()
+    cases: tuple[Case, ...] = ()
     calibration: dict[str, Any] = {}
     versions: dict[str, str] = {}
 
@@ -101,7 +130,7 @@ class Part:
     ----------
     dims : mapping of str to str
         `collection` and `application`, where there are several.
-    systems : tuple of Trials
+    systems : tuple of Trials or Items
         In the order in which they were given.
     scoring : mapping of str to Scoring
         What was asked for, by name of the system.
@@ -112,7 +141,7 @@ class Part:
     """
 
     dims: Mapping[str, str]
-    systems: tuple[Trials, ...]
+    systems: tuple[System, ...]
     scoring: Mapping[str, Scoring]
     estimates: tuple[Estimate, ...]
     comparisons: tuple[Comparison, ...] = ()
@@ -145,6 +174,10 @@ class Outcome:
         What a reader of the verdict should be told first, such as what varied and what was held.
     leaderboard : tuple of Standing
         Submissions by rank.
+    task : str
+        What the systems do.
+    cases : tuple of Case
+        The worst items of each system.
     calibration : mapping
         What was fitted (`Calibrated.summary`).
     """
@@ -157,11 +190,13 @@ class Outcome:
     readings: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
     leaderboard: tuple[Standing, ...] = ()
+    task: Task = "trials"
+    cases: tuple[Case, ...] = ()
     calibration: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def systems(self) -> tuple[Trials, ...]:
-        """The trials of all parts; those of several applications once."""
+    def systems(self) -> tuple[System, ...]:
+        """The trials or items of all parts; those of several applications once."""
         seen = {id(t): t for part in self.parts for t in part.systems}
         return tuple(seen.values())
 
@@ -187,6 +222,7 @@ class Outcome:
         return ResultFile(
             schema_version=SCHEMA_VERSION,
             truecost=__version__,
+            task=self.task,
             rows=tuple(self.rows),
             problems=self.problems,
             inputs=self.inputs,
@@ -194,6 +230,7 @@ class Outcome:
             remarks=self.remarks,
             configuration=self.configuration,
             leaderboard=self.leaderboard,
+            cases=self.cases,
             calibration=dict(self.calibration),
             versions=_versions(),
         )

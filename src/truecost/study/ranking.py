@@ -1,27 +1,25 @@
 """Leaderboards: every submission is read and scored on its own, then ranked with the others."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from truecost.digits import percent
 from truecost.errors import InputError, TruecostError, UsageError, counted
 from truecost.leaderboard import standings
-from truecost.results import percent
 from truecost.study.advice import problems_of
 from truecost.study.config import Study
 from truecost.study.outcome import Outcome, Problem
 from truecost.study.reader import Reader
 from truecost.study.running import (
-    Source,
     check_study,
     configuration,
-    read_systems,
     score_part,
-    sources_of,
 )
 from truecost.study.settings import scoring_of
-from truecost.tasks.pairing import pair
+from truecost.study.sources import read_system, sources_of
 from truecost.tasks.records import Trials
 from truecost.tasks.scoring import Scoring
+from truecost.tasks.systems import System, pair
 from truecost.tasks.trials import refuse_reversed
 
 SAID = (
@@ -71,10 +69,10 @@ def rank(
             "each submission: say --missing worst, or --keep-going to leave out whole submissions"
         )
     check_study(study)
-    reader = Reader()
+    reader = Reader(study.task or "trials")
     every = sources_of(study)
     chosen = {s.name: scoring_of(study, study.application, s.data, progress) for s in every}
-    systems, problems = _valid(every, reader, chosen, keep_going)
+    systems, problems = _valid(study, reader, chosen, keep_going)
     try:
         systems = pair(systems)
     except InputError as error:
@@ -97,24 +95,27 @@ def rank(
         readings=tuple(dict.fromkeys(reader.readings)),
         remarks=(SAID.format(level=percent(part.estimates[0].level)),),
         leaderboard=board,
+        task=study.task or "trials",
     ).judged(study.gate)
 
 
 def _valid(
-    sources: Sequence[Source], reader: Reader, scoring: Mapping[str, Scoring], keep_going: bool
-) -> tuple[list[Trials], list[Problem]]:
+    study: Study, reader: Reader, scoring: Mapping[str, Scoring], keep_going: bool
+) -> tuple[list[System], list[Problem]]:
     """The trials of the submissions that can be scored, and the faults of the others."""
-    found: list[Trials] = []
+    sources = sources_of(study)
+    found: list[System] = []
     faults: list[str] = []
     for source in sources:
         try:
-            (trials,) = read_systems([source], reader)
-            refuse_reversed(trials, scoring[source.name])
+            record = read_system(source, reader, study)
+            if isinstance(record, Trials):
+                refuse_reversed(record, scoring[source.name])
         except TruecostError as error:
             said = str(error)
             faults.append(said if said.startswith(source.file) else f"{source.name}: {said}")
         else:
-            found.append(trials)
+            found.append(record)
     if faults and not keep_going:
         listed = "\n  ".join(faults)
         raise InputError(

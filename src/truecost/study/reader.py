@@ -5,7 +5,7 @@ from pathlib import Path
 
 from truecost.errors import UsageError
 from truecost.formats import Table, read, sha256
-from truecost.names import SCORE_TYPES, STANDARD_INPUT, ScoreType
+from truecost.names import SCORE_TYPES, STANDARD_INPUT, ScoreType, Task
 from truecost.study.outcome import Input
 from truecost.study.tables import DataTable
 from truecost.tasks.columns import Options
@@ -18,6 +18,11 @@ Joined = tuple[Table | None, list[tuple[str, Table]]]
 class Reader:
     """Reads tables, and remembers what a result says of its inputs.
 
+    Parameters
+    ----------
+    task : str
+        Whose formats are recognised.
+
     Attributes
     ----------
     inputs : list of Input
@@ -26,22 +31,23 @@ class Reader:
         How files without a stated format were read.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, task: Task = "trials") -> None:
+        self.task = task
         self.inputs: list[Input] = []
         self.readings: list[str] = []
         self._seen: list[str] = []
         self._table = cache(self._read)
         self._hash = cache(sha256)
 
-    def table(self, path: str, input_format: str | None = None) -> Table:
-        """The table of a file; one that is asked for again is read once."""
-        return self._table(path, input_format)
+    def table(self, path: str, input_format: str | None = None, task: Task | None = None) -> Table:
+        """The table of a file of a task; one that is asked for again is read once."""
+        return self._table(path, input_format, task or self.task)
 
-    def _read(self, path: str, input_format: str | None) -> Table:
+    def _read(self, path: str, input_format: str | None, task: Task) -> Table:
         if path in STANDARD_INPUT and any(p in STANDARD_INPUT for p in self._seen):
             raise UsageError("standard input can be read once only")
         self._seen.append(path)
-        table = read(path, input_format)
+        table = read(path, input_format, task)
         if table.layout:
             self.readings.append(f"{table.source}: read as {table.layout}")
         return table
@@ -63,7 +69,7 @@ class Reader:
         metadata = []
         for given in data.metadata:
             column, _, file = given.rpartition("=")
-            metadata.append((column or "id", self.table(file)))
+            metadata.append((column or "id", self.table(file, task="trials")))
             self.note(file, collection=collection)
         return key, metadata
 

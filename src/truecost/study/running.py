@@ -1,7 +1,6 @@
 """Running a study: read the files, score every system for every application, compare, judge."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -9,15 +8,14 @@ import msgspec
 from truecost.errors import InputError, UsageError
 from truecost.measures import find
 from truecost.study.advice import problems_of
+from truecost.study.checking import check_task
 from truecost.study.config import Study
-from truecost.study.outcome import Outcome, Part, Problem
+from truecost.study.outcome import Case, Outcome, Part, Problem
 from truecost.study.reader import Reader
 from truecost.study.settings import Progress, scoring_of
-from truecost.study.tables import DataTable
-from truecost.tasks.pairing import check_classes, pair
-from truecost.tasks.records import Trials
+from truecost.study.sources import read_system, sources_of
 from truecost.tasks.scoring import Scoring
-from truecost.tasks.trials import compare_systems, score
+from truecost.tasks.systems import System, compare_systems, pair, score
 
 
 def run(study: Study, progress: Progress | None = None) -> Outcome:
@@ -57,17 +55,18 @@ def run(study: Study, progress: Progress | None = None) -> Outcome:
     >>> print(outcome.estimates[0], outcome.gates[0].state)
     act_dcf 0.5097 [0.3838, 0.6394] pass
     """
+    check_task(study)
     if study.methods.given():
         from truecost.study.methods import run_methods
 
         return run_methods(study, progress)
     check_study(study)
-    reader = Reader()
+    reader = Reader(study.task or "trials")
     parts: list[Part] = []
     missing: list[dict[str, Problem]] = []
     for collection in study.collections or ("",):
         sources = sources_of(study, collection)
-        systems = read_systems(sources, reader)
+        systems = [read_system(source, reader, study) for source in sources]
         if study.baseline is not None and len(systems) > 1:
             systems = pair(sorted(systems, key=lambda t: t.name != study.baseline))
         kept, lacking = _subsets_of(study, systems[0], collection)
@@ -83,7 +82,18 @@ def run(study: Study, progress: Progress | None = None) -> Outcome:
         tuple(reader.inputs),
         configuration=configuration(study),
         readings=tuple(dict.fromkeys(reader.readings)),
+        task=study.task or "trials",
+        cases=_cases(study, parts),
     ).judged(study.gate)
+
+
+def _cases(study: Study, parts: Sequence[Part]) -> tuple[Case, ...]:
+    """The worst items of each system, of tasks that count items."""
+    if study.task in (None, "trials"):
+        return ()
+    from truecost.study.itemised import cases_of
+
+    return cases_of(parts, study.worst)
 
 
 def _refuse_lost(study: Study, missing: Sequence[Mapping[str, Problem]]) -> None:
@@ -93,7 +103,7 @@ def _refuse_lost(study: Study, missing: Sequence[Mapping[str, Problem]]) -> None
             raise UsageError("; ".join(lost[name].message for lost in missing))
 
 
-def _subsets_of(study: Study, trials: Trials, collection: str) -> tuple[Study, dict[str, Problem]]:
+def _subsets_of(study: Study, record: System, collection: str) -> tuple[Study, dict[str, Problem]]:
     """The study with the subsets that a collection has; which it has not, where there are several.
 
     A subset without trials is a mistake where there is one collection. Where there are several, one
@@ -102,7 +112,7 @@ def _subsets_of(study: Study, trials: Trials, collection: str) -> tuple[Study, d
     kept, problems = {}, {}
     for name, expression in study.subsets.items():
         try:
-            trials.masks((name, expression))
+            record.masks((name, expression))
         except (InputError, UsageError) as error:
             if not collection:
                 raise
@@ -129,57 +139,8 @@ def configuration(study: Study) -> str:
     return msgspec.structs.replace(shown, interval=interval).to_toml()
 
 
-@dataclass(frozen=True)
-class Source:
-    """A system's file and what it holds.
-
-    Attributes
-    ----------
-    name, file : str
-    data : DataTable
-        The system's own table over that of its collection over `[data]`.
-    collection : str
-        Empty when there is one.
-    """
-
-    name: str
-    file: str
-    data: DataTable
-    collection: str = ""
-
-
-def sources_of(study: Study, collection: str = "") -> list[Source]:
-    """Where the systems of a collection come from.
-
-    Parameters
-    ----------
-    study : Study
-    collection : str
-        Empty when the study has one.
-
-    Returns
-    -------
-    list of Source
-    """
-    below = study.collections.get(collection, DataTable()).over(study.data)
-    found = []
-    for name, table in study.systems.items():
-        own = {k: v for k, v in table.given().items() if k not in ("file", "files")}
-        file = table.files[collection] if collection else table.file
-        found.append(Source(name, file or "", DataTable(**own).over(below), collection))
-    return found
-
-
-def read_systems(sources: Sequence[Source], reader: Reader) -> list[Trials]:
-    """The checked trials of each source; UsageError and InputError as `run` says."""
-    systems = [reader.trials(s.name, s.file, s.data, s.collection) for s in sources]
-    for trials in systems:
-        check_classes(trials)
-    return systems
-
-
 def score_part(
-    systems: Sequence[Trials],
+    systems: Sequence[System],
     scoring: Mapping[str, Scoring],
     dims: Mapping[str, str],
     baseline: str | None,
@@ -188,7 +149,7 @@ def score_part(
 
     Parameters
     ----------
-    systems : sequence of Trials
+    systems : sequence of Trials or Items
         Paired already when there is a baseline.
     scoring : mapping of str to Scoring
         By name of the system.

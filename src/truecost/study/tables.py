@@ -8,7 +8,16 @@ from typing import Any, Self
 
 import msgspec
 
-from truecost.names import Annotators, Estimator, Method, Missing, Scheme, ScoreType
+from truecost.names import (
+    Annotators,
+    Estimator,
+    Method,
+    Missing,
+    Outside,
+    Scheme,
+    ScoreType,
+    SpeakerMapping,
+)
 
 
 class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -39,8 +48,13 @@ class DataTable(_Table, frozen=True, kw_only=True, omit_defaults=True):
         Columns by key (`truecost list map`).
     key : str, optional
         File with labels, units and other columns, joined by id.
+    reference : tuple of str
+        What is right, for transcripts, translation (several references are several files) and
+        diarization.
     metadata : tuple of str
         Further files joined by id (`FILE`), or by a column of the trials (`COLUMN=FILE`).
+    lines : tuple of str
+        `COLUMN=FILE`: a column from a file with one value a line, for texts that have one a line.
     target : str, optional
         Label of the class to detect.
     classes : tuple of str
@@ -61,14 +75,16 @@ class DataTable(_Table, frozen=True, kw_only=True, omit_defaults=True):
         Least probability that a class is given.
     allow_reversed : bool, optional
         Accept scores that rank nontargets above targets.
-    input_format, key_format : str, optional
-        Formats of the scores and of the key; recognised unless given.
+    input_format, key_format, reference_format : str, optional
+        Formats of the scores (or outputs), the key and the reference; recognised unless given.
     """
 
     type: ScoreType | None = None
     map: dict[str, str] = {}
     key: str | None = None
+    reference: tuple[str, ...] = ()
     metadata: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
     target: str | None = None
     classes: tuple[str, ...] = ()
     annotators: Annotators | None = None
@@ -81,6 +97,7 @@ class DataTable(_Table, frozen=True, kw_only=True, omit_defaults=True):
     allow_reversed: bool | None = None
     input_format: str | None = None
     key_format: str | None = None
+    reference_format: str | None = None
 
 
 class SystemTable(DataTable, frozen=True, kw_only=True, omit_defaults=True):
@@ -174,3 +191,64 @@ class MethodsTable(_Table, frozen=True, kw_only=True, omit_defaults=True):
     column: str | None = None
     compare: bool | None = None
     estimator: Estimator | None = None
+
+
+class TranscriptsTable(_Table, frozen=True, kw_only=True, omit_defaults=True):
+    """`[transcripts]`: how the texts of reference and system are made comparable.
+
+    Attributes
+    ----------
+    normalise : tuple of str
+        Steps in their order (`truecost list normalisations`); texts stay as they are when empty.
+    by : str, optional
+        Columns that name an utterance, joined by +; the id unless given.
+    outside : {"error", "drop"}, optional
+        What to do with words of a CTM file that lie in no segment of the reference.
+    """
+
+    normalise: tuple[str, ...] = ()
+    by: str | None = None
+    outside: Outside | None = None
+
+
+class TranslationTable(_Table, frozen=True, kw_only=True, omit_defaults=True):
+    """`[translation]`: how sentences become tokens.
+
+    Attributes
+    ----------
+    tokenizer : str, optional
+        One of sacrebleu's; 13a unless given.
+    lowercase : bool, optional
+        Ignore case.
+    """
+
+    tokenizer: str | None = None
+    lowercase: bool | None = None
+
+
+class DiarizationTable(_Table, frozen=True, kw_only=True, omit_defaults=True):
+    """`[diarization]`: which times are scored, and how speakers are mapped.
+
+    Attributes
+    ----------
+    collar : float, optional
+        Seconds on each side of a reference boundary that are not scored; 0 unless given.
+    skip_overlap : bool, optional
+        Leave out where several reference speakers speak.
+    mapping : str, optional
+        Which time maps speakers: `scored`, unless given, or `evaluated`, which keeps collars and
+        overlap, as md-eval does.
+    uem : str, optional
+        File with the regions that are scored; the extent of reference and output unless given.
+    tolerance : float, optional
+        Seconds on each side of a boundary of speech that voice activity is not scored in.
+    merge_gaps : float, optional
+        Gaps in speech shorter than this many seconds count as speech, for voice activity.
+    """
+
+    collar: float | None = None
+    skip_overlap: bool | None = None
+    mapping: SpeakerMapping | None = None
+    uem: str | None = None
+    tolerance: float | None = None
+    merge_gaps: float | None = None

@@ -1,10 +1,13 @@
 """Validation of the files of a study: every file as scoring would read it, every fault listed."""
 
-from truecost.errors import TruecostError
+import msgspec
+
+from truecost.errors import TruecostError, counted
 from truecost.formats import Table
 from truecost.study.config import Study
+from truecost.study.itemised import read_items
 from truecost.study.reader import Reader, options_of
-from truecost.study.running import Source, sources_of
+from truecost.study.sources import Source, sources_of
 from truecost.tasks.validation import Check, validate
 
 
@@ -59,3 +62,54 @@ def _checks(source: Source, reader: Reader, wanted: Table | None) -> list[Check]
         name=source.name,
         stated=stated,
     )
+
+
+def validate_items(study: Study) -> dict[str, list[Check]]:
+    """All checks of the outputs of a task that has a reference; without one they are read.
+
+    Parameters
+    ----------
+    study : Study
+
+    Returns
+    -------
+    dict of str to list of Check
+        By name of the system, after its collection where there are several.
+
+    Raises
+    ------
+    UsageError
+        When the study contradicts itself.
+    """
+    alone = not study.data.reference and not study.collections
+    if alone:  # without a reference a study is not complete; nothing else may be wrong with it
+        named = msgspec.structs.replace(study.data, reference=("none",))
+        msgspec.structs.replace(study, data=named).check()
+    else:
+        study.check()
+    reader = Reader(study.task or "trials")
+    found = {}
+    for collection in study.collections or ("",):
+        for source in sources_of(study, collection):
+            name = f"{collection}, {source.name}" if collection else source.name
+            found[name] = _item_checks(source, reader, None if alone else study)
+    return found
+
+
+def _item_checks(source: Source, reader: Reader, study: Study | None) -> list[Check]:
+    """The file on its own, and held against the reference of a study."""
+    try:
+        table = reader.table(source.file, source.data.input_format)
+    except TruecostError as error:
+        return [Check("file", "error", str(error))]
+    read = f"{table.source}: {counted(len(table), 'row')} read"
+    checks = [Check("file", "ok", f"{read} as {table.layout}" if table.layout else read)]
+    if study is None:
+        return checks
+    try:
+        items = read_items(source, reader, study)
+    except TruecostError as error:
+        return [*checks, Check("reference", "error", str(error))]
+    said = f"{table.source}: {counted(len(items), items.counting.item)} as in the reference"
+    found = [Check("reference", "warning", f"{table.source}: {text}") for text in items.problems]
+    return [*checks, Check("reference", "ok", said), *found]

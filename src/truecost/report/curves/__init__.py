@@ -7,7 +7,7 @@ computed from all trials and thinned only for drawing; bands come from the same 
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import polars as pl
 
@@ -16,9 +16,10 @@ from truecost.report.curves.cost import CostCurve, cost_curves
 from truecost.report.curves.det import Curve, det_curves
 from truecost.report.curves.reliability import Reliability, reliabilities
 from truecost.report.curves.store import AnyCurve, frame_of, stored
+from truecost.tasks.records import Trials
 
 if TYPE_CHECKING:
-    from truecost.study import Outcome
+    from truecost.study import Outcome, Part
 
 __all__ = [
     "BAND_REPLICATES",
@@ -87,8 +88,13 @@ def of(part: Scored, title: str = "") -> Curves:
 
 def of_outcome(outcome: "Outcome") -> tuple[Curves, ...]:
     """The curves of each part of an outcome that has some."""
-    found = (of(part, part.title) for part in outcome.parts)
+    found = (of(cast("Scored", part), part.title) for part in outcome.parts if _has_scores(part))
     return tuple(curves for curves in found if curves.all)
+
+
+def _has_scores(part: "Part") -> bool:
+    """Whether the systems of a part gave scores or decisions of trials, which have curves."""
+    return all(isinstance(system, Trials) for system in part.systems)
 
 
 def frame_of_outcome(outcome: "Outcome") -> pl.DataFrame | None:

@@ -23,7 +23,7 @@ from truecost.report.plots.look import (
     width_of,
     wrapped,
 )
-from truecost.results import Row, figure
+from truecost.results import Row, shown
 
 COLUMNS = (10, 63)  # of figures, in points from the right end of the axes
 MOST_KEYS = 5  # systems of a legend
@@ -159,7 +159,7 @@ def cost_bars(rows: Sequence[Row], ax: Axes | None = None) -> Axes:
     ax.set_xlabel("cost, as a share of the naive system's")
     if split:
         for head, at in zip(("actual", "minimum"), COLUMNS, strict=True):
-            _note(ax, head, at, None)
+            note_beside(ax, head, at, None)
     handles = _handles(bars)
     if handles:
         legend_below(ax, handles)
@@ -216,14 +216,15 @@ def _bar(ax: Axes, bar: Bar, place: float, look: Mapping[str, Any], most: float)
         if row.value > most:  # the bar goes on
             ax.plot(most, place, ">", color=colour, markersize=9, clip_on=False, zorder=4)
     shift = 0.17 if least is not None else 0.0
-    _interval(ax, row, place - shift, colour)
-    _note(ax, _text(row), COLUMNS[0], place)
+    interval_on(ax, row, place - shift, colour)
+    note_beside(ax, _text(row), COLUMNS[0], place)
     if least is not None:
-        _interval(ax, least, place + shift, colour)
-        _note(ax, _text(least), COLUMNS[1], place)
+        interval_on(ax, least, place + shift, colour)
+        note_beside(ax, _text(least), COLUMNS[1], place)
 
 
-def _interval(ax: Axes, row: Row, place: float, colour: str) -> None:
+def interval_on(ax: Axes, row: Row, place: float, colour: str) -> None:
+    """The interval of a row on its bar."""
     if row.lower is None or row.upper is None:
         return
     for stroke, width in ((colour, 4.2), (ink(), 1.8)):  # ink on a rim of the bar's own colour
@@ -239,10 +240,10 @@ def _interval(ax: Axes, row: Row, place: float, colour: str) -> None:
 def _text(row: Row) -> str:
     if row.value is None:
         return "infinite" if (row.reason or "").startswith("infinite") else "none"
-    return figure(row.value)
+    return shown(row, row.value)
 
 
-def _note(ax: Axes, text: str, right: float, place: float | None) -> None:
+def note_beside(ax: Axes, text: str, right: float, place: float | None) -> None:
     """Text at the right of the axes beside a bar, or above all of them."""
     ax.annotate(
         text,
@@ -261,13 +262,14 @@ def _handles(bars: Sequence[Bar]) -> list[Any]:
     look = looks(systems)
     found: list[Any] = []
     if len(systems) > 1 and not _named(bars):
-        found = [_patch(short(s), look[s]["color"], look[s]["hatch"]) for s in systems]
+        found = [patch(short(s), look[s]["color"], look[s]["hatch"]) for s in systems]
     if any(b.minimum is not None for b in bars):
-        found += [_patch("minimum", ink()), _patch("calibration loss", ink(), alpha=0.35)]
+        found += [patch("minimum", ink()), patch("calibration loss", ink(), alpha=0.35)]
     return found
 
 
-def _patch(label: str, colour: str, hatch: str = "", alpha: float = 1.0) -> Any:
+def patch(label: str, colour: str, hatch: str = "", alpha: float = 1.0) -> Any:
+    """What a colour and a hatch mean, for legends."""
     from matplotlib.patches import Patch
 
     return Patch(

@@ -5,6 +5,7 @@ from statistics import median
 
 from matplotlib.axes import Axes
 
+from truecost.digits import figure, scale_of
 from truecost.leaderboard import Standing
 from truecost.report.plots.look import (
     COLOURS,
@@ -13,10 +14,10 @@ from truecost.report.plots.look import (
     naive_line,
     needed,
     new_axes,
+    scaled,
     width_of,
 )
 from truecost.report.plots.slots import Slots, arrows, far_off, label_of, word_beside
-from truecost.results import figure
 
 FAR = 3.0
 
@@ -68,6 +69,7 @@ def leaderboard(
         word_beside(ax, f"rank {standing.rank}", place)
     slots.set_on(ax)
     ax.set_xlim(low - edge, high + edge)
+    scaled(ax, [scale_of(s.shown_in) for s in board])
     ax.set_xlabel(board[0].measure)
     return finish(ax, grid="x")
 
@@ -97,7 +99,12 @@ def _row(ax: Axes, standing: Standing, place: float, span: tuple[float, float]) 
         ax.annotate("undefined", (0.01, place), xycoords=("axes fraction", "data"), va="center")
         return
     if not span[0] <= standing.value <= span[1]:  # far off: the figure, for there is no mark
-        far_off(ax, figure(standing.value), place, left=standing.value < span[0])
+        far_off(
+            ax,
+            figure(standing.value, scale_of(standing.shown_in)),
+            place,
+            left=standing.value < span[0],
+        )
         return
     fill = "none" if apart else colour
     ax.plot(standing.value, place, "o", color=colour, markersize=6, markerfacecolor=fill, zorder=3)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
+from truecost.digits import figure
 from truecost.errors import UsageError
 from truecost.report.curves import Reliability
 from truecost.report.plots.look import (
@@ -21,7 +22,6 @@ from truecost.report.plots.look import (
     new_axes,
     short,
 )
-from truecost.results import figure
 
 NEEDED = "reliability needs likelihood ratios or posteriors of both classes"
 FEW = 3  # with more systems the intervals of bins are left out

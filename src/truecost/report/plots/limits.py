@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from truecost.errors import UsageError
 from truecost.gates import Verdict
 from truecost.report.plots.look import (
+    ACROSS,
     COLOURS,
     WIDE,
     finish,
@@ -15,10 +16,13 @@ from truecost.report.plots.look import (
     naive_line,
     needed,
     new_axes,
+    points_of,
+    scaled,
     width_of,
+    wrapped,
 )
 from truecost.report.plots.slots import Slots, arrows, far_off, label_of, word_beside
-from truecost.results import figure
+from truecost.results import shown
 
 STATES: dict[str, tuple[str, str]] = {"pass": (COLOURS[2], "o"), "fail": (COLOURS[1], "X")}
 
@@ -77,7 +81,8 @@ def gates(verdicts: Sequence[Verdict], ax: Axes | None = None) -> Axes:
         _gate(ax, verdict, place, scale, span)
     slots.set_on(ax)
     ax.set_xlim(*span)
-    ax.set_xlabel(_axis(verdicts, shares=shares))
+    scaled(ax, [""] if shares else [v.scale for v in verdicts])
+    ax.set_xlabel(_axis(verdicts, width_of(ax)))
     return finish(ax, grid="x")
 
 
@@ -86,13 +91,15 @@ def is_difference(verdict: Verdict) -> bool:
     return verdict.gate.baseline is not None
 
 
-def _axis(verdicts: Sequence[Verdict], *, shares: bool) -> str:
+def _axis(verdicts: Sequence[Verdict], width: float) -> str:
     """What the axis shows."""
-    if shares:
+    if _as_shares(verdicts):
         return "share of the limit"
     measures = list(dict.fromkeys(v.measure for v in verdicts))
     of = measures[0] if len(measures) == 1 else "value"
-    return f"{'difference in ' if is_difference(verdicts[0]) else ''}{of}; the bar is the limit"
+    of = f"difference in {of}" if is_difference(verdicts[0]) else of
+    text = f"{of}{points_of([v.scale for v in verdicts])}; the bar is the limit"
+    return wrapped(text, 0.75 * width) if len(text) > ACROSS * width else text
 
 
 def _as_shares(verdicts: Sequence[Verdict]) -> bool:
@@ -144,7 +151,7 @@ def _gate(
             linestyle="none",
         )
     elif found is not None:  # far off: the arrow is there, the figure beside it
-        far_off(ax, figure(verdict.value), place, left=found < span[0])
+        far_off(ax, shown(verdict, verdict.value), place, left=found < span[0])
     word_beside(ax, verdict.state, place, bold=verdict.state == "fail")
 
 
@@ -158,4 +165,4 @@ def _slots(verdicts: Sequence[Verdict], width: float) -> Slots:
 
 def gates_height(verdicts: Sequence[Verdict], width: float = WIDE) -> float:
     """Height in inches that shows these gates at a width in inches."""
-    return 0.75 + _slots(verdicts, width).height
+    return 0.75 + 0.17 * _axis(verdicts, width).count("\n") + _slots(verdicts, width).height

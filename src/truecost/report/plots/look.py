@@ -7,7 +7,7 @@ that the page replaces by its own, or whatever an author has set.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from textwrap import wrap
@@ -18,6 +18,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from truecost.digits import Scale, figure
 from truecost.errors import UsageError
 
 INK = "#808181"  # replaced by the page's text colour in HTML; a mid grey elsewhere
@@ -29,6 +30,7 @@ _BREAK = "\x1f"  # where a name may be broken without a space
 MANY = 4  # with more systems bands and histograms hide each other and are left out
 SMALL = 9  # font size of legends, labels of rows and figures beside bars
 WIDE = 7.2  # inches: the width of a page
+ACROSS = 12.5  # letters on an inch
 _SHAPE: Any = {  # matplotlib types each key
     "svg.fonttype": "none",
     "svg.hashsalt": "truecost",
@@ -108,10 +110,10 @@ def figure_of(ax: Axes) -> Figure:
 
 def width_of(ax: Axes) -> float:
     """About how wide axes are with their labels, in inches."""
-    figure = figure_of(ax)
-    if figure.axes == [ax]:
-        return float(figure.get_figwidth())
-    return float(ax.get_position().width * figure.get_figwidth() * 1.15)
+    whole = figure_of(ax)
+    if whole.axes == [ax]:
+        return float(whole.get_figwidth())
+    return float(ax.get_position().width * whole.get_figwidth() * 1.15)
 
 
 def needed(found: Sequence[Any], what: str) -> None:
@@ -164,7 +166,7 @@ def wrapped(name: str, width: float) -> str:
     def lines_of(across: int) -> list[str]:
         return [line.replace(f"{_BREAK} ", "").replace(_BREAK, "") for line in wrap(marked, across)]
 
-    across = max(12, int(width * 12.5))
+    across = max(12, int(width * ACROSS))
     lines = lines_of(across)
     while across > 12 and len(lines_of(across - 1)) == len(lines):
         across -= 1
@@ -185,16 +187,16 @@ def legend_height(labels: Sequence[str], width: float) -> float:
 
 def legend_below(ax: Axes, handles: Sequence[Any]) -> None:
     """A legend below the axes, in as many columns as its names allow."""
-    figure = figure_of(ax)
+    whole = figure_of(ax)
     labels = [str(h.get_label()) for h in handles]
     columns = columns_of(labels, width_of(ax))
     look: dict[str, Any] = {"ncols": columns, "fontsize": SMALL, "frameon": False}
-    if figure.axes == [ax] and figure.get_layout_engine() is not None:
-        figure.legend(handles=handles, loc="outside lower center", **look)
+    if whole.axes == [ax] and whole.get_layout_engine() is not None:
+        whole.legend(handles=handles, loc="outside lower center", **look)
         return
     from matplotlib.transforms import ScaledTranslation
 
-    below = ax.transAxes + ScaledTranslation(0, -36 / 72, figure.dpi_scale_trans)
+    below = ax.transAxes + ScaledTranslation(0, -36 / 72, whole.dpi_scale_trans)
     ax.legend(
         handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0), bbox_transform=below, **look
     )
@@ -211,10 +213,30 @@ def finish(ax: Axes, *, grid: Literal["x", "y", "both"] | None = None) -> Axes:
     ax.set_axisbelow(True)
     if grid is not None:
         ax.grid(axis=grid, color=ink(), alpha=0.18, linewidth=0.6)
-    figure = figure_of(ax)
-    for text in [*ax.findobj(Text), *(t for box in figure.legends for t in box.findobj(Text))]:
+    legends = figure_of(ax).legends
+    for text in [*ax.findobj(Text), *(t for box in legends for t in box.findobj(Text))]:
         text.set_parse_math(False)
     return ax
+
+
+def scaled(ax: Axes, scales: Collection[Scale], which: Literal["x", "both"] = "x") -> None:
+    """Figures along the axis as readers see those of all rows; plain ones for several scales."""
+    if not (scale := one_of(scales)):
+        return
+    for axis in (ax.xaxis, ax.yaxis) if which == "both" else (ax.xaxis,):
+        axis.set_major_formatter(
+            lambda x, _: figure(x, scale).removesuffix(" pp").replace("-", "\N{MINUS SIGN}")
+        )
+
+
+def one_of(scales: Collection[Scale]) -> Scale:
+    """The scale that all rows share; none for several."""
+    return next(iter(scales)) if len(set(scales)) == 1 else ""
+
+
+def points_of(scales: Collection[Scale]) -> str:
+    """What the label of an axis says of its unit: that differences are percentage points."""
+    return ", percentage points" if one_of(scales) == "pp" else ""
 
 
 def naive_line(ax: Axes, at: float, *, vertical: bool) -> None:

@@ -23,11 +23,15 @@ from truecost.report.plots.look import (
     naive_line,
     needed,
     new_axes,
+    points_of,
+    scaled,
     short,
     width_of,
     wrapped,
 )
 from truecost.report.plots.slots import Slots, arrows, label_of, word_beside
+from truecost.report.sums import size_said
+from truecost.report.words import measure_of
 from truecost.results import Comparison, Row, verdict_of
 
 WEAK = {flag.name for flag in FLAGS.values() if flag.weak}
@@ -83,19 +87,20 @@ def forest(rows: Sequence[Row], ax: Axes | None = None) -> Axes:
     slots = _forest_slots(rows, width_of(ax))
     subsets = list(dict.fromkeys(slot_of(r) for r in rows))
     shared = prefix_of(subsets)
-    span = _span(rows, rows[0].reference)
+    span = _span(rows, rows[0].reference if rows[0].item == "trial" else None)
     for row in rows:
         middle = slots.middles[subsets.index(slot_of(row))]
         place = middle + 0.16 * (systems.index(row.dims["system"]) - (len(systems) - 1) / 2)
-        _interval(ax, row, place, look[row.dims["system"]], span)
+        marked(ax, row, place, look[row.dims["system"]], span)
     if rows[0].reference is not None and len({r.reference for r in rows}) == 1:
         naive_line(ax, rows[0].reference, vertical=True)
     slots.set_on(ax)
     ax.set_xlim(*span)
     ax.set_xlabel(rows[0].label)
+    scaled(ax, [r.scale for r in rows])
     if shared:
         ax.set_ylabel(short(shared.rstrip("=")))
-    handles = _forest_handles(rows)
+    handles = forest_handles(rows)
     if len(handles) > 1:
         legend_below(ax, handles)
     return finish(ax, grid="x")
@@ -127,9 +132,18 @@ def why(row: Row) -> str:
 def _counts(row: Row, width: float) -> str:
     if "targets" in row.counts:
         said = (counted(row.counts["targets"], "target"), counted(row.n_trials, "trial"))
+    elif row.item != "trial":
+        said = (counted(row.n_trials, row.item), _size(row))
     else:
         said = (counted(row.n_trials, "trial"), counted(row.n_units, "unit"))
     return (", " if width > 5 or sum(map(len, said)) < 22 else ",\n").join(said)
+
+
+def _size(row: Row) -> str:
+    """How much reference a row of items has; how many units where the sums do not tell."""
+    measure = measure_of(row.label)
+    said = "" if measure is None else size_said(measure, row.counts)
+    return said or counted(row.n_units, "unit")
 
 
 def _span(rows: Sequence[Row], line: float | None) -> tuple[float, float]:
@@ -151,7 +165,8 @@ def _span(rows: Sequence[Row], line: float | None) -> tuple[float, float]:
     return low - edge, high + edge
 
 
-def _forest_handles(rows: Sequence[Row]) -> list[Any]:
+def forest_handles(rows: Sequence[Row]) -> list[Any]:
+    """The systems, and that hollow marks rest on too little, for legends."""
     look = looks([r.dims["system"] for r in rows])
     handles = [
         Line2D([], [], label=short(s), color=look[s]["color"], marker=look[s]["marker"])
@@ -164,12 +179,12 @@ def _forest_handles(rows: Sequence[Row]) -> list[Any]:
 
 def forest_height(rows: Sequence[Row], width: float = WIDE) -> float:
     """Height in inches that shows these rows at a width in inches."""
-    handles = _forest_handles(rows)
+    handles = forest_handles(rows)
     below = legend_height([str(h.get_label()) for h in handles], width) if len(handles) > 1 else 0.0
     return 0.7 + _forest_slots(rows, width).height + below
 
 
-def _interval(
+def marked(
     ax: Axes,
     row: Row,
     place: float,
@@ -256,10 +271,11 @@ def differences(found: Sequence[Comparison | Row], ax: Axes | None = None) -> Ax
     for row, place in zip(rows, slots.middles, strict=True):
         verdict = verdict_of(row)
         look = VERDICTS.get(verdict, {"color": ink(), "marker": "o"})
-        _interval(ax, row, place, look, span, hollow=verdict == "undecided")
+        marked(ax, row, place, look, span, hollow=verdict == "undecided")
         word_beside(ax, verdict, place)
     slots.set_on(ax)
     ax.set_xlim(*span)
+    scaled(ax, [r.scale for r in rows])
     ax.set_xlabel(wrapped(_shared(rows), 0.75 * width_of(ax)))
     return finish(ax, grid="x")
 
@@ -286,6 +302,7 @@ def _shared(rows: Sequence[Row]) -> str:
     varying = _varying(rows)
     system, measure, subset = _words(rows[0])
     said = "difference" if 1 in varying else f"difference in {measure}"
+    said += points_of([r.scale for r in rows])
     baselines = {r.baseline for r in rows}
     against = f"minus {short(rows[0].baseline or '')}" if len(baselines) == 1 else ""
     if 0 not in varying:

@@ -16,6 +16,7 @@ from truecost.report.plots.look import (
     naive_line,
     needed,
     new_axes,
+    scaled,
     width_of,
 )
 from truecost.report.plots.slots import Slots, label_of
@@ -65,6 +66,7 @@ def runs(rows: Sequence[Row], ax: Axes | None = None) -> Axes:
     if reference is not None and low <= reference <= high:
         naive_line(ax, reference, vertical=True)
     slots.set_on(ax)
+    scaled(ax, [r.scale for r in drawn])
     ax.set_xlabel(drawn[0].label)
     legend_below(ax, _handles())
     return finish(ax, grid="x")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 
-from truecost.report.plots.look import SMALL, figure_of, short, wrapped
+from truecost.report.plots.look import ACROSS, SMALL, figure_of, short, wrapped
 
 LINE = 0.165  # inches: a line of a label
 MOST_LINES = 3  # of a name; a longer one loses its middle
@@ -20,6 +20,18 @@ def label_of(name: str, width: float) -> str:
         most -= 2
         lines = wrapped(short(name, most), across)
     return lines
+
+
+def phrases(text: str, width: float) -> str:
+    """Phrases between commas in as few lines as fit below a name, each whole."""
+    across = ACROSS * (0.32 * width if width > 5 else 0.43 * width)
+    lines: list[str] = []
+    for phrase in text.split(", "):
+        if lines and len(lines[-1]) + len(phrase) + 2 <= across:
+            lines[-1] += f", {phrase}"
+        else:
+            lines.append(phrase)
+    return ",\n".join(lines)
 
 
 @dataclass(frozen=True)

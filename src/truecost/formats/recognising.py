@@ -1,0 +1,148 @@
+"""Which format a file of transcripts, translations or diarizations has, when its ending is silent.
+
+- Parquet is known by its first bytes, SegLST and NDJSON by their first brackets, CSV and TSV by a
+  header with the columns that the task needs.
+- Diarization: the first record tells RTTM (a type that there is) from UEM (four fields).
+- Transcripts: a layout must fit every line, and no other may. `kaldi-text` fits when all lines
+  begin with different words that have a digit or one of `_-.`; any text is `lines`, so that `lines`
+  is never recognised but stated.
+- Translation: any text is `lines`, unless it looks like a table.
+"""
+
+import re
+
+import polars as pl
+
+from truecost.errors import InputError, UsageError
+from truecost.formats import rttm
+from truecost.formats.field_lines import COMMENTS, LOOK, cut, record_blocks
+from truecost.formats.tables import SEPARATORS
+from truecost.formats.text import clean, line_blocks
+from truecost.names import Task
+
+LINES = {  # what stands on a line, for messages
+    "kaldi-text": "id words",
+    "trn": "words (id)",
+    "stm": "recording channel speaker start end words",
+    "ctm": "recording channel start duration word",
+    "lines": "one text a line",
+    "rttm": rttm.RTTM,
+    "uem": rttm.UEM,
+    "seglst": "JSON list of segments",
+}
+NEEDED = {  # columns by which a header is known
+    "transcripts": ("id", "text"),
+    "translation": ("id", "text"),
+    "diarization": ("recording", "start"),
+}
+NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)"
+_APART = r"[ \t]+"
+FITTING = {
+    "trn": r"\([^() \t]+\)$",
+    "stm": rf"^(?:[^ \t]+{_APART}){{3}}{NUMBER}{_APART}{NUMBER}(?:[ \t]|$)",
+    "ctm": rf"^(?:[^ \t]+{_APART}){{2}}{NUMBER}{_APART}{NUMBER}(?:{_APART}[^ \t]+){{1,4}}$",
+}
+
+
+def recognised(data: bytes, source: str, task: Task) -> str:
+    """The format that bytes have when no ending says it.
+
+    Parameters
+    ----------
+    data : bytes
+        Not empty, not compressed.
+    source : str
+        Name for messages.
+    task : {"transcripts", "translation", "diarization"}
+
+    Returns
+    -------
+    str
+        One of the task's formats.
+
+    Raises
+    ------
+    UsageError
+        When several fit, or what fits is never recognised but stated.
+    InputError
+        When it is no text, or of a diarization that nothing fits.
+    """
+    if data.startswith(b"PAR1"):
+        return "parquet"
+    data = clean(data, source, b" \t\r") if task != "translation" else data
+    table = _structured(data, task)
+    if task == "translation":
+        return _translation(table, source)
+    return table or (_transcripts if task == "transcripts" else _diarization)(data, source)
+
+
+def _structured(data: bytes, task: Task) -> str | None:
+    """JSON or a table with a header; None for anything else."""
+    if re.match(rb"(?:\xef\xbb\xbf)?\s*\[\s*[{\]]", data):
+        return "seglst"
+    end = data.find(b"\n")
+    first = data[: None if end < 0 else end].decode("utf-8", "replace")
+    line = first.removeprefix("\ufeff").strip()
+    if line.startswith("{") and line.endswith("}"):
+        return "ndjson" if '"' in line else None
+    for kind, separator in SEPARATORS.items():
+        names = {name.strip().strip('"') for name in line.split(separator)}
+        if names.issuperset(NEEDED[task]):
+            return kind
+    return None
+
+
+def _translation(table: str | None, source: str) -> str:
+    if table is not None:
+        ways = "lines" if table == "seglst" else f"{table}|lines"
+        raise UsageError(
+            f"{source}: looks like {table}, though it may be text, one a line: say which it is "
+            f"with --input-format {ways}"
+        )
+    return "lines"
+
+
+def _diarization(data: bytes, source: str) -> str:
+    """RTTM or UEM, by the first record; its reader checks the others."""
+    for block in record_blocks(data, source, rttm.COMMENTS):
+        for text in block["text"].head(1):
+            fields = re.split(r"[ \t]+", text)
+            if fields[0].upper() in (*rttm.ROWS, *rttm.LEFT_OUT):
+                return "rttm"
+            if len(fields) == 4 and all(re.fullmatch(NUMBER, f) for f in fields[2:]):
+                return "uem"
+            raise InputError(
+                f"{source}, line {block['line'][0]}: neither rttm ({LINES['rttm']}) nor uem "
+                f"({LINES['uem']}): {cut(text)!r}; name any other format with --input-format"
+            )
+    raise InputError(f"{source}: there are only comments; expected rttm ({LINES['rttm']})")
+
+
+def _transcripts(data: bytes, source: str) -> str:
+    fitting = set(FITTING)
+    for block in record_blocks(data, source, COMMENTS):
+        fitting = {n for n in fitting if block["text"].str.contains(FITTING[n]).all()}
+    found = sorted(fitting) + ["kaldi-text"] * _has_ids(data)
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise UsageError(
+            f"{source}: could be kaldi-text ({LINES['kaldi-text']}) or lines ({LINES['lines']}): "
+            f"say --input-format kaldi-text|lines"
+        )
+    said = " and ".join(f"{name} ({LINES[name]})" for name in found)
+    raise UsageError(
+        f"{source}: {len(found)} layouts fit every line, {said}: say which one it is with "
+        f"--input-format {'|'.join(found)}"
+    )
+
+
+def _has_ids(data: bytes) -> bool:
+    """Whether all lines begin with words that look like ids and differ."""
+    words = []
+    for _, lines in line_blocks(data, LOOK):
+        first = lines.str.extract(r"^[ \t]*([^ \t]*)")
+        if not first.str.contains(r"[\d_.-]").all():
+            return False
+        words.append(first)
+    return bool(pl.concat(words).is_unique().all())

@@ -1,0 +1,155 @@
+"""What the sums of items say: how many errors out of how much, and times a reader can read.
+
+A row of a measure of items has among its counts the sums of the part that the measure reads: words,
+n-grams, speaker time in seconds. Here they become phrases, for the whole, a subset or one item.
+"""
+
+from collections.abc import Callable, Mapping
+
+from truecost.digits import figure
+from truecost.errors import amount, counted
+from truecost.measures.base import Measure
+
+Counts = Mapping[str, float]
+EDITS = ("substitutions", "deletions", "insertions")
+TIMES = ("missed", "false_alarm", "confusion")
+ORDERS = range(1, 5)  # of the n-grams of BLEU
+SECONDS = {"speech": 1e-6, "activity": 1e-6}  # parts that items hold in microseconds
+NOUNS = {"words": "word", "characters": "character"}
+
+
+def clock(seconds: float) -> str:
+    """A time: `12.34 s`, from a minute on `h:mm:ss`.
+
+    Examples
+    --------
+    >>> from truecost.report.sums import clock
+    >>> clock(12.345), clock(59.996), clock(33952.9)
+    ('12.35 s', '0:01:00', '9:25:53')
+    """
+    if round(seconds, 2) < 60:
+        return f"{seconds:.2f}".rstrip("0").rstrip(".") + " s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
+
+
+def errors_said(measure: Measure, counts: Counts) -> str:
+    """Errors of each kind and out of how much; empty where the sums do not tell.
+
+    Parameters
+    ----------
+    measure : Measure
+    counts : mapping of str to float
+        Sums of the part that it reads, times in seconds.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> import truecost as tc
+    >>> from truecost.report.sums import errors_said
+    >>> counts = {"substitutions": 12, "deletions": 1, "insertions": 0, "reference": 200}
+    >>> errors_said(tc.find("wer"), counts)
+    '12 substitutions, 1 deletion, 0 insertions in 200 words'
+    """
+    return _say(_ERRORS, measure, counts)
+
+
+def size_said(measure: Measure, counts: Counts) -> str:
+    """How much reference there is: `200 words`, `9:25:53 of speech`; empty when not known."""
+    return _say(_SIZES, measure, counts)
+
+
+def size_of(measure: Measure, counts: Counts) -> float:
+    """How much reference there is as a number, for comparing; 1 when not known."""
+    names = _AMOUNTS.get(measure.parts[0] if measure.parts else "", ())
+    return float(sum(counts.get(name, 1.0) for name in names)) if names else 1.0
+
+
+def _say(
+    table: "Mapping[str, Callable[[Counts, str], str]]", measure: Measure, counts: Counts
+) -> str:
+    part = measure.parts[0] if measure.parts else ""
+    noun = "phone" if measure.name == "per" else NOUNS.get(part, part)
+    try:
+        return table[part](counts, noun) if part in table else ""
+    except KeyError:  # a result of another version, with other sums
+        return ""
+
+
+def _edits(counts: Counts, noun: str) -> str:
+    errors = ", ".join(counted(counts[name], name.removesuffix("s")) for name in EDITS)
+    return f"{errors} in {counted(counts['reference'], noun)}"
+
+
+def _speech(counts: Counts, noun: str) -> str:
+    del noun
+    errors = ", ".join(f"{clock(counts[name])} {_TITLES[name]}" for name in TIMES)
+    return f"{errors} in {clock(counts['reference'])} of speech"
+
+
+_TITLES = {"missed": "missed", "false_alarm": "false alarm", "confusion": "confusion"}
+
+
+def _ngrams(counts: Counts, noun: str) -> str:
+    del noun
+    shares = ", ".join(figure(share, "%") for share in precisions(counts))
+    tokens = f"{counted(counts['hypothesis'], 'token')} against {amount(counts['reference'])}"
+    return f"{shares} of the 1- to 4-grams match, {tokens} of the references"
+
+
+def precisions(counts: Counts) -> list[float]:
+    """The share of the n-grams of an output that a reference has, by order from 1; 0 of none."""
+    return [
+        counts[f"matches{n}"] / counts[f"totals{n}"] if counts[f"totals{n}"] else 0.0
+        for n in ORDERS
+    ]
+
+
+def _speakers(counts: Counts, noun: str) -> str:
+    del noun
+    speakers = counted(counts["speakers"], "speaker")
+    return f"Jaccard errors of {speakers} add up to {figure(counts['errors'])}"
+
+
+def _activity(counts: Counts, noun: str) -> str:
+    del noun
+    return (
+        f"{clock(counts['missed'])} of {clock(counts['speech'])} of speech missed, "
+        f"{clock(counts['false_alarm'])} of {clock(counts['nonspeech'])} without speech taken for "
+        f"it"
+    )
+
+
+def _words_edited(counts: Counts, noun: str) -> str:
+    del noun
+    return f"{counted(counts['edits'], 'edit')} in {counted(counts['reference'], 'word')}"
+
+
+_ERRORS: Mapping[str, Callable[[Counts, str], str]] = {
+    "words": _edits,
+    "characters": _edits,
+    "speech": _speech,
+    "ngrams": _ngrams,
+    "speakers": _speakers,
+    "activity": _activity,
+    "edits": _words_edited,
+}
+_SIZES: Mapping[str, Callable[[Counts, str], str]] = {
+    "words": lambda counts, noun: counted(counts["reference"], noun),
+    "characters": lambda counts, noun: counted(counts["reference"], noun),
+    "speech": lambda counts, _: f"{clock(counts['reference'])} of speech",
+    "ngrams": lambda counts, _: counted(counts["reference"], "token"),
+    "chrf": lambda counts, _: counted(counts["reference1"], "character"),
+    "speakers": lambda counts, _: counted(counts["speakers"], "speaker"),
+    "activity": lambda counts, _: f"{clock(counts['speech'])} of speech",
+    "edits": lambda counts, _: counted(counts["reference"], "word"),
+}
+_AMOUNTS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("words", "characters", "speech", "ngrams", "edits"), ("reference",)),
+    "chrf": ("reference1",),
+    "speakers": ("speakers",),
+    "activity": ("speech", "nonspeech"),
+}

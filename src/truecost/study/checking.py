@@ -1,0 +1,79 @@
+"""Which parts of a study go with its task: what another task would need is refused, not ignored."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from truecost.errors import UsageError, counted, first_five
+from truecost.study.tables import DataTable
+
+if TYPE_CHECKING:
+    from truecost.study.config import Study
+
+_OF_ITEMS = ("map", "reference", "metadata", "missing", "input_format", "reference_format")
+DATA_OF: Mapping[str, tuple[str, ...]] = {
+    "trials": tuple(
+        name
+        for name in DataTable.__struct_fields__
+        if name not in ("reference", "reference_format", "lines")
+    ),
+    "transcripts": (*_OF_ITEMS, "lines"),
+    "translation": (*_OF_ITEMS, "lines"),
+    "diarization": _OF_ITEMS,
+}
+TASK_TABLES = ("transcripts", "translation", "diarization")
+
+
+def check_task(study: "Study") -> None:
+    """Refuse what does not go with the task of a study, and what it lacks.
+
+    Parameters
+    ----------
+    study : Study
+
+    Raises
+    ------
+    UsageError
+        When a key is of another task, there is no reference, or a number is out of range.
+    """
+    task = study.task or "trials"
+    for name in TASK_TABLES:
+        if name != task and getattr(study, name).given():
+            raise UsageError(f"[{name}] goes with task {name}; the task of the study is {task}")
+    for table in (study.data, *study.collections.values(), *study.systems.values()):
+        _check_data(table, task)
+    if task == "trials":
+        if study.worst is not None:
+            raise UsageError("worst goes with transcripts, translation and diarization")
+        return
+    if study.methods.given():
+        raise UsageError(f"[methods] has runs of trials; {task} has systems")
+    if study.application.given() or study.applications:
+        raise UsageError(f"an application has costs and priors of trials; {task} has none")
+    if study.worst is not None and study.worst < 0:
+        raise UsageError(f"worst is {study.worst}: give 0 or more")
+    for name in study.collections or ("",):
+        _check_references(study.collections.get(name, DataTable()).over(study.data), task, name)
+
+
+def _check_data(table: DataTable, task: str) -> None:
+    wrong = [
+        k for k in table.given() if k in DataTable.__struct_fields__ and k not in DATA_OF[task]
+    ]
+    if wrong:
+        raise UsageError(
+            f"{first_five(wrong)} under [data] does not go with {task}: it takes "
+            f"{', '.join(DATA_OF[task])}"
+        )
+
+
+def _check_references(data: DataTable, task: str, collection: str) -> None:
+    where = f" for {collection}" if collection else ""
+    if not data.reference:
+        raise UsageError(
+            f"no reference is named{where}: give its file first, or reference = [FILE] under [data]"
+        )
+    if len(data.reference) > 1 and task != "translation":
+        raise UsageError(
+            f"{counted(len(data.reference), 'reference')}{where}: {task} has one; alternatives of "
+            f"transcripts stand in one file"
+        )

@@ -1,0 +1,86 @@
+"""Where the systems of a study come from, and how the files of each task become records."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from truecost.study.reader import Reader
+from truecost.study.tables import DataTable
+from truecost.tasks.pairing import check_classes
+from truecost.tasks.records import Trials
+from truecost.tasks.systems import System
+
+if TYPE_CHECKING:
+    from truecost.study.config import Study
+
+
+@dataclass(frozen=True)
+class Source:
+    """A system's file and what it holds.
+
+    Attributes
+    ----------
+    name, file : str
+    data : DataTable
+        The system's own table over that of its collection over `[data]`.
+    collection : str
+        Empty when there is one.
+    """
+
+    name: str
+    file: str
+    data: DataTable
+    collection: str = ""
+
+
+def sources_of(study: "Study", collection: str = "") -> list[Source]:
+    """Where the systems of a collection come from.
+
+    Parameters
+    ----------
+    study : Study
+    collection : str
+        Empty when the study has one.
+
+    Returns
+    -------
+    list of Source
+    """
+    below = study.collections.get(collection, DataTable()).over(study.data)
+    found = []
+    for name, table in study.systems.items():
+        own = {k: v for k, v in table.given().items() if k not in ("file", "files")}
+        file = table.files[collection] if collection else table.file
+        found.append(Source(name, file or "", DataTable(**own).over(below), collection))
+    return found
+
+
+def read_system(source: Source, reader: Reader, study: "Study") -> System:
+    """The checked records of a source, as the task of the study counts them.
+
+    Parameters
+    ----------
+    source : Source
+    reader : Reader
+    study : Study
+
+    Returns
+    -------
+    Trials or Items
+
+    Raises
+    ------
+    UsageError, InputError
+        As reading and counting say.
+    """
+    if study.task in (None, "trials"):
+        return read_trials(source, reader)
+    from truecost.study.itemised import read_items
+
+    return read_items(source, reader, study)
+
+
+def read_trials(source: Source, reader: Reader) -> Trials:
+    """The checked trials of a source; UsageError and InputError as `truecost.load` says."""
+    found = reader.trials(source.name, source.file, source.data, source.collection)
+    check_classes(found)
+    return found

@@ -1,0 +1,210 @@
+"""Recordings: which of them are scored, and in which regions.
+
+Without a UEM (the map of what is to be evaluated) every recording of the reference is scored, from
+the first to the last segment of reference and output together. With one, the recordings and
+regions that it names are: a recording in which nobody speaks is silence, where every output is
+a false alarm, and what it does not name is not scored.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from truecost.errors import InputError, counted, first_five
+from truecost.formats import Table
+from truecost.names import Missing
+from truecost.tasks.speech import SPEECH, UNSCORED, Ints, Spans, lasting, rows_of
+
+DAY = 86_400_000_000  # microseconds
+
+
+@dataclass(frozen=True, eq=False)
+class Recordings:
+    """The recordings that are scored, with what reference and output say of them.
+
+    Attributes
+    ----------
+    ids : ndarray of str, shape (N,)
+        Sorted: the recording, with its channel where any recording has several.
+    frame : polars.DataFrame
+        `recording`, and `channel` where any has several.
+    reference, output : (polars.DataFrame, ndarray of int64)
+        Rows of speech, and the recording of each.
+    regions : Spans
+        What is scored.
+    unscored : Spans
+        What the reference excludes from it (NOSCORE).
+    problems : tuple of str
+        What a reader should know.
+    """
+
+    ids: npt.NDArray[Any]
+    frame: pl.DataFrame
+    reference: tuple[pl.DataFrame, Ints]
+    output: tuple[pl.DataFrame, Ints]
+    regions: Spans
+    unscored: Spans
+    problems: tuple[str, ...]
+
+
+def gather(reference: Table, hypothesis: Table, uem: Table | None, missing: Missing) -> Recordings:
+    """The recordings to score.
+
+    Parameters
+    ----------
+    reference, hypothesis : Table
+        With `recording`, `speaker`, `start` and `end` in seconds.
+    uem : Table, optional
+        With `recording`, `start` and `end`.
+    missing : {"error", "drop", "worst"}
+        What to do with recordings whose speech the output lacks: refuse them, leave them out, or
+        take the output as empty.
+
+    Returns
+    -------
+    Recordings
+
+    Raises
+    ------
+    UsageError
+        When a column is missing.
+    InputError
+        When a row is invalid, the output has recordings that nothing else has, or lacks some, or
+        nothing is left to score.
+    """
+    tables = [reference, hypothesis] + ([] if uem is None else [uem])
+    rows = [rows_of(table) for table in tables[:2]] + [
+        rows_of(table, "region", speaker=False) for table in tables[2:]
+    ]
+    rows, several = _identified(rows)
+    kept, problems = [], []
+    for table, found, noun in zip(tables, rows, ("segment", "segment", "region"), strict=False):
+        left, said = lasting(found, table.source, noun)
+        kept.append(left)
+        problems += said
+    spoken = [side.filter(pl.col("type") == SPEECH) for side in kept[:2]]
+    ids, said = _chosen(tables, rows, spoken[0], missing)
+    problems += said + _looks_long(tables, rows)
+    sides = [_placed(side, ids) for side in spoken]
+    excluded = _placed(kept[0].filter(pl.col("type") == UNSCORED), ids)
+    regions = _spans(*_placed(kept[2], ids)) if uem is not None else _extents(sides, len(ids))
+    return Recordings(
+        np.array(ids),
+        _named(rows, ids, several),
+        sides[0],
+        sides[1],
+        regions,
+        _spans(*excluded),
+        tuple(problems),
+    )
+
+
+def _identified(rows: Sequence[pl.DataFrame]) -> tuple[list[pl.DataFrame], bool]:
+    """Rows with an `id`: the recording, and the channel where any recording has several."""
+    several = any(
+        len(table.select("recording", "channel").unique()) > table["recording"].n_unique()
+        for table in rows
+    )
+    name = pl.format("{} channel {}", "recording", "channel") if several else pl.col("recording")
+    return [table.with_columns(id=name) for table in rows], several
+
+
+def _chosen(
+    tables: Sequence[Table],
+    rows: Sequence[pl.DataFrame],
+    speech: pl.DataFrame,
+    missing: Missing,
+) -> tuple[list[str], list[str]]:
+    """Ids of the recordings that are scored, sorted, and what to say about the others."""
+    there, given = (set(table["id"].unique()) for table in rows[:2])
+    named = set(rows[2]["id"].unique()) if len(rows) > 2 else there
+    lacking = (set(speech["id"].unique()) & named) - given
+    _refuse_unknown(tables, given - there - named, lacking)
+    problems = []
+    if there - named:
+        problems.append(
+            f"{tables[2].source} names no region of {counted(len(there - named), 'recording')} of "
+            f"{tables[0].source}: not scored: {first_five(sorted(there - named))}"
+        )
+    if lacking:
+        problems.append(_told(tables, lacking, missing))
+    scored = named - lacking if missing == "drop" else named
+    if not scored:
+        raise InputError(
+            f"{tables[1].source}: no recording is left to score; "
+            f"{'; '.join(problems) or f'{tables[0].source} has none'}"
+        )
+    return sorted(scored), problems
+
+
+def _refuse_unknown(tables: Sequence[Table], unknown: set[str], lacking: set[str]) -> None:
+    """Refuse recordings that only the output has."""
+    if not unknown:
+        return
+    known = " or ".join(table.source for table in (tables[0], *tables[2:]))
+    without = f"; without output are {first_five(sorted(lacking))}" if lacking else ""
+    raise InputError(
+        f"{tables[1].source}: {counted(len(unknown), 'recording', 'are')} not in {known}: "
+        f"{first_five(sorted(unknown))}{without}; names must be the same"
+    )
+
+
+def _told(tables: Sequence[Table], lacking: set[str], missing: Missing) -> str:
+    """What to say of recordings without output; refuses them when they are an error."""
+    said = f"{counted(len(lacking), 'recording')} of {tables[0].source} without output"
+    examples = first_five(sorted(lacking))
+    if missing == "error":
+        raise InputError(
+            f"{tables[1].source}: {said}: {examples}; add them, or say --missing drop (leave them "
+            f"out) or --missing worst (take their output as empty)"
+        )
+    done = "left out" if missing == "drop" else "taken as empty output"
+    return f"{said}: {done} (--missing {missing}): {examples}"
+
+
+def _looks_long(tables: Sequence[Table], rows: Sequence[pl.DataFrame]) -> list[str]:
+    """A hint where the times of a recording span more than a day."""
+    for table, found in zip(tables, rows, strict=True):
+        spans = found.group_by("id").agg(pl.col("end").max() - pl.col("start").min()).sort("id")
+        long = spans.filter(pl.col("end") > DAY)
+        if len(long):
+            return [
+                f"{counted(len(long), 'recording', 'are')} longer than a day in {table.source} "
+                f"(as {long['id'][0]}); times are in seconds: did you give milliseconds?"
+            ]
+    return []
+
+
+def _placed(rows: pl.DataFrame, ids: list[str]) -> tuple[pl.DataFrame, Ints]:
+    """The rows of the recordings that are scored, and the recording of each."""
+    kept = rows.filter(pl.col("id").is_in(ids))
+    places = kept["id"].cast(pl.Enum(ids)).to_physical()
+    return kept, places.to_numpy().astype(np.int64)
+
+
+def _spans(rows: pl.DataFrame, items: Ints) -> Spans:
+    """Merged stretches of time of the recordings."""
+    return Spans(items, rows["start"].to_numpy(), rows["end"].to_numpy()).merged()
+
+
+def _extents(sides: Sequence[tuple[pl.DataFrame, Ints]], size: int) -> Spans:
+    """From the first to the last segment of either side, for each recording with speech."""
+    latest = np.iinfo(np.int64).max
+    starts, ends = np.full(size, latest), np.full(size, -latest)
+    for rows, items in sides:
+        np.minimum.at(starts, items, rows["start"].to_numpy())
+        np.maximum.at(ends, items, rows["end"].to_numpy())
+    spoken = np.flatnonzero(starts < ends)
+    return Spans(spoken, starts[spoken], ends[spoken])
+
+
+def _named(rows: Sequence[pl.DataFrame], ids: list[str], several: bool) -> pl.DataFrame:
+    """The names of the recordings, one row each."""
+    columns = ["recording", "channel"] if several else ["recording"]
+    every = pl.concat([table.select("id", *columns) for table in rows]).unique("id")
+    order = pl.DataFrame({"id": ids})
+    return order.join(every, on="id", how="left", maintain_order="left").select(columns)

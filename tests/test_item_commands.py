@@ -1,0 +1,286 @@
+"""Transcripts, translation and diarization from the command line and from studies, as written."""
+
+import json
+import sys
+
+import polars as pl
+import pytest
+
+from truecost import cli
+
+REF = "the cat sat on the mat (ann-1)\nit rained all day long (ann-2)\nshe said no more (bob-1)\n"
+HYP = "the cat sat on mat (ann-1)\nit rained all the day long (ann-2)\nshe said no war (bob-1)\n"
+RTTM = "SPEAKER {} 1 {} {} <NA> <NA> {} <NA> <NA>\n"
+WRITTEN = (
+    "diarization score ref.rttm a.rttm --collar 0.25 --json",
+    "transcripts score ref.trn hyp.trn --json",
+    "translation score ref.txt hyp.txt --json",
+    "diarization compare ref.rttm a.rttm b.rttm --json",
+)
+
+
+@pytest.fixture
+def there(tmp_path, monkeypatch):
+    """A folder with small files of each task, and the place where we are."""
+    monkeypatch.chdir(tmp_path)
+    for name, text in (("ref.trn", REF), ("hyp.trn", HYP)):
+        (tmp_path / name).write_text(text)
+        lines = [line.rpartition(" (")[0] for line in text.splitlines()]
+        (tmp_path / name).with_suffix(".txt").write_text("\n".join(lines) + "\n")
+    (tmp_path / "utt2spk").write_text("ann-1 ann\nann-2 ann\nbob-1 bob\n")
+    turns = {
+        "ref": [("r1", 0, 10, "a"), ("r1", 10, 10, "b"), ("r2", 0, 8, "c")],
+        "a": [("r1", 0, 9, "x"), ("r1", 9, 11, "y"), ("r2", 0, 8, "z")],
+        "b": [("r1", 0, 20, "x"), ("r2", 0, 9, "z")],
+    }
+    for name, of in turns.items():
+        (tmp_path / f"{name}.rttm").write_text("".join(RTTM.format(*turn) for turn in of))
+    return tmp_path
+
+
+def run(line, capsys):
+    code = cli.run(line.split())
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def rows(line, capsys):
+    code, out, _ = run(line, capsys)
+    assert code == 0
+    return json.loads(out)["rows"]
+
+
+def values(line, capsys):
+    return {r["measure"]: r["value"] for r in rows(line, capsys) if r["kind"] == "value"}
+
+
+@pytest.mark.parametrize("line", WRITTEN)
+def test_works_as_written(line, there, capsys):
+    found = rows(line, capsys)
+    for row in found:
+        assert {"value", "lower", "upper", "level", "signature", "n_trials"} <= {*row}
+        assert row["factors"]
+
+
+def test_rows_of_diarization(there, capsys):
+    found = values("diarization score ref.rttm a.rttm --json", capsys)
+    assert found == pytest.approx(
+        {
+            "der": 1 / 28,
+            "missed": 0,
+            "false_alarm": 0,
+            "confusion": 1 / 28,
+            "jer": 2 / 3 * 0.0954545,
+        }
+        | {"jer": (1 / 10 + 1 / 11 + 0) / 3}
+    )
+    collared = values("diarization score ref.rttm a.rttm --collar 0.25 --json", capsys)
+    assert collared["der"] == pytest.approx(0.75 / (28 - 6 * 0.25))  # five boundaries, one shared
+
+
+def test_rows_of_transcripts(there, capsys):
+    found = values("transcripts score ref.trn hyp.trn --json", capsys)
+    assert found["wer"] == pytest.approx(3 / 15)
+    assert found["unit_accuracy"] == pytest.approx(13 / 15)
+    assert 0 < found["cer"] < found["wer"]
+
+
+def test_rows_of_translation(there, capsys):
+    [row] = rows("translation score ref.txt hyp.txt --json", capsys)
+    assert row["measure"] == "bleu"
+    assert 40 < row["value"] < 60
+    for choice in ("bleu:exp", "tokenizer:13a", "case:mixed", "sacrebleu:"):
+        assert choice in row["signature"]
+
+
+def test_comparison_is_paired(there, capsys):
+    found = rows("diarization compare ref.rttm a.rttm b.rttm --json", capsys)
+    kinds = [(r["kind"], r["measure"]) for r in found]
+    assert ("difference", "der") in kinds
+    assert ("ratio", "der") in kinds
+    [row] = [r for r in found if r["kind"] == "difference" and r["measure"] == "der"]
+    assert row["value"] == pytest.approx(11 / 28 - 1 / 28)
+    assert row["baseline"] == "a"
+
+
+def test_speakers_are_units_and_subsets(there, capsys):
+    line = "transcripts score ref.trn hyp.trn --metadata utt2spk --map unit=speaker"
+    found = rows(f"{line} --subset speaker --json", capsys)
+    assert {r["factors"][0] for r in found} == {"speaker"}
+    subsets = {r["dims"].get("subset"): r["value"] for r in found if r["measure"] == "wer"}
+    assert subsets == pytest.approx({None: 3 / 15, "speaker=ann": 2 / 11, "speaker=bob": 1 / 4})
+
+
+def test_a_value_a_line_gives_documents(there, capsys):
+    (there / "docs.txt").write_text("one\none\ntwo\n")
+    line = "translation score ref.txt hyp.txt --lines document=docs.txt --map unit=document --json"
+    [row] = rows(line, capsys)
+    assert (row["factors"], row["n_units"], row["n_trials"]) == (["document"], 2, 3)
+    (there / "docs.txt").write_text("one\ntwo\n")
+    code, _, err = run(line, capsys)
+    assert (code, "docs.txt: 2 lines for the 3 lines of ref.txt" in err) == (3, True)
+
+
+def test_further_references_are_references(there, capsys):
+    one, two = (
+        values(f"translation score ref.txt hyp.txt {more} --json", capsys)["bleu"]
+        for more in ("", "--reference hyp.txt")
+    )
+    assert one < two == pytest.approx(100)
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "said"),
+    [
+        ("transcripts score ref.trn", 2, "no system is named"),
+        ("transcripts score", 2, "no reference is named"),
+        ("transcripts compare ref.trn hyp.trn", 2, "a reference and at least two systems"),
+        ("transcripts score none.trn hyp.trn", 3, "none.trn: there is no such file"),
+        ("transcripts score ref.trn hyp.trn --normalise lowr", 2, "lower"),
+        ("transcripts score ref.trn hyp.trn --measure nec", 2, "is not for utterances"),
+        ("transcripts score ref.trn hyp.trn --map words=text", 2, "map one of id, text"),
+        ("transcripts score ref.trn hyp.trn --reference ref.trn", 2, "transcripts has one"),
+        ("transcripts score ref.trn hyp.trn --worst -1", 2, "worst is -1"),
+        ("diarization score ref.rttm a.rttm --collar -1", 2, "collar"),
+        ("diarization score ref.rttm a.rttm --uem none.uem", 3, "none.uem: there is no such"),
+        ("diarization score ref.rttm a.rttm --lines a=b", 2, "lines"),
+        ("translation score ref.txt hyp.txt --tokenizer 13b", 2, "13a"),
+        ("translation score ref.txt hyp.txt --lines docs.txt", 2, "write COLUMN=FILE"),
+    ],
+)
+def test_wrong_use_says_what_is_wrong(line, code, said, there, capsys):
+    found, out, err = run(f"{line} -o out", capsys)
+    assert (found, out) == (code, "")
+    assert said in err
+    assert not (there / "out").exists()
+
+
+def test_ids_that_do_not_match_are_an_error(there, capsys):
+    (there / "hyp.trn").write_text("the cat (ann-1)\nmore (carl-7)\n")
+    code, _, err = run("transcripts score ref.trn hyp.trn", capsys)
+    assert code == 3
+    assert "carl-7" in err
+    (there / "hyp.trn").write_text("the cat (ann-1)\n")
+    code, _, err = run("transcripts score ref.trn hyp.trn", capsys)
+    assert code == 3
+    assert "ann-2, bob-1" in err
+    kept = {
+        missing: values(f"transcripts score ref.trn hyp.trn --missing {missing} --json", capsys)
+        for missing in ("drop", "worst")
+    }
+    assert kept["drop"]["wer"] == pytest.approx(4 / 6)
+    assert kept["worst"]["wer"] == pytest.approx(13 / 15)
+
+
+STUDY = """
+task = "diarization"
+baseline = "a"
+worst = 1
+[data]
+reference = ["ref.rttm"]
+[diarization]
+collar = 0.25
+[systems]
+a.file = "a.rttm"
+b.file = "b.rttm"
+[interval]
+replicates = 100
+[[gate]]
+measure = "der"
+system = "a"
+max_upper = 0.9
+"""
+
+
+def test_a_study_file_runs_and_is_drawn_again(there, capsys):
+    (there / "study.toml").write_text(STUDY)
+    code, _, _ = run("run study.toml -o out", capsys)
+    assert code == 0
+    stored = json.loads((there / "out" / "result.json").read_text())
+    assert stored["task"] == "diarization"
+    assert stored["gates"][0]["state"] == "pass"
+    assert {(c["system"], c["item"]) for c in stored["cases"]} == {("a", "r1"), ("b", "r1")}
+    page = (there / "out" / "report.html").read_bytes()
+    assert run("report out", capsys)[0] == 0
+    assert (there / "out" / "report.html").read_bytes() == page
+
+
+def test_equal_runs_give_equal_bytes_whatever_the_threads(there, capsys):
+    (there / "study.toml").write_text(STUDY)
+    for name, jobs in (("one", 1), ("two", 2)):
+        assert run(f"run study.toml -o {name} --jobs {jobs}", capsys)[0] == 0
+    for file in ("result.json", "items.parquet", "report.html"):
+        assert (there / "one" / file).read_bytes() == (there / "two" / file).read_bytes()
+
+
+def test_items_are_stored_one_by_one(there, capsys):
+    line = "transcripts score ref.trn hyp.trn --metadata utt2spk --map unit=speaker -q -o out"
+    assert run(line, capsys)[0] == 0
+    frame = pl.read_parquet(there / "out" / "items.parquet")
+    assert frame["item"].to_list() == ["ann-1", "ann-2", "bob-1"]
+    assert frame["wer"].to_list() == pytest.approx([1 / 6, 1 / 5, 1 / 4])
+    assert frame["words.insertions"].to_list() == [0, 1, 0]
+    assert frame["speaker"].to_list() == ["ann", "ann", "bob"]
+
+
+@pytest.mark.parametrize(
+    "line", ["transcripts score ref.trn hyp.trn", "translation score ref.txt hyp.txt"]
+)
+def test_no_text_is_stored_when_no_case_is_asked_for(line, there, capsys):
+    assert run(f"{line} -o out --worst 0", capsys)[0] == 0
+    for file in (there / "out").iterdir():
+        assert b"rained" not in file.read_bytes()
+    assert "rained" not in pl.read_parquet(there / "out" / "items.parquet").write_csv()
+
+
+def test_validate_with_and_without_the_reference(there, capsys):
+    assert run("transcripts validate hyp.trn", capsys)[0] == 0
+    assert run("transcripts validate hyp.trn --reference ref.trn", capsys)[0] == 0
+    (there / "bad.trn").write_text("the cat sat\n")
+    code, out, _ = run("transcripts validate bad.trn", capsys)
+    assert code == 3
+    assert "bad.trn, line 1" in out
+    (there / "short.trn").write_text("the cat (ann-1)\n")
+    code, out, _ = run("transcripts validate short.trn --reference ref.trn", capsys)
+    assert code == 3
+    assert "ann-2, bob-1" in out
+
+
+def test_plan_and_leaderboard(there, capsys):
+    code, out, _ = run("diarization plan ref.rttm b.rttm --measure der --json", capsys)
+    assert code == 0
+    assert json.loads(out)["rows"][0]["measure"] == "der"
+    code, out, _ = run("diarization leaderboard ref.rttm a.rttm b.rttm --json", capsys)
+    assert code == 0
+    assert [s["system"] for s in json.loads(out)["leaderboard"]] == ["a", "b"]
+
+
+def test_tables_of_another_task_are_refused(there, capsys):
+    (there / "study.toml").write_text(STUDY.replace("[diarization]\ncollar", "[transcripts]\nby"))
+    code, _, err = run("run study.toml", capsys)
+    assert code == 2
+    assert "by" in err
+    (there / "study.toml").write_text(STUDY + '[transcripts]\nby = "id"\n')
+    code, _, err = run("run study.toml", capsys)
+    assert code == 2
+    assert "[transcripts] goes with task transcripts; the task of the study is diarization" in err
+    (there / "study.toml").write_text(STUDY)
+    code, _, err = run("transcripts score --config study.toml", capsys)
+    assert code == 2
+    assert "the study file is of task diarization, the command of task transcripts" in err
+
+
+@pytest.mark.parametrize(
+    ("line", "module", "extra"),
+    [
+        ("transcripts score ref.trn hyp.trn", "rapidfuzz", "speech"),
+        ("translation score ref.txt hyp.txt", "sacrebleu", "translation"),
+    ],
+)
+def test_a_missing_package_says_what_to_install(line, module, extra, there, capsys, monkeypatch):
+    for name in [n for n in sys.modules if n.split(".")[0] == module]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, module, None)
+    code, _, err = run(line, capsys)
+    assert code == 2
+    assert f"pip install 'truecost[{extra}]'" in err

@@ -1,0 +1,713 @@
+"""Transcripts, translations, diarizations as readers see them: percent, sums, pictures, texts."""
+
+import html
+import io
+import re
+from contextlib import redirect_stderr, redirect_stdout
+
+import msgspec
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.colors import to_rgba
+
+import spoken
+import truecost as tc
+from test_report import Page
+from truecost import study
+from truecost.cli import run
+from truecost.cli.terminal import plan_table, result_table, standings_table
+from truecost.cli.trials import plan_rows
+from truecost.digits import between, figure, scale_of, signed
+from truecost.errors import UsageError
+from truecost.gates import check, junit, markdown
+from truecost.report import cases, item_sections, page, plots, sections, sums, tables, units, words
+from truecost.report.plots.errors import BREAKDOWNS
+from truecost.report.story import Story
+from truecost.results import shown
+from truecost.study.directory import render_again
+from truecost.study.itemised import frame_of_items
+from truecost.study.ranking import rank
+
+RATES = {"old": 0.12, "new": 0.06}
+TASKS = {
+    "transcripts": spoken.transcripts,
+    "translation": spoken.translations,
+    "diarization": spoken.diarizations,
+}
+
+
+@pytest.fixture(scope="module")
+def outcomes(tmp_path_factory):
+    """Two systems of each task; made once."""
+    made = {}
+
+    def outcome(task):
+        if task not in made:
+            made[task] = TASKS[task](tmp_path_factory.mktemp(task), RATES)
+        return made[task]
+
+    return outcome
+
+
+@pytest.fixture(params=TASKS)
+def outcome(request, outcomes):
+    return outcomes(request.param)
+
+
+def story_of(outcome):
+    return Story(outcome.result, (), frame_of_items(outcome))
+
+
+def page_of(outcome):
+    return page.render(outcome.result, (), frame_of_items(outcome))
+
+
+def row_of(outcome, label, system="old"):
+    return next(
+        e.row() for e in outcome.estimates
+        if (e.label, e.dims["system"]) == (label, system) and "subset" not in e.dims
+    )  # fmt: skip
+
+
+def plain(text):
+    """A page as text: no tags, no runs of blanks."""
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", text)).split())
+
+
+# percent
+
+
+@given(st.floats(-5, 5, allow_nan=False))
+def test_a_share_in_percent_has_the_digits_of_its_hundredfold(share):
+    value = 100 * share
+    if abs(abs(value) - 100) > 0.1 and not 0 < abs(share) < 1e-4 and abs(abs(value) - 1) > 1e-3:
+        assert figure(share, "%") == f"{figure(value)}%"
+        assert figure(share, "pp") == f"{figure(value)} pp"
+    assert figure(share, "") == figure(share)
+
+
+@given(st.floats(0.5, 1.5))
+def test_only_a_hundred_percent_is_said_to_be(share):
+    assert (figure(share, "%") == "100%") == (abs(share - 1) < 1e-11)
+
+
+def test_intervals_and_differences_in_percent():
+    assert between(0.1, 0.254) == "[0.1, 0.254]"
+    assert between(0.1, 0.254, "%") == "[10%, 25.4%]"
+    assert between(-0.012, 0.03, "pp") == "[-1.2, 3] pp"
+    assert between(None, 0.03, "pp") == "[undefined, 3] pp"
+    assert between(None, None, "%") == ""
+    assert (signed(0.012, "pp"), signed(-0.012, "pp"), signed(0.5)) == (
+        "+1.2 pp",
+        "-1.2 pp",
+        "+0.5",
+    )
+    assert (scale_of("percent"), scale_of("percent", True), scale_of("", True)) == ("%", "pp", "")
+
+
+def test_values_are_stored_as_shares_and_seen_in_percent(outcomes):
+    outcome = outcomes("transcripts")
+    row = row_of(outcome, "wer")
+    assert row.value == pytest.approx(
+        row.counts["substitutions"] / row.counts["reference"], abs=0.1
+    )
+    assert 0 < row.value < 1
+    assert shown(row, row.value) == f"{100 * row.value:.4g}%"
+    assert shown(row, row.reference) == "100%"
+    first = outcome.comparisons[0]
+    assert (
+        shown(first.difference, first.difference.value) == f"{100 * first.difference.value:.4g} pp"
+    )
+    assert shown(first.ratio, first.ratio.value) == figure(first.ratio.value)
+    assert str(first.system).startswith("wer ")
+    assert str(first.system).count("%") == 3
+    stored = msgspec.json.decode(outcome.to_json())
+    assert stored["rows"][0]["value"] == row.value
+    assert stored["rows"][0]["shown_in"] == "percent"
+
+
+def test_without_a_unit_nothing_changes(outcomes):
+    bleu = row_of(outcomes("translation"), "bleu:exp")
+    assert (bleu.shown_in, bleu.scale) == ("", "")
+    assert shown(bleu, bleu.value) == figure(bleu.value)
+
+
+# the terminal
+
+
+def lines(tables, width):
+    from rich.console import Console
+
+    console = Console(width=width, file=io.StringIO())
+    for table in tables:
+        console.print(table.table(width))
+    return console.file.getvalue().splitlines()
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_tables_of_the_terminal_are_in_percent_and_fit(outcome, width):
+    found = lines(result_table(outcome), width)
+    assert max(map(len, found)) <= width
+    head = found[0].split()
+    noun = {"transcripts": "utterances", "translation": "sentences", "diarization": "recordings"}
+    assert noun[outcome.task] in head
+    assert "trials" not in head
+    percents = outcome.estimates[0].shown_in == "percent"
+    assert ("%" in found[1]) == percents
+    differences = next(k for k, line in enumerate(found) if "difference" in line)
+    assert (" pp" in found[differences + 1]) == percents
+
+
+def test_recordings_that_are_their_own_units_are_counted_once(outcomes):
+    [values, _] = result_table(outcomes("diarization"))
+    assert "recordings" in values.names
+    assert "units" not in values.names
+    [values, _] = result_table(outcomes("transcripts"))
+    assert {"utterances", "units"} <= set(values.names)
+
+
+def test_plans_and_leaderboards_are_in_percent(tmp_path):
+    one = spoken.transcripts(tmp_path, {"mine": 0.1}, measures=["wer"])
+    [planned] = plan_table(plan_rows(one, 0.01))
+    cells = dict(zip(planned.names, planned.rows[0], strict=True))
+    assert cells["value"] == shown(one.estimates[0], one.estimates[0].value)
+    assert cells["wanted"] == "1 pp"
+    assert cells["half-width"].endswith(" pp")
+    files = {f"t{k}": {"file": str(tmp_path / f"output{k}.csv")} for k in range(3)}
+    spoken.transcripts(tmp_path, {f"t{k}": 0.05 + 0.05 * k for k in range(3)})
+    data = {"reference": [str(tmp_path / "reference.csv")], "map": {"unit": "speaker"}}
+    tables = {"task": "transcripts", "data": data, "systems": files, "interval": spoken.FEW}
+    ranked = rank(tc.Study.of({**tables, "measures": ["wer"]}))
+    [board] = standings_table(ranked)
+    assert board.rows[0][3].endswith("%")
+    assert all(re.fullmatch(r"\+[\d.]+ pp", row[5]) for row in board.rows[1:])
+    text = plain(page_of(ranked))
+    assert "Each was scored on 48 utterances" in text
+    assert f"{board.rows[1][5]}" in text.replace("\xa0", " ")
+
+
+def test_verbose_tells_the_sums(tmp_path):
+    spoken.transcripts(tmp_path, {"mine": 0.1})
+    said, told = io.StringIO(), io.StringIO()
+    files = (str(tmp_path / "reference.csv"), f"mine={tmp_path / 'output0.csv'}")
+    with redirect_stdout(said), redirect_stderr(told):
+        code = run(["transcripts", "score", *files, "--replicates", "20", "-v"])
+    assert code == 0
+    assert re.search(
+        r"mine: 48 utterances.*\d+ substitutions?, \d+ deletions?, .* words", told.getvalue()
+    )
+    assert re.search(r"\d+ insertions? in \d+ characters", told.getvalue())
+    assert "counts by unit are weighed" in told.getvalue()
+    assert "thresholds" not in told.getvalue()
+
+
+# words
+
+
+def test_times_are_read_at_a_glance():
+    seconds = (0, 0.004, 9.999, 59.994, 59.996, 60, 3599.6, 33952.946, 360000)
+    said = (
+        "0 s",
+        "0 s",
+        "10 s",
+        "59.99 s",
+        "0:01:00",
+        "0:01:00",
+        "1:00:00",
+        "9:25:53",
+        "100:00:00",
+    )
+    assert tuple(map(sums.clock, seconds)) == said
+
+
+@pytest.mark.parametrize(
+    ("label", "counts", "errors", "size"),
+    [
+        ("wer", {"substitutions": 3, "deletions": 1, "insertions": 0, "reference": 10},
+         "3 substitutions, 1 deletion, 0 insertions in 10 words", "10 words"),
+        ("per", {"substitutions": 1, "deletions": 0, "insertions": 2, "reference": 1},
+         "1 substitution, 0 deletions, 2 insertions in 1 phone", "1 phone"),
+        ("cer", {"substitutions": 0, "deletions": 0, "insertions": 1, "reference": 7},
+         "0 substitutions, 0 deletions, 1 insertion in 7 characters", "7 characters"),
+        ("der", {"missed": 3341.517, "false_alarm": 1.5, "confusion": 0, "reference": 33952.946},
+         "0:55:42 missed, 1.5 s false alarm, 0 s confusion in 9:25:53 of speech",
+         "9:25:53 of speech"),
+        ("jer", {"speakers": 4, "errors": 1.25}, "Jaccard errors of 4 speakers add up to 1.25",
+         "4 speakers"),
+        ("speech_error", {"missed": 1, "false_alarm": 2, "speech": 90, "nonspeech": 30},
+         "1 s of 0:01:30 of speech missed, 2 s of 30 s without speech taken for it",
+         "0:01:30 of speech"),
+        ("ter", {"edits": 1, "reference": 9.5}, "1 edit in 9.5 words", "9.5 words"),
+        ("wer", {}, "", ""),
+    ],
+)  # fmt: skip
+def test_sums_in_words(label, counts, errors, size):
+    assert sums.errors_said(tc.find(label), counts) == errors
+    assert sums.size_said(tc.find(label), counts) == size
+
+
+def test_what_the_naive_system_is_depends_on_the_task(outcome):
+    text = plain(page_of(outcome))
+    assert "is the naive system: an empty output." in text
+    assert "constant answer" not in text
+    naive = shown(outcome.estimates[0], outcome.estimates[0].reference)
+    assert f"{naive} is the naive system" in text
+    assert naive == ("0" if outcome.task == "translation" else "100%")
+
+
+def test_the_verdict_says_what_was_counted(outcome):
+    text = plain(page_of(outcome))
+    row = outcome.estimates[0]
+    assert f"{words.value(row)}" in text.replace("\xa0", " ")
+    assert words.errors_of(row) in text
+    assert "trial" not in text.split("How it was computed")[0]
+    count = {"transcripts": "48 utterances; 12 units (speaker)",
+             "translation": "60 sentences; 10 units (document)",
+             "diarization": "16 recordings"}[outcome.task]  # fmt: skip
+    assert count in text
+    assert "16 units (recording)" not in text
+
+
+def test_names_from_right_to_left_turn_nothing_around_them():
+    assert words.isolated("plain 名") == "plain 名"
+    assert words.isolated("\u05d0\u05d1") == "\u2068\u05d0\u05d1\u2069"
+    assert words.turns("\u202eabc")
+
+
+# gates
+
+
+def test_gates_are_told_in_percent_and_written_as_shares(outcomes):
+    outcome = outcomes("transcripts")
+    limit = tc.Gate(measure="wer", max_upper=0.07)
+    delta = tc.Gate(measure="wer", baseline="old", max_upper_delta=0.005)
+    verdicts = check([limit, delta], outcome.rows)
+    assert [v.limit for v in verdicts] == [0.07, 0.07, 0.005]
+    assert [v.bound for v in verdicts] == ["<= 7%", "<= 7%", "<= 0.5 pp"]
+    row = row_of(outcome, "wer")
+    assert verdicts[0].found == f"{figure(row.value, '%')} {between(row.lower, row.upper, '%')}"
+    assert "%" in verdicts[0].message
+    assert "pp" in str(verdicts[-1])
+    table, xml = markdown(verdicts), junit(verdicts)
+    for text in ("7%", figure(row.value, "%"), "0.5 pp"):
+        assert text in table
+    assert "wer &lt;= 7%" in xml
+    stored = msgspec.json.decode(msgspec.json.encode(verdicts))
+    assert stored[0]["gate"]["max_upper"] == 0.07
+    assert stored[0]["value"] == row.value
+    drawn = plots.gates(verdicts[:2])
+    assert all(t.get_text().endswith("%") for t in drawn.get_xticklabels())
+    assert "percentage points" in plots.gates(verdicts[2:]).get_xlabel()
+    text = plain(page_of(outcome.judged([limit, delta]))).replace("\xa0", " ")
+    assert "wanted <= 7%" in text
+    assert "wanted <= 0.5 pp" in text
+
+
+# the page
+
+
+SECTIONS = {
+    "transcripts": ["What the errors are", "Paired comparison", "By speaker",
+                    "Better and worse speakers", "Worst utterances"],
+    "translation": ["What BLEU is made of", "Paired comparison", "By document",
+                    "Better and worse documents", "Worst sentences"],
+    "diarization": ["What the errors are", "Paired comparison", "By recording",
+                    "Better and worse recordings", "Worst recordings"],
+}  # fmt: skip
+
+
+def test_each_task_has_its_sections_and_no_curves(outcome):
+    found = [make(story_of(outcome)) for make in sections.SECTIONS]
+    assert [s.title for s in found if s is not None] == SECTIONS[outcome.task]
+
+
+def test_every_picture_has_words_and_numbers(outcome):
+    for make in (item_sections.breakdown, item_sections.matching, item_sections.unit_by_unit,
+                 item_sections.paired):  # fmt: skip
+        section = make(story_of(outcome))
+        for drawing in section.drawings if section else ():
+            assert len(drawing.alternative) > 20
+            assert drawing.table.rows
+            assert len({len(row) for row in drawing.table.rows}) == 1
+
+
+def test_a_stored_result_gives_the_same_page(outcome, tmp_path):
+    folder = study.write(outcome, str(tmp_path / "out"))
+    first = (folder / "report.html").read_bytes()
+    again = render_again(str(folder), tmp_path / "again.html")
+    assert again.read_bytes() == first
+    assert first.decode() == page_of(outcome)
+
+
+def test_a_result_without_its_items_has_a_page_too(outcome):
+    text = page.render(outcome.result, ())
+    assert "Paired comparison" in text
+    assert f"By {outcome.estimates[0].factors[0]}" not in text
+    assert "Worst" in text
+
+
+def test_tables_of_the_page_count_items(outcome):
+    table = tables.of_values("all", [e.row() for e in outcome.estimates], 99)
+    assert "trials" not in table.header
+    assert ("units" in table.header) == (outcome.task != "diarization")
+    column = table.header.index("value")
+    assert table.numeric[column]
+    assert table.rows[0][column] == shown(outcome.estimates[0], outcome.estimates[0].value)
+
+
+def test_percentage_points_stay_with_their_number():
+    assert page.whole("a +1.2 pp [-1, 2] pp") == "a +1.2\xa0pp [-1,\xa02]\xa0pp"
+    assert page.whole("[1%, 2.5%]") == "[1%,\xa02.5%]"
+
+
+def test_subsets_are_in_percent(tmp_path):
+    outcome = spoken.transcripts(tmp_path, RATES, speakers=60, subsets={"room": "room"})
+    text = plain(page_of(outcome)).replace("\xa0", " ")
+    row = next(e for e in outcome.estimates if e.dims.get("subset") == "room=car")
+    assert words.value(row) in text
+    assert "Subsets" in Page(page_of(outcome)).headings
+    forest = plots.forest([e for e in outcome.estimates if e.label == "wer"])
+    assert all(t.get_text().endswith("%") for t in forest.get_xticklabels())
+    labels = [t.get_text() for t in forest.get_yticklabels()]
+    assert re.search(r"80 utterances, \d+ words", labels[1])
+    assert forest.get_xlim()[1] < 0.9  # the empty output is far off and does not widen the axis
+
+
+@pytest.mark.parametrize(
+    ("rates", "more"),
+    [({"perfect": 0}, {}), ({"empty": None}, {}), ({"one": 0.3}, {"speakers": 1, "each": 1}),
+     ({"perfect": 0, "empty": None, "b" * 90: 0.2}, {})],
+    ids=["perfect", "empty", "one utterance", "three"],
+)  # fmt: skip
+def test_corner_cases_have_a_page(tmp_path, rates, more):
+    outcome = spoken.transcripts(tmp_path, rates, **more)
+    text = page_of(outcome)
+    found = Page(text).headings
+    assert "What the errors are" in found
+    assert ("By speaker" in found) == (not more)
+    assert ("Worst utterances" in found) == (rates != {"perfect": 0})
+    if "empty" in rates:
+        assert "same as naive" in text
+
+
+def test_wide_letters_and_other_directions_have_a_page(tmp_path, recwarn):
+    vocabulary = ("你好", "世界", "مرحبا", "שלום", "カタカナ", "naïve", "🙂")
+    systems = {"系统": 0.1, "نظام": 0.2}
+    names = {"vocabulary": vocabulary, "utterance": "话{:03}", "speaker": "متكلم{:02}"}
+    text = page_of(spoken.transcripts(tmp_path, systems, **names))
+    assert [str(w.message) for w in recwarn.list] == []  # the page's fonts have the letters
+    assert '<bdi style="width:4ch">你好</bdi>' in text
+    assert '<bdi style="width:5ch">مرحبا</bdi>' in text
+
+
+def test_collections_do_not_mix_their_speakers(tmp_path):
+    data, files = {}, {name: {"files": {}} for name in RATES}
+    for number, name in enumerate(("near", "far")):
+        folder = tmp_path / name
+        folder.mkdir()
+        outcome = spoken.transcripts(folder, {k: v * (1 + number) for k, v in RATES.items()}, 8)
+        data[name] = {"reference": [str(folder / "reference.csv")]}
+        for k, system in enumerate(RATES):
+            files[system]["files"][name] = str(folder / f"output{k}.csv")
+    tables = {"task": "transcripts", "measures": ["wer"], "baseline": "old", "systems": files}
+    tables |= {"collections": data, "data": {"map": {"unit": "speaker"}}, "interval": spoken.FEW}
+    both = tc.run(tc.Study.of(tables))
+    story = story_of(both)
+    own = next(r for r in story.whole if r.dims == {"system": "new", "collection": "far"})
+    found = units.units_of(story.items, own)
+    assert found.amounts.sum() == own.counts["reference"]
+    alone = units.units_of(frame_of_items(outcome), row_of(outcome, "wer", "new"))
+    assert found.values == pytest.approx(alone.values)
+    section = item_sections.unit_by_unit(story)
+    assert [d.title for d in section.drawings] == ["near", "far"]
+    titles = [w.title for w in cases.worst_of(story)]
+    assert titles == ["old, near", "new, near", "old, far", "new, far"]
+
+
+# units
+
+
+def test_the_value_of_a_unit_is_that_of_a_subset(tmp_path):
+    outcome = spoken.transcripts(tmp_path, RATES, subsets={"speaker": "speaker"})
+    for label in ("wer", "cer", "unit_accuracy"):
+        row = row_of(outcome, label, "new")
+        found = units.units_of(frame_of_items(outcome), row)
+        wanted = {
+            e.dims["subset"].removeprefix("speaker="): e for e in outcome.estimates
+            if e.label == label and e.dims["system"] == "new" and "subset" in e.dims
+        }  # fmt: skip
+        assert found.names == tuple(sorted(wanted))
+        for name, value in zip(found.names, found.values, strict=True):
+            assert value == pytest.approx(wanted[name].point)
+        [items] = [s for s in outcome.systems if s.name == "new"]
+        assert units.units_of(items, row).values == pytest.approx(found.values)
+        assert found.amounts.sum() == row.counts["reference"]
+
+
+@pytest.mark.parametrize(
+    ("task", "labels"),
+    [("translation", ("bleu:exp", "chrf", "ter")),
+     ("diarization", ("der", "missed", "jer", "speech_error", "speech_fa"))],
+)  # fmt: skip
+def test_units_of_every_measure(tmp_path, task, labels):
+    outcome = TASKS[task](tmp_path, {"mine": 0.2}, measures=list(labels))
+    for label in labels:
+        found = units.units_of(frame_of_items(outcome), row_of(outcome, label, "mine"))
+        assert len(found) == (16 if task == "diarization" else 10)
+        assert np.isfinite(found.values).all()
+        assert all(found.sizes)
+        if task == "diarization":
+            [items] = outcome.systems
+            assert found.values == pytest.approx(items.each(tc.find(label)))
+
+
+def test_units_with_numbers_for_names_stand_in_their_order(tmp_path):
+    outcome = spoken.transcripts(tmp_path, {"a": 0.1}, speaker="{}")
+    found = units.units_of(frame_of_items(outcome), row_of(outcome, "wer", "a"))
+    assert found.names == tuple(str(k) for k in range(12))
+
+
+def test_units_without_reference_are_undefined():
+    items = tc.count_transcripts(["", "a b", "a"], ["a", "a", "a"], unit=["x", "y", "z"])
+    [row] = tc.score(items, tc.Scoring(measures=("wer",), plan=tc.Plan(50)))
+    found = units.units_of(items, row)
+    assert [found.value(k) for k in range(3)] == ["", "50%", "0%"]
+    drawn = plots.by_unit([found])
+    assert "undefined" in [t.get_text() for t in drawn.texts]
+    assert found.take([2, 0]).names == ("z", "x")
+    assert found.numbers().rows[1][:4] == ("y", "system", "2 words, 1 utterance", "50%")
+
+
+def test_items_of_another_measure_are_refused(outcomes):
+    items = frame_of_items(outcomes("diarization"))
+    with pytest.raises(UsageError, match="these items have no sums that wer divides"):
+        units.units_of(items, row_of(outcomes("transcripts"), "wer"))
+    odd = msgspec.structs.replace(row_of(outcomes("diarization"), "der"), measure="of_another")
+    with pytest.raises(UsageError, match="no sums that of_another divides"):
+        units.units_of(items, odd)
+
+
+def test_of_many_units_the_worst_and_the_largest_are_drawn(tmp_path):
+    outcome = spoken.transcripts(tmp_path, RATES, speakers=80, each=2, measures=["wer"])
+    story = story_of(outcome)
+    [drawing] = item_sections.unit_by_unit(story).drawings
+    assert drawing.title == "The 12 worst and the largest others, 24 of 80 speakers"
+    kept = {row[0] for row in drawing.table.rows}
+    found = [units.units_of(story.items, row) for row in story.whole]
+    largest = found[0].names[int(found[0].amounts.argmax())]
+    enough = found[0].amounts >= np.median(found[0].amounts) / 2
+    highest = np.where(enough, np.maximum(found[0].values, found[1].values), 0).argmax()
+    assert {largest, found[0].names[int(highest)]} <= kept
+    assert len(kept) == 24
+
+
+def test_each_of_many_utterances_is_not_drawn(tmp_path):
+    outcome = spoken.transcripts(tmp_path, {"a": 0.1}, map={})
+    assert item_sections.unit_by_unit(story_of(outcome)) is None
+    few = spoken.transcripts(tmp_path, {"a": 0.1}, speakers=4, map={})
+    assert item_sections.unit_by_unit(story_of(few)).title == "By utterance"
+
+
+def test_sides_of_a_pair(outcomes):
+    outcome = outcomes("translation")
+    both = [units.units_of(frame_of_items(outcome), row_of(outcome, "bleu:exp", n)) for n in RATES]
+    sides = plots.sides_of(*both)
+    assert sides == ["better" if b > a else "worse" if b < a else "same"
+                     for a, b in zip(both[0].values, both[1].values, strict=True)]  # fmt: skip
+    [drawing] = item_sections.paired(story_of(outcome)).drawings
+    changes = [float(row[4]) for row in drawing.table.rows]
+    assert changes == sorted(changes)  # of BLEU the largest loss first
+    assert [row[5] for row in drawing.table.rows].count("better") == sides.count("better")
+
+
+# errors
+
+
+@pytest.mark.parametrize(("task", "label"), [("transcripts", "wer"), ("diarization", "der")])
+def test_bars_are_as_long_as_the_shares(outcomes, task, label):
+    rows = [row_of(outcomes(task), label, name) for name in RATES]
+    ax = plots.error_breakdown(rows)
+    kinds, over, _ = BREAKDOWNS[label]
+    drawn = sorted((p.get_y(), p.get_x(), p.get_width()) for p in ax.patches)
+    assert len(drawn) == 6
+    for row, bars in zip(rows, (drawn[:3], drawn[3:]), strict=True):
+        widths = [width for _, _, width in bars]
+        assert widths == pytest.approx([row.counts[k] / row.counts[over] for k in kinds])
+        assert sum(widths) == pytest.approx(row.value)
+        assert bars[1][1] == pytest.approx(widths[0])  # one begins where the other ends
+    said = [t.get_text() for t in ax.texts]
+    assert said == [shown(row, row.value) for row in rows]
+    assert {t.get_text() for t in ax.figure.legends[0].get_texts()} == {
+        k.replace("_", " ") for k in kinds
+    }
+
+
+def test_bars_end_at_three_times_the_reference():
+    items = tc.count_transcripts(["a", "b c"], ["x " * 30, "b c"], unit=["s", "t"])
+    [row] = tc.score(items, tc.Scoring(measures=("wer",), plan=tc.Plan(50)))
+    assert row.value > 3
+    ax = plots.error_breakdown([row])
+    assert ax.get_xlim()[1] == 3
+    assert max(p.get_x() + p.get_width() for p in ax.patches) <= 3
+    assert [t.get_text() for t in ax.texts] == [shown(row, row.value)]
+    legend = [t.get_text() for t in ax.figure.legends[0].get_texts()]
+    assert "naive system" in legend
+
+
+def test_ngrams_of_bleu(outcomes):
+    rows = [row_of(outcomes("translation"), "bleu:exp", name) for name in RATES]
+    ax = plots.matching(rows)
+    widths = [p.get_width() for p in ax.patches]
+    counts = rows[0].counts
+    wanted = [counts[f"matches{n}"] / counts[f"totals{n}"] for n in range(1, 5)]
+    assert widths[:4] == pytest.approx(wanted)
+    value = counts["brevity_penalty"] * 100 * np.prod(wanted) ** 0.25
+    assert value == pytest.approx(rows[0].value)
+    assert plots.with_ngrams([row_of(outcomes("transcripts"), "wer")]) == []
+
+
+def test_the_whole_is_a_band_behind_up_to_two_systems(outcomes):
+    outcome = outcomes("diarization")
+    found = [units.units_of(frame_of_items(outcome), row_of(outcome, "der", n)) for n in RATES]
+    ax = plots.by_unit(found)
+    spans = [p for p in ax.patches if p.get_alpha() is not None]
+    ends = sorted(p.get_x() for p in spans)
+    assert ends == pytest.approx(sorted(u.row.lower for u in found))
+    assert not [p for p in plots.by_unit([*found, *found]).patches if p.get_alpha() is not None]
+    assert {to_rgba(p.get_facecolor())[:3] for p in spans} == {
+        to_rgba(colour)[:3] for colour in plots.COLOURS[:2]
+    }
+
+
+def test_a_unit_far_off_does_not_widen_the_axis():
+    words = ["a b c d e f g h i j"] * 9 + ["a"]
+    said = [w.replace("a", "x") if k % 2 else w for k, w in enumerate(words[:9])] + ["b " * 40]
+    items = tc.count_transcripts(words, said, unit=[f"s{k}" for k in range(10)])
+    [row] = tc.score(items, tc.Scoring(measures=("wer",), plan=tc.Plan(50)))
+    found = units.units_of(items, row)
+    ax = plots.by_unit([found])
+    assert ax.get_xlim()[1] < found.values.max() / 2
+    assert found.value(9) in [t.get_text() for t in ax.texts]  # 4000 %
+
+
+def test_pictures_of_items_refuse_what_has_no_place_on_them(outcomes):
+    wer, cer = (row_of(outcomes("transcripts"), label) for label in ("wer", "cer"))
+    with pytest.raises(UsageError, match=r"no row adds up errors \(wer, cer, per, der"):
+        plots.error_breakdown([row_of(outcomes("translation"), "bleu:exp")])
+    with pytest.raises(UsageError, match="wer, cer share no axis"):
+        plots.error_breakdown([wer, cer])
+    with pytest.raises(UsageError, match="no row is a value of bleu"):
+        plots.matching([wer])
+    with pytest.raises(UsageError, match="there are no units"):
+        plots.by_unit([])
+    items = frame_of_items(outcomes("transcripts"))
+    first, other = units.units_of(items, wer), units.units_of(items, cer)
+    with pytest.raises(UsageError, match="measured by wer, cer share no axis"):
+        plots.by_unit([first, other])
+    with pytest.raises(UsageError, match="other units"):
+        plots.by_unit([first, first.take([1, 2])])
+    with pytest.raises(UsageError, match="two systems are compared, and 1 are given"):
+        plots.paired_units([first])
+
+
+# the worst
+
+
+def test_the_worst_are_shown_with_what_is_wrong(outcome):
+    found = cases.worst_of(story_of(outcome))
+    assert [w.title for w in found] == ["old", "new"]
+    assert [len(w.open) for w in found] == [3, 3]
+    assert all(w.folded for w in found)
+    label = outcome.estimates[0].label
+    first, case = found[0].open[0], outcome.cases[0]
+    assert first.name == case.item
+    assert first.said.startswith(f"{label} {figure(case.value, outcome.estimates[0].scale)}")
+    text = page_of(outcome)
+    assert str(first.text) in text
+    assert "the worst first" in text
+    if outcome.task == "transcripts":
+        assert re.search(
+            r"substitutions?, \d+ deletions?, \d+ insertions? in \d+ words", first.said
+        )
+    pre = [
+        tag for name, tag in Page(text).tags if name == "pre" and "aligned" in tag.get("class", "")
+    ]
+    assert len(pre) == len(outcome.cases)
+    assert all(p["tabindex"] == "0" and p["role"] == "region" and p["aria-label"] for p in pre)
+
+
+TEXTS = st.text(
+    st.sampled_from("ab <>&'\"你好مرحباשלום\u0301\u202e🙂é*"), max_size=20
+)  # fmt: skip
+
+
+@given(st.lists(st.tuples(st.sampled_from(["REF", "HYP", ""]), TEXTS), max_size=6))
+def test_no_text_is_lost_or_becomes_markup(lines):
+    for task in TASKS:
+        text = str(cases.text_of(lines, task))
+        assert re.fullmatch(r"(?:[^<>]|<bdi(?: style=\"width:\d+ch\")?>[^<>]*</bdi>)*", text)
+        wide = max((len(label) for label, _ in lines), default=0)
+        back = [
+            line for line in html.unescape(re.sub(r"</?bdi[^>]*>", "", text)).split("\n") if line
+        ]
+        assert back == [f"{label:{wide}}  {said}" for label, said in lines if label or said]
+
+
+def test_groups_of_lines_stand_apart():
+    lines = [("REF", "a"), ("HYP", "b"), ("", "S"), ("REF", "c"), ("HYP", "c"), ("", "")]
+    found = str(cases.text_of(lines, "transcripts")).split("\n")
+    assert found == ["REF  a", "HYP  b", "     S", "", "REF  c", "HYP  c"]
+
+
+def test_sentences_keep_their_own_direction_and_words_in_columns_theirs():
+    sentence = [("REF", "مرحبا بالعالم")]
+    assert str(cases.text_of(sentence, "translation")) == "REF  <bdi>مرحبا بالعالم</bdi>"
+    assert str(cases.text_of(sentence, "transcripts")).count("<bdi") == 2
+
+
+def test_systems_after_the_third_are_folded(tmp_path):
+    outcome = spoken.transcripts(tmp_path, {f"s{k}": 0.1 for k in range(5)}, measures=["wer"])
+    found = cases.worst_of(story_of(outcome))
+    assert [len(w.open) for w in found] == [3, 3, 3, 0, 0]
+    assert [len(w.folded) for w in found] == [2, 2, 2, 5, 5]
+    assert "5 of s4" in plain(page_of(outcome))
+
+
+def test_names_of_items_are_escaped(tmp_path):
+    outcome = spoken.transcripts(tmp_path, {"<i>": 0.2}, utterance="<b>{}", speaker="&amp;{}")
+    text = page_of(outcome)
+    assert "<b>" not in text
+    assert "&lt;b&gt;" in text
+    assert "<i>" not in text
+
+
+def test_real_diarization_as_readers_see_it(shared, tmp_path):
+    import gzip
+
+    paths = []
+    for name in ("ref_rttm_test", "rttm_test_vb", "rttm_test_sc"):
+        packed = shared / "data" / "ami_diarization" / f"{name}.gz"
+        paths.append(tmp_path / f"{name}.rttm")
+        paths[-1].write_bytes(gzip.decompress(packed.read_bytes()))
+    files = {"vb": str(paths[1]), "sc": str(paths[2])}
+    outcome = spoken.ran("diarization", [str(paths[0])], files)
+    text = plain(page_of(outcome)).replace("\xa0", " ")
+    assert "0:55:42 missed, 0:11:40 false alarm, 0:54:18 confusion in 9:25:53 of speech" in text
+    assert "vb : 21.5% [" in text  # DER .214985 by pyannote.metrics
+    assert "difference +2.057 pp" in text
+    drawing = item_sections.paired(story_of(outcome)).drawings[0]
+    assert [row[-1] for row in drawing.table.rows] == ["worse"] * 16
+
+
+def test_items_in_a_frame_are_those_of_the_result(outcome):
+    frame = frame_of_items(outcome)
+    assert isinstance(frame, pl.DataFrame)
+    measure = tc.find(outcome.estimates[0].label)
+    own = units.items_of(frame, {"system": "old"})
+    total = units.counts_of(own, measure)
+    row = outcome.estimates[0]
+    for name in total[0]:
+        assert sum(c[name] for c in total) == pytest.approx(row.counts[name])

@@ -1,0 +1,168 @@
+"""Items: counted once, resampled by their units, measured, compared, stored one by one."""
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import truecost as tc
+from truecost.errors import InputError, UsageError
+from truecost.tasks.items import Counting, Items, pair_items, score_items
+
+COUNTING = Counting(
+    item="utterance",
+    parts={"words": 1, "speech": 1e-6},
+    measures=("wer",),
+    worst={"words": ("substitutions", "deletions", "insertions")},
+    events=frozenset({"words"}),
+)
+NAMES = ("reference", "hits", "substitutions", "deletions", "insertions", "hypothesis", "longest")
+PLAN = tc.Scoring(plan=tc.Plan(200, seed=3))
+
+
+def items_of(counts, name="mine", speakers=None, **kept):
+    """Items with (hits, substitutions, deletions, insertions) of each."""
+    h, s, d, i = np.array(counts, np.int64).reshape(-1, 4).T
+    words = dict(
+        zip(NAMES, (h + s + d, h, s, d, i, h + s + i, h + s + np.maximum(d, i)), strict=True)
+    )
+    ids = np.array([f"u{k:03d}" for k in range(len(h))], object)
+    frame = pl.DataFrame({"id": ids.tolist(), "speaker": speakers or ["a"] * len(h)})
+    units = {"speaker": (np.array(speakers, object),)} if speakers else {}
+    return Items(name, COUNTING, ids, {"words": words}, frame, units=units, **kept)
+
+
+MANY = [(5, 1, 0, 0), (4, 0, 2, 0), (9, 0, 0, 1), (3, 3, 0, 2)] * 10
+
+
+def test_a_row_of_items_says_what_it_counts():
+    [row] = score_items(items_of(MANY, signature="normalise:none"), PLAN)
+    assert row.value == pytest.approx(90 / 270)
+    assert row.reference == 1.0
+    assert (row.n_trials, row.item, row.shown_in) == (40, "utterance", "percent")
+    assert row.counts["substitutions"] == 40
+    assert row.counts["reference"] == 270
+    assert row.factors == ("utterance",)
+    assert "items_as_units" in row.flags
+    assert "normalise:none" in row.signature
+
+
+def test_units_are_resampled_whole():
+    speakers = [f"s{k % 4}" for k in range(40)]
+    [row] = score_items(items_of(MANY, speakers=speakers), PLAN)
+    assert row.factors == ("speaker",)
+    assert row.n_units == 4
+    assert "items_as_units" not in row.flags
+    rates = [1 / 6, 2 / 6, 1 / 9, 5 / 6]  # each speaker's own
+    assert min(rates) <= row.lower < row.value < row.upper <= max(rates)
+
+
+def test_few_errors_are_flagged():
+    [row] = score_items(items_of([(5, 1, 0, 0)] * 9), PLAN)
+    assert "few_errors" in row.flags
+    [row] = score_items(items_of([(5, 1, 0, 0)] * 10), PLAN)
+    assert "few_errors" not in row.flags
+
+
+@given(st.permutations(range(12)), st.integers(1, 11))
+def test_subsets_add_up_and_order_means_nothing(order, cut):
+    counts = np.array(MANY[:12])
+    whole, mixed = items_of(counts), items_of(counts[list(order)])
+    assert score_items(whole, PLAN)[0].value == score_items(mixed, PLAN)[0].value
+    left, right = whole.take(np.arange(cut)), whole.take(np.arange(cut, 12))
+    for name in NAMES:
+        total = left.parts["words"][name].sum() + right.parts["words"][name].sum()
+        assert total == whole.parts["words"][name].sum()
+
+
+def test_each_item_alone_and_the_worst():
+    items = items_of([(5, 1, 0, 0), (0, 0, 0, 2), (1, 1, 2, 0)])
+    assert items.each(tc.find("wer")).tolist() == pytest.approx([1 / 6, np.nan, 0.75], nan_ok=True)
+    assert items.badness().tolist() == [1, 2, 3]
+
+
+def test_times_are_counted_in_seconds():
+    items = items_of([(5, 1, 0, 0)] * 12)
+    names = ("reference", "correct", "missed", "false_alarm", "confusion")
+    speech = {n: np.full(12, 1_500_000, np.int64) for n in names}
+    counting = Counting("recording", {"speech": 1e-6}, ("der",), {"speech": ("missed",)})
+    timed = Items("mine", counting, items.ids, {"speech": speech}, items.frame)
+    [row] = score_items(timed, PLAN)
+    assert row.counts["reference"] == 18
+    assert "items_as_units" in row.flags
+
+
+def test_subset_by_column_and_by_condition():
+    speakers = ["a", "b"] * 20
+    scoring = tc.Scoring(plan=tc.Plan(50), subsets=("speaker", ("first", "speaker = 'a'")))
+    rows = score_items(items_of(MANY, speakers=speakers), scoring)
+    assert [r.dims.get("subset") for r in rows] == [None, "speaker=a", "speaker=b", "first"]
+    assert rows[1].value == rows[3].value
+    assert {r.n_trials for r in rows} == {40, 20}
+
+
+def test_an_empty_subset_names_utterances():
+    with pytest.raises(InputError, match="holds no utterance of mine"):
+        items_of(MANY).masks("speaker = 'nobody'")
+
+
+def test_comparison_is_paired():
+    better = [(h + s, 0, d, i) for h, s, d, i in MANY]
+    rows, [[comparison]] = tc.compare_systems(
+        [items_of(MANY, "old"), items_of(better, "new")], PLAN
+    )
+    assert comparison.difference.value == pytest.approx(-40 / 270)
+    assert comparison.difference.shown_in == "percent"
+    assert comparison.ratio.shown_in == ""
+    assert comparison.verdict == "better"
+    assert [r[0].dims["system"] for r in rows] == ["old", "new"]
+
+
+def test_other_items_or_units_cannot_be_paired():
+    with pytest.raises(InputError, match="not scored on the same utterances: 2 ids only in mine"):
+        pair_items([items_of(MANY), items_of(MANY[:38], "short")])
+    with pytest.raises(InputError, match=r"other units \(speaker\)"):
+        pair_items([items_of(MANY, speakers=["a", "b"] * 20), items_of(MANY, "other")])
+
+
+@pytest.mark.parametrize("name", ["nec", "eer", "mae"])
+def test_measures_of_trials_are_refused(name):
+    scoring = tc.Scoring(measures=(name,))
+    with pytest.raises(UsageError, match=r"is not for utterances: take .*wer"):
+        score_items(items_of(MANY), scoring)
+
+
+def test_bca_and_moving_blocks_work():
+    speakers = [f"s{k:02d}" for k in range(40)]
+    for scoring in (
+        tc.Scoring(plan=tc.Plan(200), method="bca"),
+        tc.Scoring(plan=tc.Plan(200, scheme="blocks", block_length=3)),
+    ):
+        [row] = score_items(items_of(MANY, speakers=speakers), scoring)
+        assert row.lower < row.value < row.upper
+
+
+def test_moving_blocks_follow_the_numbers_of_lines():
+    counts = [(9, 0, 0, 0)] * 20 + [(4, 5, 0, 0)] * 20  # errors in the second half of the file
+    items = items_of(counts)
+    ids = np.array([str(k) for k in range(1, 41)], object)
+    order = np.argsort(ids)  # as text: 1, 10, 11
+    words = {name: values[order] for name, values in items.parts["words"].items()}
+    mixed = Items("mine", COUNTING, ids[order], {"words": words}, items.frame[order])
+    plan = tc.Scoring(plan=tc.Plan(300, scheme="blocks", block_length=10))
+    [by_line], [by_name] = score_items(mixed, plan), score_items(items, plan)
+    assert by_line.upper - by_line.lower == pytest.approx(by_name.upper - by_name.lower, rel=0.15)
+
+
+@pytest.mark.parametrize("name", ["wer", "bleu", "der"])
+def test_measures_of_items_are_refused_for_trials(name):
+    trials = tc.Trials.of([1.0, -1.0], [1, 0], kind="llr")
+    with pytest.raises(UsageError, match="is not for trials: see truecost transcripts"):
+        tc.score(trials, tc.Scoring(measures=(name,)))
+
+
+def test_trials_and_items_are_not_compared():
+    trials = tc.Trials.of([1.0, -1.0], [1, 0], kind="llr", name="theirs")
+    with pytest.raises(UsageError, match="mine has items and theirs trials"):
+        tc.compare_systems([items_of(MANY), trials], PLAN)
