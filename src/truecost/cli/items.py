@@ -191,8 +191,7 @@ _HELP = {
     "plan": "How many units halve the interval, or reach a wanted half-width.\n"
     + _FILES
     + "    half_width\n        Wanted half-width as a share, 0.01 for 1 pp; half the present one "
-    "unless given.\n"
-    + _COMMON,
+    "unless given.\n" + _COMMON,
     "validate": """Check outputs, with or without the reference.
 
     Parameters
