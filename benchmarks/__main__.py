@@ -49,7 +49,7 @@ def _items(part: int, repeats: int) -> tuple[list[Row], list[str]]:
     """Transcripts, translation and diarization, at their sizes or a part of them."""
     found = (
         sequences.rows(10_000 // part, repeats),
-        translation.rows(30_000 // part, repeats),
+        translation.rows(30_000 // part, 3),
         diarization.rows(100 // part, 500, 1),
     )
     return [row for rows, _ in found for row in rows], [line for _, said in found for line in said]

@@ -17,8 +17,8 @@ from benchmarks.measuring import Row, side_by_side
 from truecost.formats import Table
 from truecost.tasks.items import Items, score_items
 from truecost.tasks.scoring import Scoring
-from truecost.tasks.sentences import tokeniser
 from truecost.tasks.translation import TranslationOptions, count
+from truecost.tasks.translation.sentences import tokeniser
 
 REPLICATES = 1000
 WORDS, LETTERS = 20_000, "etaoinshrdlucmfwypvbgk"

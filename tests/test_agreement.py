@@ -47,6 +47,9 @@ def test_plurals_of_names_of_factors():
     assert [plural(n) for n in ("speaker", "query", "day", "class", "box", "batch")] == [
         *("speakers", "queries", "days", "classes", "boxes", "batches")
     ]
+    assert [plural(n) for n in ("series", "species", "time series")] == [
+        *("series", "species", "time series")
+    ]
 
 
 def table_of(**columns):

@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from meeteval.wer import siso_word_error_rate
 
-from truecost.tasks import aligning
-from truecost.tasks.aligning import align, count_characters, count_words
-from truecost.tasks.normalising import normalise
-from truecost.tasks.showing import WIDTH, alignment_lines, width
+from truecost.tasks.transcripts.aligning import align, count_characters, count_words
+from truecost.tasks.transcripts.normalising import normalise
+from truecost.tasks.transcripts.showing import WIDTH, alignment_lines, width
 
 KINDS = ("hits", "substitutions", "deletions", "insertions")
 WORDS = st.lists(st.sampled_from(["a", "b", "ab", "ä", "日本"]), max_size=8).map(" ".join)
@@ -133,30 +132,20 @@ def test_utterances_are_counted_each_by_itself(pairs, random):
             assert [of[name][0] for of in alone] == values.tolist()
 
 
-@given(PAIRS)
-def test_blocks_and_many_words_change_nothing(pairs):
-    whole = counted(count_words, pairs)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(aligning, "BLOCK", 8)
-        patch.setattr(aligning, "ROOM", 2)
-        apart = counted(count_words, pairs)
-    assert {k: v.tolist() for k, v in apart.items()} == {k: v.tolist() for k, v in whole.items()}
+def test_blanks_of_other_kinds_are_no_ends_of_words():
+    of = count_words(series(["10\u00a0km away", ""]), series(["10 km away", ""]))
+    assert of["reference"].tolist() == [2, 0]
+    assert of["hypothesis"].tolist() == [3, 0]
 
 
-def test_blocks_are_bounded():
-    texts = series(["x" * 1000] * 20)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(aligning, "BLOCK", 5000)
-        blocks = list(aligning._blocks(texts, texts))
-    assert [row for block in blocks for row in range(20)[block]] == list(range(20))
-    assert max(block.stop - block.start for block in blocks) <= 3
-
-
-def test_more_words_than_there_are_low_code_points():
-    # Word 0xd800 and those after it must not become surrogates, which no text may hold.
-    words = [f"w{k}" for k in range(0xE100)]
-    of = count_words(series([" ".join(words)]), series([" ".join(words[1:])]))
-    assert (of["hits"][0], of["deletions"][0]) == (len(words) - 1, 1)
+def test_very_long_utterances_show_their_errors_only():
+    words = [f"word{k}" for k in range(11_000)]
+    said = [w if k % 100 else "wrong" for k, w in enumerate(words)]
+    lines = alignment_lines(" ".join(words), " ".join(said))
+    assert len(lines) == 3 * 20 + 1
+    assert all("S" in text for label, text in lines[2:60:3])
+    assert lines[-1][1].endswith("further lines are not shown)")
+    assert sum(len(text) for _, text in lines) < 10_000
 
 
 @given(WORDS, WORDS)

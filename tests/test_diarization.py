@@ -3,12 +3,14 @@
 import itertools
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from diarized import Frames, counts, everywhere, regions, told, turns
 from truecost.errors import InputError, UsageError
+from truecost.formats import Table
 from truecost.tasks.diarization import COUNTING, DiarizationOptions
 
 PARTS = ("speech", "speakers", "activity")
@@ -237,7 +239,7 @@ def test_missing_recordings():
     assert worst.problems == (
         "1 recording of ref.rttm without output: taken as empty output (--missing worst): b",
     )
-    assert worst.signature.endswith("|missing:worst")
+    assert worst.signatures["speech"].endswith("|missing:worst")
     with pytest.raises(InputError, match="no recording is left to score"):
         told(A, turns(), missing="drop")
 
@@ -258,8 +260,58 @@ def test_a_recording_that_only_uem_and_output_have_is_false_alarm():
     assert found.parts["speech"]["false_alarm"].tolist() == [0, 0, 3_000_000, 0]
     assert found.parts["activity"]["nonspeech"].tolist()[2:] == [100_000_000, 100_000_000]
     assert found.problems == (
+        "1 recording is in regions only, neither in the reference nor in the output: scored as "
+        "silence: d",
         "2 recordings have no reference speech that is scored: c, d; shares of it are undefined",
     )
+
+
+def test_a_uem_of_other_names_is_refused():
+    output = turns(("a", "x", 0, 10), ("b", "x", 0, 10))
+    said = r"^regions: names no recording of ref.rttm; it has a.wav, the reference has a, b; names"
+    with pytest.raises(InputError, match=said):
+        told(A, output, uem=regions(("a.wav", 0, 10)))
+    with pytest.raises(InputError, match=said):  # though the output agrees with it
+        told(A, turns(("a.wav", "x", 0, 10)), uem=regions(("a.wav", 0, 10)))
+
+
+def test_a_uem_of_silence_alone_is_scored_when_the_reference_is_empty():
+    found = told(turns(), turns(("a", "x", 1, 2)), uem=regions(("a", 0, 10)), parts=("activity",))
+    assert found.parts["activity"]["false_alarm"].tolist() == [1_000_000]
+
+
+def test_durations_in_place_of_ends():
+    lasting = turns(("a", "A", 1, 3), ("b", "B", 1, 4))
+    frame = lasting.frame.with_columns(duration=pl.col("end") - pl.col("start")).drop("end")
+    found = told(Table("turns", frame), lasting)
+    assert found.parts["speech"]["correct"].tolist() == [2_000_000, 3_000_000]
+
+
+NAMED = {"recording": "file", "speaker": "who", "start": "begin", "end": "stop"}
+
+
+def test_columns_of_other_names():
+    renamed = Table("x", A.frame.rename(NAMED), format="csv")
+    output = turns(("a", "x", 0, 10), ("b", "x", 0, 9))
+    plain = told(A, output)
+    assert same(plain, told(renamed, output, columns={}, reference_columns=NAMED))
+    both = Table("y", output.frame.rename(NAMED), format="csv")
+    assert same(plain, told(renamed, both, columns=NAMED))
+    fixed = Table("y", output.frame, format="rttm")
+    assert same(plain, told(renamed, fixed, columns=NAMED))
+    with pytest.raises(UsageError, match=r"--map recording=... is for tables .*; z is rttm and y"):
+        told(Table("z", A.frame, format="rttm"), fixed, columns=NAMED)
+    with pytest.raises(UsageError, match=r"no column 'file' for the recording"):
+        told(renamed, output, columns=NAMED)
+    with pytest.raises(UsageError, match=r"--map text=... is not known: map one of recording"):
+        told(A, output, columns={"text": "words"})
+
+
+def test_a_uem_is_no_reference_and_no_output():
+    uem = Table("all.uem", regions(("a", 0, 10)).frame, format="uem")
+    for sides in ((uem, A), (A, uem)):
+        with pytest.raises(InputError, match=r"^all.uem: is a uem, regions that are .* with --uem"):
+            told(*sides)
 
 
 def test_a_recording_that_the_uem_does_not_name_is_not_scored():
@@ -268,7 +320,7 @@ def test_a_recording_that_the_uem_does_not_name_is_not_scored():
     assert found.ids.tolist() == ["a"]
     assert found.parts["speech"]["reference"] == 5_000_000
     assert found.problems == ("regions names no region of 1 recording of ref.rttm: not scored: b",)
-    assert found.signature == "collar:0|overlap:scored|mapping:scored|region:uem"
+    assert found.signatures["speech"] == "collar:0|overlap:scored|mapping:scored|region:uem"
 
 
 def test_a_recording_without_reference_speech_needs_no_output():
@@ -301,7 +353,7 @@ def test_types_that_are_no_speech():
         ("a", "A", 0, 10),
         ("a", "", 4, 6),
         ("a", "", 0, 10),
-        type=["SPEAKER", "NOSCORE", "NO_RT_METADATA"],
+        type=["SPEAKER", "NOSCORE", "NON-LEX"],
     )
     output = turns(("a", "x", 0, 10), ("a", "x", 0, 9), type=["speaker", "NOSCORE"])
     assert counts(reference, output)["correct"] == 8
@@ -395,18 +447,20 @@ def test_options_that_enter_nothing_are_refused():
 
 
 def test_rows_that_are_refused():
-    with pytest.raises(InputError, match=r"turns: 1 segment ends before its start: row 1"):
+    with pytest.raises(InputError, match=r"an end before its start: 2.0 to 1.0 at row 1"):
         told(turns(("a", "A", 0, 1), ("a", "A", 2, 1)), A)
-    for time in (float("nan"), float("inf"), 1e300):
-        with pytest.raises(InputError, match="1 segment has a time that is missing or no number"):
+    for time in (float("nan"), float("inf"), -1):
+        with pytest.raises(InputError, match="1 segment whose end is no number of seconds from 0"):
             told(turns(("a", "A", 0, 1), ("a", "A", 1, time)), A)
+    with pytest.raises(InputError, match="1 segment has a time that is missing or no number"):
+        told(turns(("a", "A", 0, 1), ("a", "A", 1, 1e300)), A)
     with pytest.raises(InputError, match="1 region has a time that is missing"):
         told(A, A, uem=regions(("a", None, 1)))
-    with pytest.raises(InputError, match="1 segment has no speaker: row 0"):
+    with pytest.raises(InputError, match="1 segment without a speaker: empty at row 0"):
         told(turns(("a", None, 0, 1)), A)
     with pytest.raises(InputError, match="1 segment has a type that RTTM has not: row 0"):
         told(turns(("a", "A", 0, 1), type=["speech"]), A)
-    with pytest.raises(InputError, match="1 empty cell of recording"):
+    with pytest.raises(InputError, match="1 segment without a recording: empty at row 0"):
         told(turns((None, "A", 0, 1)), A)
     with pytest.raises(UsageError, match="no column 'speaker'"):
         told(regions(("a", 0, 1)), A)
@@ -421,3 +475,12 @@ def test_counting_knows_every_statistic():
     for part, names in COUNTING.worst.items():
         assert set(names) <= set(found.parts[part])
     assert found.badness().tolist() == [0, 0]
+
+
+def test_noises_and_turns_without_a_name_are_said():
+    reference = turns(("a", "<NA>", 0, 10), ("a", "A", 4, 6), type=["SPEAKER", "NON-LEX"])
+    found = told(reference, turns(("a", "x", 0, 10)))
+    assert [text.partition(": ")[2] for text in found.problems] == [
+        "1 NON-LEX line (laughs, breaths): scored as the rest is; md-eval leaves them out",
+        "1 turn has no name (<NA>): those of a recording are taken for one speaker",
+    ]

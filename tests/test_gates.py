@@ -1,6 +1,7 @@
 """Gates: three states and their laws, which rows they are about, the helper for tests."""
 
 import math
+import re
 
 import msgspec
 import numpy as np
@@ -305,3 +306,44 @@ def test_assert_gate_refuses_limits_that_make_no_sense(scored, which, limits, sa
 def test_assert_gate_refuses_ratios(scored):
     with pytest.raises(tc.UsageError, match="not on ratios"):
         assert_gate(scored[2].ratio, max_upper=1)
+
+
+# -- limits on shares
+
+
+@pytest.mark.parametrize(
+    ("limit", "message"),
+    [
+        ({"max_upper": 8}, "gate wer: max_upper is a share, and 8 is 800%: did you mean 0.08?"),
+        ({"max_upper": 15.5}, "15.5 is 1550%: did you mean 0.155?"),
+    ],
+)
+def test_a_limit_in_percent_on_a_share_is_refused(limit, message):
+    items = tc.count_transcripts(["a b", "c"], ["a b", "d"])
+    [share] = tc.score(items, tc.Scoring(measures=("wer",), plan=tc.Plan(50)))
+    with pytest.raises(tc.UsageError, match=re.escape(message)):
+        assert_gate(share, **limit)
+    with pytest.raises(tc.UsageError, match=re.escape(message)):
+        check([Gate(measure="wer", **limit)], [share])
+    assert assert_gate(share, max_upper=3).passed  # 300%: three errors a word
+
+
+def test_a_limit_in_percentage_points_is_refused():
+    systems = [tc.count_transcripts(["a b", "c"], [s, "c"], name=s) for s in ("a b", "b")]
+    chosen = tc.Scoring(measures=("unit_accuracy",), plan=tc.Plan(50))
+    _, [[against]] = tc.compare_systems(systems, chosen)
+    with pytest.raises(tc.UsageError, match="min_lower_delta is a share, and -5 is -500%: did you"):
+        assert_gate(against, min_lower_delta=-5)
+    assert assert_gate(against, min_lower_delta=-1).passed
+
+
+def test_limits_on_what_is_no_share_may_be_large():
+    assert check([Gate(measure="act_dcf", max_upper=8)], [row(5, 4, 6)])[0].passed
+
+
+def test_a_study_refuses_a_limit_in_percent_before_it_reads_anything():
+    tables = {"data": {"reference": ["gone.trn"]}, "systems": {"a": {"file": "gone too.trn"}}}
+    gates = {"gate": [{"measure": "wer", "max_upper": 8}]}
+    study = tc.Study.of({"task": "transcripts", **tables, **gates})
+    with pytest.raises(tc.UsageError, match="max_upper is a share, and 8 is 800%"):
+        tc.run(study)

@@ -1,5 +1,7 @@
 """Intervals: percentile and BCa ends, coverage, flags, schemes, undefined and infinite values."""
 
+import re
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -261,3 +263,15 @@ def test_estimates_of_other_plans_are_not_paired(skewed):
     for plan in (tc.Plan(seed=1), tc.Plan(schemes={"unit": "poisson"}), tc.Plan(500)):
         with pytest.raises(tc.InputError, match="cannot be paired"):
             tc.compare(found, estimate(evidence, plan))
+
+
+def test_half_widths_of_shares_are_shares(skewed):
+    share = tc.Measure(
+        "mean", mean, ("values",), "Mean", "lower", "test", uses=(), shown_in="percent"
+    )
+    [found] = tc.estimate(numbers(*skewed), [share], DETECTION, tc.Plan(50))
+    for width, said in ((5, "5 is 500 pp: did you mean 0.05?"), (1, "1 is 100 pp: did you mean")):
+        with pytest.raises(tc.UsageError, match=re.escape(f"of mean is a share, and {said}")):
+            found.units_for(width)
+    assert found.units_for(0.5) > 0
+    assert estimate(numbers(*skewed), tc.Plan(50)).units_for(5) > 0

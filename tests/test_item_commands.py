@@ -1,6 +1,7 @@
 """Transcripts, translation and diarization from the command line and from studies, as written."""
 
 import json
+import shlex
 import sys
 
 import polars as pl
@@ -65,13 +66,7 @@ def test_works_as_written(line, there, capsys):
 def test_rows_of_diarization(there, capsys):
     found = values("diarization score ref.rttm a.rttm --json", capsys)
     assert found == pytest.approx(
-        {
-            "der": 1 / 28,
-            "missed": 0,
-            "false_alarm": 0,
-            "confusion": 1 / 28,
-            "jer": 2 / 3 * 0.0954545,
-        }
+        {"der": 1 / 28, "missed": 0, "false_alarm": 0, "confusion": 1 / 28}
         | {"jer": (1 / 10 + 1 / 11 + 0) / 3}
     )
     collared = values("diarization score ref.rttm a.rttm --collar 0.25 --json", capsys)
@@ -143,6 +138,10 @@ def test_further_references_are_references(there, capsys):
         ("transcripts score ref.trn hyp.trn --worst -1", 2, "worst is -1"),
         ("diarization score ref.rttm a.rttm --collar -1", 2, "collar"),
         ("diarization score ref.rttm a.rttm --uem none.uem", 3, "none.uem: there is no such"),
+        ("transcripts score - -", 2, "standard input can be read once only"),
+        ("transcripts score ref.trn hyp.trn --block-length 3", 2, "say --resample blocks"),
+        ("diarization score ref.rttm a.rttm --merge-gaps 1e300", 2, "more than a day"),
+        ("translation score ref.txt hyp.txt --measure bleu:floor=", 2, "a number above 0"),
         ("diarization score ref.rttm a.rttm --lines a=b", 2, "lines"),
         ("translation score ref.txt hyp.txt --tokenizer 13b", 2, "13a"),
         ("translation score ref.txt hyp.txt --lines docs.txt", 2, "write COLUMN=FILE"),
@@ -252,7 +251,11 @@ def test_plan_and_leaderboard(there, capsys):
     assert json.loads(out)["rows"][0]["measure"] == "der"
     code, out, _ = run("diarization leaderboard ref.rttm a.rttm b.rttm --json", capsys)
     assert code == 0
-    assert [s["system"] for s in json.loads(out)["leaderboard"]] == ["a", "b"]
+    found = json.loads(out)
+    assert [s["system"] for s in found["leaderboard"]] == ["a", "b"]
+    assert "cases" not in found
+    line = "diarization leaderboard ref.rttm a.rttm b.rttm --worst 1 --json"
+    assert len(json.loads(run(line, capsys)[1])["cases"]) == 2
 
 
 def test_tables_of_another_task_are_refused(there, capsys):
@@ -284,3 +287,133 @@ def test_a_missing_package_says_what_to_install(line, module, extra, there, caps
     code, _, err = run(line, capsys)
     assert code == 2
     assert f"pip install 'truecost[{extra}]'" in err
+
+
+@pytest.mark.parametrize(
+    ("line", "alone", "beside"),
+    [
+        ("translation score ref.txt hyp.txt", "bleu", "chrf,ter"),
+        ("translation score ref.txt hyp.txt", "ter", "bleu"),
+        ("diarization score ref.rttm a.rttm --tolerance 0.1", "speech_error", "der"),
+        ("transcripts score ref.trn hyp.trn --normalise lower", "cer", "wer"),
+    ],
+)
+def test_a_signature_does_not_depend_on_what_else_is_asked(line, alone, beside, there, capsys):
+    [one] = rows(f"{line} --measure {alone} --json", capsys)
+    several = rows(f"{line} --measure {alone},{beside} --json", capsys)
+    assert one["signature"] == several[0]["signature"]
+
+
+def test_a_gate_names_a_measure_with_a_value_in_its_name(there, capsys):
+    line = "translation score ref.txt hyp.txt --measure bleu:floor=0.2,bleu -o out"
+    assert run(line, capsys)[0] == 0
+    assert run("gate out --gate bleu:floor=0.2:min_lower=1", capsys)[0] in (0, 4)
+    code, _, err = run("gate out --gate bleu:flor=0.2:min_lower=1", capsys)
+    assert (code, "flor" in err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("metadata", "said"),
+    [
+        ("docs", "docs: has one value a line and no ids: say --lines COLUMN=docs"),
+        ("document=docs", "docs: has one value a line and no ids: say --lines COLUMN=docs"),
+        ("utt2spk", "ref.txt has no ids: give a column from a file with one value a line by --lin"),
+    ],
+)
+def test_metadata_without_ids_say_how_columns_are_given(metadata, said, there, capsys):
+    (there / "docs").write_text("one\none\ntwo\n")
+    code, _, err = run(f"translation score ref.txt hyp.txt --metadata {metadata}", capsys)
+    assert code in (2, 3)
+    assert said in err
+    (there / "docs").write_text("one\n")
+    _, _, err = run("diarization score ref.rttm a.rttm --metadata docs", capsys)
+    assert "--lines" not in err
+
+
+def test_a_quoted_column_is_a_column(there, capsys):
+    (there / "spk2gender").write_text("ann f\nbob m\n")
+    line = "transcripts score ref.trn hyp.trn --metadata utt2spk --metadata speaker=spk2gender"
+    levels = {None, "speaker.speaker=f", "speaker.speaker=m"}
+    for subset in ('"speaker.speaker"', "speaker.speaker"):
+        found = rows(f"{line} --measure wer --subset {subset} --json", capsys)
+        assert {row["dims"].get("subset") for row in found} == levels
+
+
+def test_a_column_of_many_levels_suggests_a_condition_that_can_be_copied(there, capsys):
+    (there / "many.trn").write_text("".join(f"a (u{k})\n" for k in range(60)))
+    lines = [f"u{k},it's {k},{k},{k}" for k in range(60)]
+    (there / "many.csv").write_text("id,doc,number,a.b\n" + "\n".join(lines))
+    line = "transcripts score many.trn many.trn --metadata many.csv --measure wer --subset"
+    for column in ("doc", "number", "a.b"):
+        code, _, err = run(f"{line} {column}", capsys)
+        assert code == 2
+        [condition] = shlex.split(err[err.index("such as ") + len("such as ") :])
+        code = cli.run([*line.split(), condition, "-q"])
+        capsys.readouterr()
+        assert code == 0
+
+
+@pytest.mark.parametrize(("asked", "said"), [("WER", "'wer'"), ("Eer", "'eer'"), ("F1", "use nec")])
+def test_a_measure_in_capital_letters_is_told(asked, said, there, capsys):
+    code, _, err = run(f"transcripts score ref.trn hyp.trn --measure {asked}", capsys)
+    assert code == 2
+    assert said in err
+
+
+def test_measures_are_listed_with_their_task(capsys):
+    code, out, _ = run("list measures", capsys)
+    tasks = [line.rpartition("; for ")[2] for line in out.splitlines()]
+    assert code == 0
+    assert list(dict.fromkeys(tasks)) == ["trials", "transcripts", "translation", "diarization"]
+    assert tasks == sorted(tasks, key=list(dict.fromkeys(tasks)).index)  # those of a task together
+    found = json.loads(run("list measures --json", capsys)[1])
+    assert {e["name"]: e["tasks"] for e in found}["wer"] == ["transcripts"]
+    assert (
+        "utterance speaker (metadata of every task); for trials, transcripts"
+        in (run("list formats", capsys)[1])
+    )
+
+
+def test_weights_and_strata_are_honoured(there, capsys):
+    (there / "more.csv").write_text("id,w,s\nann-1,1,x\nann-2,1,x\nbob-1,4,y\n")
+    line = "transcripts score ref.trn hyp.trn --metadata more.csv --measure wer --json"
+    [plain], [weighted] = rows(line, capsys), rows(f"{line} --map weight=w,stratum=s", capsys)
+    assert plain["value"] == pytest.approx(3 / 15)
+    assert weighted["value"] == pytest.approx((1 + 1 + 4 * 1) / (6 + 5 + 4 * 4))
+    assert "|weighted|" in weighted["signature"]
+    assert "strata" in weighted["signature"]
+
+
+@pytest.mark.parametrize("name", ["system", "item", "wer", "words.reference"])
+def test_units_are_not_named_as_results_are(name, there, capsys):
+    (there / "more.csv").write_text(f"id,{name}\nann-1,a\nann-2,b\nbob-1,c\n")
+    line = "transcripts score ref.trn hyp.trn --metadata more.csv -o out"
+    code, _, err = run(f"{line} --map unit={name}", capsys)
+    assert (code, "results have a" in err) == (2, True)
+    assert run(line, capsys)[0] == 0
+    frame = pl.read_parquet(there / "out" / "items.parquet")
+    assert frame[f"given {name}"].to_list() == ["a", "b", "c"]
+
+
+def test_a_value_a_line_is_not_for_texts_with_ids(there, capsys):
+    (there / "docs.txt").write_text("one\none\ntwo\n")
+    for line, said in (
+        ("transcripts score ref.trn hyp.trn --lines doc=docs.txt", "ref.trn has ids"),
+        ("translation score ref.txt hyp.txt --lines id=docs.txt", "write COLUMN=FILE"),
+        ("translation score ref.txt hyp.txt --lines =docs.txt", "write COLUMN=FILE"),
+    ):
+        code, _, err = run(line, capsys)
+        assert (code, said in err) == (2, True)
+
+
+def test_validate_takes_the_options_of_every_measure(there, capsys):
+    line = "diarization validate a.rttm --reference ref.rttm --collar 0.1 --tolerance 0.1"
+    assert run(line, capsys)[0] == 0
+
+
+def test_times_that_are_no_seconds_are_refused(there, capsys):
+    (there / "ref.stm").write_text("r 1 ann 0.0 5.0 a cat\n")
+    (there / "hyp.ctm").write_text("r 1 1e300 0.5 a\n")
+    code, _, err = run("transcripts score ref.stm hyp.ctm", capsys)
+    assert code == 3
+    assert "beyond 10,000,000 s" in err

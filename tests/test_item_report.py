@@ -23,7 +23,19 @@ from truecost.cli.trials import plan_rows
 from truecost.digits import between, figure, scale_of, signed
 from truecost.errors import UsageError
 from truecost.gates import check, junit, markdown
-from truecost.report import cases, item_sections, page, plots, sections, sums, tables, units, words
+from truecost.report import (
+    cases,
+    item_sections,
+    many,
+    page,
+    plots,
+    sections,
+    sums,
+    tables,
+    units,
+    verdict,
+    words,
+)
 from truecost.report.plots.errors import BREAKDOWNS
 from truecost.report.story import Story
 from truecost.results import shown
@@ -204,6 +216,25 @@ def test_verbose_tells_the_sums(tmp_path):
     assert "thresholds" not in told.getvalue()
 
 
+def test_a_subset_is_named_in_full_where_another_column_can_go(tmp_path):
+    outcome = spoken.transcripts(tmp_path, RATES, speakers=60, subsets={"room": "room"})
+    for found in (lines([table], 80) for table in result_table(outcome)):
+        assert max(map(len, found)) <= 80
+        assert any("room=street, windy" in line for line in found)
+        assert not any("\u2026" in line for line in found)
+
+
+def test_what_every_row_has_is_said_above_where_its_column_goes(outcomes):
+    [_, pairs] = result_table(outcomes("transcripts"))
+    narrow, wide = lines([pairs], 64), lines([pairs], 120)
+    assert narrow[0].strip() == "system new, against old"
+    assert narrow[1].split()[:2] == ["measure", "difference"]
+    assert wide[0].split()[:2] == ["system", "against"]
+    [values, _] = result_table(outcomes("transcripts"))
+    assert values.lifted("system") is values  # two systems
+    assert values.lifted("no such column") is values
+
+
 # words
 
 
@@ -233,8 +264,8 @@ def test_times_are_read_at_a_glance():
         ("cer", {"substitutions": 0, "deletions": 0, "insertions": 1, "reference": 7},
          "0 substitutions, 0 deletions, 1 insertion in 7 characters", "7 characters"),
         ("der", {"missed": 3341.517, "false_alarm": 1.5, "confusion": 0, "reference": 33952.946},
-         "0:55:42 missed, 1.5 s false alarm, 0 s confusion in 9:25:53 of speech",
-         "9:25:53 of speech"),
+         "0:55:42 missed, 1.5 s false alarm, 0 s confusion in 9:25:53 of speaker time",
+         "9:25:53 of speaker time"),
         ("jer", {"speakers": 4, "errors": 1.25}, "Jaccard errors of 4 speakers add up to 1.25",
          "4 speakers"),
         ("speech_error", {"missed": 1, "false_alarm": 2, "speech": 90, "nonspeech": 30},
@@ -275,6 +306,78 @@ def test_names_from_right_to_left_turn_nothing_around_them():
     assert words.isolated("plain 名") == "plain 名"
     assert words.isolated("\u05d0\u05d1") == "\u2068\u05d0\u05d1\u2069"
     assert words.turns("\u202eabc")
+
+
+def test_counts_have_separators_from_ten_thousand_on():
+    counts = {"substitutions": 12345, "deletions": 1, "insertions": 0, "reference": 160966}
+    said = "12,345 substitutions, 1 deletion, 0 insertions in 160,966 words"
+    assert sums.errors_said(tc.find("wer"), counts) == said
+    assert sums.worst_said(tc.find("wer"), counts) == f"12,346 errors: {said}"
+    assert (many.amount(9999), many.amount(10000.5), many.counted(1, "query")) == (
+        "9999",
+        "1e+04",
+        "1 query",
+    )
+
+
+def test_a_difference_says_what_to_beware_of(outcome):
+    found = verdict.verdict(story_of(outcome))
+    compared = [x for group in found.groups for x in group.lines if "against" in x.name]
+    assert compared
+    assert all(x.more == "But the interval is too narrow: few units." for x in compared)
+
+
+def test_the_verdict_names_what_bleu_is(outcomes):
+    lead = verdict.verdict(story_of(outcomes("translation"))).lead
+    assert lead.startswith("bleu:exp (BLEU): higher is better. 0 is the naive system")
+
+
+def test_the_naive_edit_rate_of_several_references_is_explained():
+    items = tc.count_translations([["a b c", "d e"], ["a b c d e", "d"]], ["a b", "d"],
+                                  measures=("ter",))  # fmt: skip
+    [row] = tc.score(items, tc.Scoring(measures=("ter",), plan=tc.Plan(20)))
+    assert row.reference == pytest.approx(4 / 5.5)
+    assert "each word of the shortest reference, over the mean length" in words.shortest(row)
+    result = study_result(row, "translation")
+    assert plain(page.render(result, ())).count("the shortest reference, over the mean length") == 2
+    alone = tc.count_translations(["a b c", "d e"], ["a b", "d"], measures=("ter",))
+    [row] = tc.score(alone, tc.Scoring(measures=("ter",), plan=tc.Plan(20)))
+    assert words.shortest(row) == ""
+
+
+def study_result(row, task):
+    return study.ResultFile(
+        schema_version=1, truecost="0", task=task, rows=(row.row(),), problems=(), inputs=()
+    )
+
+
+def test_how_items_were_counted_is_told(outcomes, tmp_path):
+    def told(outcome):
+        return dict(page._how(story_of(outcome)))
+
+    found = told(outcomes("diarization"))
+    assert found["collar"] == "0"
+    assert found["overlap"] == "scored"
+    assert found["mapping"] == "scored"
+    assert found["region"] == "extent"
+    assert told(outcomes("transcripts"))["normalise"] == "none"
+    several = spoken.translations(tmp_path, {"a": 0.1}, measures=["bleu", "chrf", "ter"])
+    found = told(several)
+    assert found["case"] == "mixed (bleu:exp, chrf); lc (ter)"
+    assert (found["tokenizer"], found["references"]) == ("13a", "1")
+    assert "resample" not in found
+    assert "sacrebleu" not in found  # it stands among the versions
+    assert "sacrebleu 2" in found["computed with"]
+    assert "rapidfuzz " in told(outcomes("transcripts"))["computed with"]
+
+
+def test_the_file_of_the_reference_is_named_so(outcome):
+    table = page._inputs(outcome.result)
+    said = {row[0]: row[1] for row in table.rows}
+    assert said[next(name for name in said if name.startswith("reference"))] == "reference"
+    assert {"old", "new"} <= set(said.values())
+    damaged = msgspec.structs.replace(outcome.result, configuration="data = 1")
+    assert {row[1] for row in page._inputs(damaged).rows} == {"all", "old", "new"}
 
 
 # gates
@@ -613,6 +716,124 @@ def test_pictures_of_items_refuse_what_has_no_place_on_them(outcomes):
         plots.paired_units([first])
 
 
+@pytest.mark.parametrize("task", TASKS)
+def test_measures_of_every_scale_are_compared(tmp_path, task):
+    measures = {"translation": ["bleu", "chrf", "ter"], "diarization": ["der", "jer"],
+                "transcripts": ["wer", "cer"]}[task]  # fmt: skip
+    section = sections.comparison(story_of(TASKS[task](tmp_path, RATES, measures=measures)))
+    titles = [drawing.title for drawing in section.drawings]
+    assert titles == (["bleu:exp, chrf", "ter"] if task == "translation" else [""])
+    assert "Not drawn" not in section.text
+
+
+def test_what_is_not_drawn_is_said(tmp_path):
+    data, files = {}, {name: {"files": {}} for name in RATES}
+    for name in ("near", "far"):
+        (tmp_path / name).mkdir()
+        spoken.transcripts(tmp_path / name, RATES, 8)
+        data[name] = {"reference": [str(tmp_path / name / "reference.csv")]}
+        for k, system in enumerate(RATES):
+            files[system]["files"][name] = str(tmp_path / name / f"output{k}.csv")
+    tables = {"task": "transcripts", "measures": ["wer", "cer"], "baseline": "old"}
+    tables |= {"systems": files, "collections": data, "interval": spoken.FEW}
+    section = sections.comparison(story_of(tc.run(tc.Study.of(tables))))
+    assert section.text.endswith("Not drawn, but in the table: cer.")
+
+
+# what is far off
+
+
+def awful(systems=3, speakers=24):
+    """Units and rows of systems of which the last puts out a hundred words for eight."""
+    right = ["a b c d e f g h"] * speakers
+    rng, found = np.random.default_rng(0), []
+    for k in range(systems):
+        rate = 0.2 + 0.02 * k
+        said = [" ".join(w if rng.random() > rate else "x" for w in t.split()) for t in right]
+        said = ["y " * 100] * speakers if k == systems - 1 else said
+        items = tc.count_transcripts(right, said, name=f"s{k}", measures=("wer",),
+                                     unit=[f"u{n:02}" for n in range(speakers)])  # fmt: skip
+        [row] = tc.score(items, tc.Scoring(measures=("wer",), plan=tc.Plan(50)))
+        found.append(units.units_of(items, row))
+    return found
+
+
+def test_an_awful_system_hides_no_others():
+    found = awful()
+    rows = [u.row for u in found]
+    for ax in (plots.forest(rows), plots.by_unit(found)):
+        assert ax.get_xlim()[1] < 1
+        assert "1250%" in [t.get_text() for t in ax.texts]
+        assert [line for line in ax.lines if line.get_marker() == ">"]
+    compared = [tc.compare(row, rows[0]).difference for row in rows[1:]]
+    ax = plots.differences(compared)
+    assert ax.get_xlim()[1] < 1
+    assert any(t.get_text().startswith("+12") for t in ax.texts)
+    ax = plots.paired_units([found[0], found[2]])
+    assert ax.get_ylim()[1] < 1
+    assert plots.beyond([found[0], found[2]]) == 24
+    assert plots.beyond(found[:2]) == 0
+
+
+def test_a_hard_subset_is_drawn_where_it_is():
+    [first, *_] = awful(2)
+    values = (0.08, 0.01, 0.2)
+    rows = [msgspec.structs.replace(first.row.row(), value=v, lower=0.9 * v, upper=1.1 * v,
+                                    dims={"system": "a", "subset": f"r={v}"})
+            for v in values]  # fmt: skip
+    ax = plots.forest(rows)
+    assert ax.get_xlim()[1] > 0.2
+    assert len(ax.texts) == 0
+
+
+def test_a_low_value_of_what_should_be_high_hides_nothing():
+    [first, *_] = awful(2)
+    rows = [msgspec.structs.replace(first.row.row(), value=v, lower=v - 0.5, upper=v + 0.5,
+                                    direction="higher", shown_in="", dims={"system": name})
+            for name, v in (("a", 30.0), ("b", 1.0))]  # fmt: skip
+    assert plots.forest(rows).get_xlim()[1] > 30
+
+
+def test_an_interval_beyond_the_bars_ends_in_an_arrow_of_their_colour():
+    [first, *_] = awful(2)
+    counts = {"substitutions": 0, "deletions": 250, "insertions": 0, "reference": 100}
+    row = msgspec.structs.replace(first.row.row(), value=2.5, lower=2.0, upper=3.5, counts=counts)
+    [arrow] = [line for line in plots.error_breakdown([row]).lines if line.get_marker() == ">"]
+    assert arrow.get_color() == plots.COLOURS[1]
+    counts["deletions"] = 400
+    row = msgspec.structs.replace(row, value=4.0, lower=3.5, upper=4.5, counts=counts)
+    [arrow] = [line for line in plots.error_breakdown([row]).lines if line.get_marker() == ">"]
+    assert arrow.get_color() == plots.COLOURS[1]
+
+
+@pytest.mark.parametrize("found", [(-20.0, -21.0, -19.0), (-0.5, -0.6, -0.4), (0.0, 0.0, 0.0)])
+def test_a_gate_that_passed_alone_is_drawn_on_its_axis(outcomes, found):
+    gate = tc.Gate(measure="wer", baseline="old", max_upper_delta=0.0)
+    [verdict] = check([gate], outcomes("transcripts").rows)
+    value, lower, upper = found
+    verdict = msgspec.structs.replace(verdict, state="pass", value=value, lower=lower, upper=upper)
+    ax = plots.gates([verdict])
+    assert ax.get_xlim()[0] <= lower
+    assert upper <= 0 < ax.get_xlim()[1]
+    assert [t.get_text() for t in ax.texts] == ["pass"]
+
+
+def test_legends_are_read_row_by_row(outcomes):
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    row = row_of(outcomes("transcripts"), "wer")
+    ax = plots.error_breakdown([row], plots.new_axes(4.2, plots.breakdown_height([row], 4.2)))
+    canvas = FigureCanvasAgg(ax.figure)
+    canvas.draw()
+    boxes = [
+        (round(t.get_window_extent(canvas.get_renderer()).y0), t.get_window_extent().x0, t)
+        for t in ax.figure.legends[0].get_texts()
+    ]
+    order = [t.get_text() for _, _, t in sorted(boxes, key=lambda box: (-box[0], box[1]))]
+    assert len({y for y, _, _ in boxes}) > 1
+    assert order == ["substitutions", "deletions", "insertions"]
+
+
 # the worst
 
 
@@ -624,7 +845,10 @@ def test_the_worst_are_shown_with_what_is_wrong(outcome):
     label = outcome.estimates[0].label
     first, case = found[0].open[0], outcome.cases[0]
     assert first.name == case.item
-    assert first.said.startswith(f"{label} {figure(case.value, outcome.estimates[0].scale)}")
+    assert first.said.endswith(f"; {label} {figure(case.value, outcome.estimates[0].scale)}")
+    leads = {"transcripts": r"\d+ errors?: ", "translation": r"\d+ words? without a match; ",
+             "diarization": r"[\d.:]+( s)? in error: "}  # fmt: skip
+    assert re.match(leads[outcome.task], first.said)
     text = page_of(outcome)
     assert str(first.text) in text
     assert "the worst first" in text
@@ -654,6 +878,72 @@ def test_no_text_is_lost_or_becomes_markup(lines):
             line for line in html.unescape(re.sub(r"</?bdi[^>]*>", "", text)).split("\n") if line
         ]
         assert back == [f"{label:{wide}}  {said}" for label, said in lines if label or said]
+
+
+@pytest.mark.parametrize(
+    ("task", "measures", "most"),
+    [("translation", ["bleu", "ter"], "words without a match, put out or left out"),
+     ("translation", ["chrf", "ter"], "edits"),
+     ("translation", ["chrf"], "characters without a match, put out or left out"),
+     ("transcripts", ["cer", "wer"], "errors"),
+     ("transcripts", ["cer"], "errors in characters"),
+     ("diarization", ["speech_error"], "time in error"),
+     ("diarization", ["jer"], "Jaccard error")],
+)  # fmt: skip
+def test_the_worst_are_in_the_order_that_is_said(tmp_path, task, measures, most):
+    outcome = TASKS[task](tmp_path, {"mine": 0.2}, measures=measures)
+    story = story_of(outcome)
+    assert f" with most {most}, the worst first." in cases.about_worst(story)[1]
+    [items] = outcome.systems
+    [shown_cases] = cases.worst_of(story)
+    bad = dict(zip(items.ids.tolist(), items.badness().tolist(), strict=True))
+    said = [(c.name, c.said) for c in (*shown_cases.open, *shown_cases.folded)]
+    if task != "diarization":
+        assert [int(text.split()[0]) for _, text in said] == [bad[name] for name, _ in said]
+    assert [bad[name] for name, _ in said] == sorted(bad.values(), reverse=True)[: len(said)]
+
+
+def test_sentences_of_wide_letters_stay_within_their_columns():
+    from truecost.tasks.transcripts.showing import width
+    from truecost.tasks.translation import WIDTH
+
+    long = "\u4f60\u597d\u4e16\u754c" * 60
+    right, output = [long + 90 * " \u4f60\u597d"], [long[:100]]
+    shown_lines = tc.count_translations(right, output).show(0)
+    assert all(width(text) <= WIDTH for _, text in shown_lines)
+    said = "".join(text.replace(" ", "") for label, text in shown_lines[:-1] if label != "SYS")
+    assert right[0].replace(" ", "") in said
+
+
+# how much is read and written
+
+
+def test_of_long_items_the_first_lines_are_shown(tmp_path):
+    outcome = spoken.transcripts(tmp_path, {"a": 0.2, "b": 0.3}, speakers=5, each=2,
+                                 vocabulary=("w" * 90, "v" * 90), measures=["wer"])  # fmt: skip
+    result = outcome.result
+    long = tuple(msgspec.structs.replace(c, lines=c.lines * 200) for c in result.cases)
+    text = page.render(msgspec.structs.replace(result, cases=long), (), frame_of_items(outcome))
+    assert "more lines in result.json" in text
+    assert len(text) < 500_000
+
+
+def test_units_are_put_into_words_only_where_they_are_shown(tmp_path, monkeypatch):
+    outcome = spoken.transcripts(tmp_path, RATES, speakers=900, each=1, measures=["wer"])
+    calls = []
+    said = units.errors_said
+    monkeypatch.setattr(units, "errors_said", lambda *a: calls.append(a) or said(*a))
+    assert len(page_of(outcome)) < 500_000
+    assert 0 < len(calls) <= 100
+
+
+def test_a_page_of_many_units_and_systems_is_not_large(tmp_path):
+    outcome = spoken.transcripts(tmp_path, {f"s{k}": 0.1 + k / 50 for k in range(7)},
+                                 speakers=400, each=1)  # fmt: skip
+    section = item_sections.paired(story_of(outcome))
+    assert section.drawings[0].table.caption.endswith("the 60 largest changes of 400 speakers")
+    assert {len(drawing.table.rows) for drawing in section.drawings} == {60}
+    assert len(page_of(outcome)) < 500_000
 
 
 def test_groups_of_lines_stand_apart():
@@ -695,7 +985,9 @@ def test_real_diarization_as_readers_see_it(shared, tmp_path):
     files = {"vb": str(paths[1]), "sc": str(paths[2])}
     outcome = spoken.ran("diarization", [str(paths[0])], files)
     text = plain(page_of(outcome)).replace("\xa0", " ")
-    assert "0:55:42 missed, 0:11:40 false alarm, 0:54:18 confusion in 9:25:53 of speech" in text
+    assert (
+        "0:55:42 missed, 0:11:40 false alarm, 0:54:18 confusion in 9:25:53 of speaker time" in text
+    )
     assert "vb : 21.5% [" in text  # DER .214985 by pyannote.metrics
     assert "difference +2.057 pp" in text
     drawing = item_sections.paired(story_of(outcome)).drawings[0]

@@ -1,5 +1,7 @@
 """Items: counted once, resampled by their units, measured, compared, stored one by one."""
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -37,7 +39,7 @@ MANY = [(5, 1, 0, 0), (4, 0, 2, 0), (9, 0, 0, 1), (3, 3, 0, 2)] * 10
 
 
 def test_a_row_of_items_says_what_it_counts():
-    [row] = score_items(items_of(MANY, signature="normalise:none"), PLAN)
+    [row] = score_items(items_of(MANY, signatures={"words": "normalise:none"}), PLAN)
     assert row.value == pytest.approx(90 / 270)
     assert row.reference == 1.0
     assert (row.n_trials, row.item, row.shown_in) == (40, "utterance", "percent")
@@ -166,3 +168,45 @@ def test_trials_and_items_are_not_compared():
     trials = tc.Trials.of([1.0, -1.0], [1, 0], kind="llr", name="theirs")
     with pytest.raises(UsageError, match="mine has items and theirs trials"):
         tc.compare_systems([items_of(MANY), trials], PLAN)
+
+
+def test_weights_equal_repetition():
+    counts = [(5, 1, 0, 0), (4, 0, 2, 0), (9, 0, 0, 1)]
+    weighted = replace(items_of(counts), weights=np.array([1.0, 3.0, 2.0]))
+    repeated = items_of([counts[k] for k in (0, 1, 1, 1, 2, 2)])
+    [one], [other] = score_items(weighted, PLAN), score_items(repeated, PLAN)
+    assert one.value == pytest.approx(other.value)
+    assert "|weighted|" in one.signature
+    with pytest.raises(UsageError, match="bca intervals are not defined for weighted samples"):
+        score_items(weighted, tc.Scoring(plan=tc.Plan(50), method="bca"))
+
+
+def test_strata_keep_their_sizes():
+    strata = np.array(["good"] * 20 + ["bad"] * 20, object)
+    counts = [(10, 0, 0, 0)] * 20 + [(0, 10, 0, 0)] * 20
+    [free] = score_items(items_of(counts), PLAN)
+    [kept] = score_items(replace(items_of(counts), strata=strata), PLAN)
+    assert free.lower < free.upper
+    assert kept.lower == kept.upper == kept.value == 0.5
+
+
+def test_a_unit_in_two_strata_is_refused():
+    items = items_of(MANY, speakers=["a", "b"] * 20)
+    with pytest.raises(InputError, match="2 units of 'speaker' in more than one stratum"):
+        score_items(replace(items, strata=np.repeat(["x", "y"], 20).astype(object)), PLAN)
+
+
+def test_a_measure_of_what_was_not_counted_says_so():
+    items = tc.count_transcripts(["a cat"], ["a dog"], measures=("wer",))
+    with pytest.raises(UsageError, match=r"cer cannot be computed .* measures=\('cer',\)"):
+        tc.score(items, tc.Scoring(measures=("cer",)))
+
+
+def test_an_undefined_value_says_why():
+    items = tc.count_transcripts(["", ""], ["a", ""], measures=("wer",))
+    [row] = tc.score(items, tc.Scoring(measures=("wer",), plan=tc.Plan(10)))
+    assert (row.value, row.reason) == (None, "undefined: the references have no words")
+    _, [[comparison]] = tc.compare_systems(
+        [items_of([(5, 0, 0, 0)] * 4, "old"), items_of([(4, 1, 0, 0)] * 4)], PLAN
+    )
+    assert comparison.ratio.reason == "undefined: the baseline is 0"

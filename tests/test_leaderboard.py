@@ -1,6 +1,7 @@
 """Leaderboards, validation of submissions, and the scoring program for Codabench."""
 
 import json
+import re
 
 import numpy as np
 import polars as pl
@@ -262,6 +263,39 @@ def test_codabench_refuses_and_writes_nothing(run, tmp_path, monkeypatch, files,
     assert code == 3
     assert said in err
     assert not (tmp_path / "done").exists()
+
+
+RTTM = "SPEAKER {0} 1 {1} 2 <NA> <NA> {2} <NA> <NA>\n"
+REFERENCES = {  # of each task the reference, what a participant handed in, words of the reference
+    "transcripts": ("{0} zebra{1} quagga\n", "{0} zob{1} x\n", "zebra|quagga"),
+    "translation": ("{0} zebra{1} quagga\n", "{0} zob{1} x\n", "zebra|quagga"),
+    "diarization": (
+        RTTM.format("{0}", "{1}", "quagga"), RTTM.format("{0}", "{1}.5", "x"), "quagga"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("task", REFERENCES)
+def test_codabench_shows_participants_no_reference(run, tmp_path, monkeypatch, task):
+    monkeypatch.chdir(tmp_path)
+    *sides, secret = REFERENCES[task]
+    for side, line in zip(("ref", "res"), sides, strict=True):
+        (tmp_path / "in" / side).mkdir(parents=True)
+        text = "".join(line.format(f"u{k}", k) for k in range(1, 9))
+        ending = "rttm" if task == "diarization" else "text"
+        (tmp_path / "in" / side / f"a.{ending}").write_text(text)
+
+    def page(settings):
+        (tmp_path / "in" / "ref" / "study.toml").write_text(settings)
+        code, out, err = run("score", "--codabench", "in", "done")
+        assert code == 0, err
+        files = [p.read_text() for p in sorted((tmp_path / "done").iterdir())]
+        return "".join([out, err, *files])
+
+    study = f'task = "{task}"\n{{}}[interval]\nreplicates = 20\n'
+    assert not re.search(secret, page(study.format("")))
+    assert not re.search(secret, page(study.format("worst = 0\n")))
+    assert re.search(secret, page(study.format("worst = 2\n")))  # where the organiser says so
 
 
 def test_reversed_scores_are_one_more_fault(run, folder):

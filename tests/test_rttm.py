@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from truecost.errors import InputError, UsageError
 from truecost.formats import field_lines, read, rttm
+from truecost.formats.segments import segments_of
 
 RTTM = """;; EXP-ID: a comment that a library has read as a recording
 SPKR-INFO rec.1 1 <NA> <NA> <NA> unknown A <NA>
@@ -32,7 +33,6 @@ ROWS = [
     ("SPEAKER", "rec.1", "1", "B", 12.0, 12.0),
     ("SPEAKER", "rec.1", "1", "B", 3.5, 4.5),
     ("NOSCORE", "rec.1", "1", "<NA>", 20.0, 22.5),
-    ("NO_RT_METADATA", "rec.1", "1", "<NA>", 30.0, 31.0),
     ("SPEAKER", "rec.1", "1", "<NA>", 0.0, 1.0),
 ]
 UEM = ";; regions\nrec.1 1 0 10.5\n# more\nrec.1 1 5\t20\nrec.2 A 3 4\n"
@@ -73,7 +73,7 @@ def test_rttm(put, name, change):
     table = diarization(put(gzip.compress(data) if name.endswith(".gz") else data, name))
     assert table.columns == COLUMNS
     assert table.frame.rows() == ROWS
-    assert [table.where(k) for k in range(6)] == [f"line {n}" for n in (3, 4, 6, 9, 10, 13)]
+    assert [table.where(k) for k in range(5)] == [f"line {n}" for n in (3, 4, 6, 9, 13)]
     assert table.layout == ("" if "." in name and "txt" not in name else f"rttm: {rttm.RTTM}")
 
 
@@ -128,7 +128,7 @@ REFUSED = {  # file, format, message
     "blanks": (TURN.replace(" A ", " A B C "), "rttm", "file, line 1: 11 fields where 9 or"),
     "fields of other types": (f"{TURN}LEXEME r 1 0 1\n", "rttm", "file, line 2: 5 fields where"),
     "unknown type": (f"{TURN}{TURN.replace('SPEAKER', 'SPEECH')}", "rttm",
-                     "file, line 2: the type is none of SPEAKER, NOSCORE, NO_RT_METADATA, SPKR-"),
+                     "file, line 2: the type is none of SPEAKER, NOSCORE, NON-LEX, SPKR-"),
     "no segments": ("SPKR-INFO r 1 <NA> <NA> <NA> unknown A <NA>\n", "rttm",
                     "file: there is no SPEAKER line, and no NOSCORE line; rttm is type file"),
     "comments only": (";; a\n# b\n", None, "file: there are only comments; expected rttm"),
@@ -190,6 +190,8 @@ def test_tables_of_segments(put, kind, last, stated):
          last: [2.0, 3.0]}
     )  # fmt: skip
     table = diarization(put(tabled(frame, kind), f"x.{kind}" if stated else "x"))
+    assert table.layout == ("" if stated else f"{kind}: {' '.join(table.columns)}")
+    table = segments_of(table)
     end = [2.5, 6.0] if last == "duration" else [2.0, 3.0]
     assert table.frame.to_dict(as_series=False) == {
         "sex": ["f", "m"],
@@ -198,12 +200,69 @@ def test_tables_of_segments(put, kind, last, stated):
         "start": [0.5, 3.0],
         "end": end,
     }
-    assert table.layout == ("" if stated else f"{kind}: {' '.join(table.columns)}")
 
 
 def test_a_table_without_the_columns_stays_as_it_is(put):
     text = "file,who,from,to\nr,A,0,1\n"
-    assert diarization(put(text, "x.csv")).frame.rows() == [("r", "A", "0", "1")]
+    table = diarization(put(text, "x.csv"))
+    assert table.frame.rows() == segments_of(table).frame.rows() == [("r", "A", "0", "1")]
+
+
+OTHERS = {"recording": "file", "speaker": "who", "start": "begin"}
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "ndjson", "parquet"])
+@pytest.mark.parametrize("last", ["end", "duration"])
+def test_columns_that_are_mapped(put, kind, last):
+    """Any columns, though others have the names of what is mapped."""
+    frame = pl.DataFrame(
+        {"file": [1, 2], "who": ["A", "B"], "begin": [0.5, 3.0], "last": [2.0, 3.0],
+         "speaker": ["?", "?"], "start": ["x", "y"], "end": ["x", "y"], "duration": ["x", "y"]}
+    )  # fmt: skip
+    table = diarization(put(tabled(frame, kind), f"x.{kind}"))
+    found = segments_of(table, {**OTHERS, last: "last", "unit": "who"}).frame
+    end = [2.5, 6.0] if last == "duration" else [2.0, 3.0]
+    assert found.select("recording", "speaker", "start", "end").to_dict(as_series=False) == {
+        "recording": ["1", "2"],
+        "speaker": ["A", "B"],
+        "start": [0.5, 3.0],
+        "end": end,
+    }
+
+
+@pytest.mark.parametrize(
+    ("columns", "kind", "said"),
+    [
+        (
+            {"recording": "name"},
+            UsageError,
+            "no column 'name' for the recording; the columns are f",
+        ),
+        ({"end": "stop", "duration": "stop"}, UsageError, "an end or a duration; map one of them"),
+        (
+            {**OTHERS, "end": "who"},
+            InputError,
+            "of the end (column 'who') where numbers were expec",
+        ),
+        (
+            {**OTHERS, "end": "zero"},
+            InputError,
+            "1 segment with an end before its start: 1.0 to 0.",
+        ),
+    ],
+)
+def test_mappings_that_are_refused(put, columns, kind, said):
+    table = diarization(put("file,who,begin,stop,zero\nr,A,1,2,0\n", "x.csv"))
+    with pytest.raises(kind) as caught:
+        segments_of(table, columns)
+    assert said in str(caught.value)
+
+
+def test_only_speech_needs_a_speaker(put):
+    text = "recording,type,speaker,start,end\nr,SPEAKER,A,0,9\nr,NOSCORE,,1,2\n"
+    assert segments_of(diarization(put(text, "x.csv"))).frame["speaker"].to_list() == ["A", None]
+    with pytest.raises(InputError, match="1 segment without a speaker: empty at line 2"):
+        segments_of(diarization(put(text.replace(",A,", ",,"), "x.csv")))
 
 
 @pytest.mark.parametrize(
@@ -233,8 +292,9 @@ def test_a_table_without_the_columns_stays_as_it_is(put):
     ],
 )
 def test_segments_that_are_none(put, rows, said):
+    table = diarization(put(rows, "x.csv"))
     with pytest.raises(InputError) as caught:
-        diarization(put(rows, "x.csv"))
+        segments_of(table)
     assert said in str(caught.value)
 
 
@@ -266,10 +326,11 @@ def test_real_meetings(shared):
 
 
 def test_real_keyword_references(shared):
-    """RTTM of NIST's spoken term detection, with words and turns: only the turns are rows."""
+    """RTTM of NIST's spoken term detection, with words and turns: the turns are rows."""
     files = sorted((shared / "cases" / "terms").rglob("*.rttm"))
     assert len(files) > 10
     for file in files:
         lines = file.read_text(encoding="utf-8").splitlines()
         if turns := [line for line in lines if line.startswith("SPEAKER ")]:
-            assert len(diarization(str(file))) == len(turns)
+            table = diarization(str(file))
+            assert (table.frame["type"] == "SPEAKER").sum() == len(turns)

@@ -14,7 +14,7 @@ from truecost.evidence import Evidence, totals
 from truecost.measures import find
 from truecost.measures.sequences import MEASURES
 from truecost.tally import Tally
-from truecost.tasks.aligning import count_characters, count_words
+from truecost.tasks.transcripts.aligning import count_characters, count_words
 from truecost.weights import Weights
 
 NAMES = [measure.name for measure in MEASURES]

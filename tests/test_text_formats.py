@@ -424,7 +424,87 @@ def test_an_empty_file_says_what_was_expected(put, kind):
     expected = TASK_FORMATS["transcripts"].get(kind, "texts of utterances")
     with pytest.raises(InputError) as caught:
         transcripts(put(b""), kind)
-    assert str(caught.value) == f"file: the file is empty; expected {expected}"
+    hint = "; --missing worst scores an output in which nothing was found"
+    allowed = kind in ("kaldi-text", "trn", "ctm", None)
+    assert str(caught.value) == f"file: the file is empty; expected {expected}{hint * allowed}"
+
+
+@pytest.mark.parametrize(
+    ("kind", "task", "text", "columns"),
+    [
+        ("kaldi-text", "transcripts", "\n \n", ["id", "text"]),
+        (None, "transcripts", "", ["id", "text"]),
+        ("trn", "transcripts", ";; none\r\n", ["id", "text"]),
+        (
+            "ctm",
+            "transcripts",
+            "\ufeff;; none",
+            ["recording", "channel", "start", "duration", "word"],
+        ),
+        (None, "diarization", "# none\n", None),
+        ("rttm", "diarization", "; none\n", None),
+    ],
+)
+def test_a_file_without_records_is_read_when_it_may_be_empty(put, kind, task, text, columns):
+    table = read(put(text), kind, task, empty=True)
+    assert len(table) == 0
+    assert table.columns == (columns or ["type", "recording", "channel", "speaker", "start", "end"])
+    with pytest.raises(InputError):
+        read("file", kind, task)
+
+
+@pytest.mark.parametrize("kind", ["stm", "seglst", "lines", "csv"])
+def test_other_formats_have_records(put, kind):
+    with pytest.raises(InputError, match="empty"):
+        read(put(""), kind, "transcripts", empty=True)
+
+
+def test_a_file_with_records_is_read_as_ever(put):
+    with pytest.raises(InputError, match="line 2: the line does not end with an id"):
+        read(put("a (u-1)\nb\n"), "trn", "transcripts", empty=True)
+
+
+LINES = [f"u-{k} a b" for k in range(9)]
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ("u-3 c", "file, line 10: the id 'u-3' stands in line 4 already; as kaldi-text (id words)"),
+        ("anna c", "file, line 10: 'anna' does not look like an id, which has a digit or one of"),
+        ("\nu-9 c", "file, line 10: the line is blank; as kaldi-text (id words) it fits 10 of 11"),
+    ],
+)
+def test_what_breaks_kaldi_text_is_named(put, more, said):
+    with pytest.raises(InputError) as caught:
+        transcripts(put("\n".join([*LINES, more]) + "\n"))
+    assert str(caught.value).startswith(said)
+    assert str(caught.value).endswith(
+        "mend what does not fit, or say --input-format kaldi-text|lines"
+    )
+
+
+def test_what_breaks_a_layout_of_records_is_named(put):
+    text = "a (u-1)\nb (u-2)\nb c\n;; none\nd\ne (u-3)\n"
+    with pytest.raises(
+        InputError, match=r"^file, line 3: does not fit: 'b c'; as trn \(words \(id"
+    ):
+        transcripts(put(text))
+
+
+def test_other_json_than_segments_says_what_to_do(put):
+    whisper = {"text": "a", "segments": [{"start": 0, "end": 1, "text": "a"}]}
+    told = {
+        json.dumps([{"id": "a", "text": "b"}]): "stand one a line: jq -c '.[]' file > new.jsonl",
+        json.dumps(whisper): "for Whisper's segments: jq '[.segments[] | {session_id: \"NAME\"",
+        json.dumps(whisper["segments"]): "for Whisper's segments: jq '[.[] | {session_id",
+        '{"id": "a", "text": "b"}\n' * 2: "one object a line? Say --input-format ndjson",
+        json.dumps([{"speaker": "a"}]): "start_time, end_time, words",
+    }
+    for text, said in told.items():
+        with pytest.raises(InputError) as caught:
+            transcripts(put(text), "seglst")
+        assert said in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -475,8 +555,10 @@ def test_texts_that_look_like_json_are_not_guessed(put):
     assert read(put("{ um / uh }\n[laughs] so\n"), task="translation").frame.height == 2
 
 
-def test_a_folder_is_no_file(tmp_path):
-    with pytest.raises(InputError, match="cannot be read"):
+def test_an_empty_folder_is_no_file(tmp_path):
+    with pytest.raises(
+        InputError, match=r"the folder is empty; expected .trn or .stm or .ctm files"
+    ):
         transcripts(str(tmp_path))
 
 

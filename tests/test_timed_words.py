@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from truecost.errors import InputError, UsageError
 from truecost.formats import Table, read
-from truecost.tasks.timed_words import words_of_segments
 from truecost.tasks.transcripts import TextOptions, count
+from truecost.tasks.transcripts.timed_words import words_of_segments
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def test_words_go_into_the_segment_of_their_midpoint(table):
     assert items.frame["speaker"].to_list() == ["ann", "ann", "cy", "ann"]
     assert items.frame["label2"].to_list() == ["f", "f", "m", "f"]
     assert words(items, "insertions")["r2-1-1.0-1.5"] == 1
-    assert items.signature == "normalise:none|ctm:midpoint"
+    assert items.signatures["words"] == "normalise:none|ctm:midpoint"
     assert items.problems[0] == "1 word in segments that are not scored: left out"
 
 
@@ -91,7 +91,7 @@ def test_words_outside_all_segments(table):
     assert "'late' at line 7, 'other' at line 8" in said
     items = count(right, found, TextOptions(outside="drop"), "mine")
     assert items.problems[0] == "2 words in no segment: left out (--outside drop)"
-    assert items.signature == "normalise:none|ctm:midpoint|outside:drop"
+    assert items.signatures["words"] == "normalise:none|ctm:midpoint|outside:drop"
 
 
 def test_words_in_overlapping_segments_are_refused_unless_one_holds_them(table):

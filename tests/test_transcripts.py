@@ -61,7 +61,7 @@ def test_utterances_are_joined_by_id_and_sorted():
     assert items.frame["speaker"].to_list() == ["bob", "ann", "ann"]
     assert words(items, "reference") == {"u1": 3, "u2": 3, "u3": 0}
     assert words(items, "insertions") == {"u1": 1, "u2": 0, "u3": 1}
-    assert items.signature == "normalise:none"
+    assert items.signatures["words"] == "normalise:none"
     assert items.problems == (
         "1 utterance has an empty reference: every word put out there is inserted",
     )
@@ -84,11 +84,11 @@ def test_normalisation_enters_the_signature_and_the_texts():
     right, found = texts({"u": "Yes, it's [noise] 3.5"}), texts({"u": "uh yes it's 3.5!"})
     steps = ("no-tags", "lower", "no-punctuation", "no-words=uh+um")
     items = count(right, found, TextOptions(normalise=steps), "mine")
-    assert items.signature == "normalise:no-tags,lower,no-punctuation,no-words=uh+um"
+    assert items.signatures["words"] == "normalise:no-tags,lower,no-punctuation,no-words=uh+um"
     assert items.frame["text"].to_list() == ["yes it's 3.5"]
     assert sum(items.parts["characters"][kind][0] for kind in ERRORS) == 0
     plain = count(right, found, TextOptions(normalise=("none",)), "mine")
-    assert plain.signature == "normalise:none"
+    assert plain.signatures["words"] == "normalise:none"
     assert refused(right, found, error=UsageError, normalise=("lowercase",)).startswith(
         "normalisation 'lowercase' is not known: did you mean 'lower'?"
     )
@@ -142,7 +142,7 @@ def test_missing_utterances_are_left_out_or_count_as_empty_when_asked():
     dropped = count(texts(RIGHT), found, TextOptions(missing="drop"), "mine")
     assert words(dropped, "reference") == {"u1": 3}
     assert dropped.problems == ("2 of 3 utterances had no output: left out (--missing drop)",)
-    assert dropped.signature == "normalise:none|missing:drop"
+    assert dropped.signatures["words"] == "normalise:none|missing:drop"
     worst = count(texts(RIGHT), found, TextOptions(missing="worst"), "mine")
     assert words(worst, "deletions") == {"u1": 0, "u2": 3, "u3": 0}
     assert "2 of 3 utterances had no output: counted as empty (--missing worst)" in worst.problems
@@ -153,7 +153,8 @@ def test_missing_utterances_are_left_out_or_count_as_empty_when_asked():
 
 def test_repeated_and_empty_ids_are_refused(table):
     twice = table("twice.trn", "a (u1)\nb (u1)\nc (u2)\n")
-    assert "1 id stands more than once: u1; each utterance has one text" in refused(twice, twice)
+    said = "1 id stands more than once: u1 (line 1, line 2); each utterance has one text"
+    assert said in refused(twice, twice)
     empty = table("empty.csv", "id,text\nu1,a\n,b\n")
     assert "1 empty cell of id (column 'id'), the first at line 3" in refused(empty, empty)
 
@@ -236,7 +237,7 @@ def test_segments_of_a_recording_are_put_together_in_time(table):
     )
     items = count(right, found, TextOptions(), "mine")
     assert shown(items).splitlines() == ["REF b c d", "HYP b c e", "        S"]
-    assert items.signature == "normalise:none|by:recording"
+    assert items.signatures["words"] == "normalise:none|by:recording"
     assert items.frame.columns == ["id", "recording", "speaker", "text"]
 
 
@@ -252,7 +253,7 @@ def test_several_speakers_of_a_recording_need_a_choice(table):
     items = count(right, found, TextOptions(by="recording+speaker"), "mine")
     assert items.ids.tolist() == ["s1+a", "s1+b"]
     assert words(items, "substitutions") == {"s1+a": 0, "s1+b": 1}
-    assert items.signature == "normalise:none|by:recording+speaker"
+    assert items.signatures["words"] == "normalise:none|by:recording+speaker"
     assert len(count(right, right, TextOptions(by="id"), "mine")) == 3
 
 

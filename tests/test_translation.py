@@ -21,9 +21,10 @@ from truecost.formats.table import Table
 from truecost.kernels.ngrams import ngram_matches
 from truecost.tasks.items import score_items
 from truecost.tasks.scoring import Scoring
-from truecost.tasks.sentences import tokeniser
 from truecost.tasks.systems import compare_systems
 from truecost.tasks.translation import COUNTING, TranslationOptions, count
+from truecost.tasks.translation import sentences as sentences_module
+from truecost.tasks.translation.sentences import tokeniser
 
 ALL = frozenset(COUNTING.parts)
 NGRAMS = [f"{what}{n}" for what in ("matches", "totals") for n in (1, 2, 3, 4)]
@@ -104,7 +105,7 @@ def test_bleu_and_chrf_of_a_corpus_are_those_of_sacrebleu(
     assert scores(items, "bleu", "bleu:add-k", "chrf") == pytest.approx(expected, rel=1e-10)
     assert 0 < expected[0] < 100
     case = "lc" if lowercase else "mixed"
-    assert items.signature == (
+    assert items.signatures["ngrams"] == (
         f"tokenizer:{tokenizer}|case:{case}|references:{references}|"
         f"sacrebleu:{sacrebleu.__version__}"
     )
@@ -122,8 +123,8 @@ def test_ter_of_a_corpus_is_that_of_sacrebleu(sentences, language, references):
     [row] = score_items(items, Scoring(measures=("ter",), plan=tc.Plan(2)))
     assert [100 * row.value, 100 * row.reference] == pytest.approx([expected, naive], rel=1e-10)
     assert (naive == 100) == (references == 1)
-    assert items.signature == (
-        f"ter:tercom,lc|references:{references}|sacrebleu:{sacrebleu.__version__}"
+    assert items.signatures["edits"] == (
+        f"case:lc|ter:tercom|references:{references}|sacrebleu:{sacrebleu.__version__}"
     )
 
 
@@ -262,13 +263,13 @@ def test_an_empty_reference_beside_another_is_none():
     """sacrebleu leaves out references that are None, and says that '' may stand for them."""
     items = counted([["", "a b c d", ""], ["a b", "", ""]], ["a", "a b c d", ""])
     assert items.parts["ngrams"]["reference"].tolist() == [2, 4, 0]
-    assert "references:1|" in items.signature
+    assert "references:1|" in items.signatures["ngrams"]
     assert items.problems[:2] == (
         "output: 1 sentence is empty",
         "reference 1: 2 sentences are empty",
     )
     various = counted([["a", "b"], ["a", ""]], ["a", "b"])
-    assert "references:var|" in various.signature
+    assert "references:var|" in various.signatures["ngrams"]
 
 
 def test_nothing_to_translate_is_undefined():
@@ -301,7 +302,7 @@ def test_missing_sentences():
     assert worst.parts["ngrams"]["reference"].tolist() == [2, 2, 1]
     assert worst.parts["ngrams"]["hypothesis"].tolist() == [2, 2, 0]
     assert "1 of 3 sentences had no translation: counted as empty" in worst.problems[0]
-    assert "|missing:worst|" in worst.signature
+    assert "|missing:worst|" in worst.signatures["ngrams"]
     dropped = count([first], other, TranslationOptions(missing="drop"), "sys")
     assert len(dropped) == 2
     assert "left out (--missing drop)" in dropped.problems[0]
@@ -324,7 +325,7 @@ def test_missing_sentences():
         (
             [table(["a", "b"], "ref", ids=["x", "x"])],
             table(["a"], "sys", ids=["x"]),
-            "ref: 1 id stands more than once: x; each sentence stands once",
+            r"ref: 1 id stands more than once: x \(row 0, row 1\); each sentence stands once",
         ),
         ([table([], "ref")], table(["a"], "sys"), "ref: there are no sentences"),
         (
@@ -453,3 +454,19 @@ def test_several_and_long_sentences_are_shown_in_lines():
     assert [name for name, _ in shown] == ["REF 1", "", "REF 2", "SYS", "n-grams"]
     assert max(len(text) for _, text in shown) <= 100
     assert " ".join(text for _, text in shown[:2]) == long
+
+
+def test_ter_counts_the_words_of_the_output_too():
+    items = counted([["a b c d", "e f"]], ["a b", "e f g h h"], frozenset({"edits"}))
+    assert items.parts["edits"]["hypothesis"].tolist() == [2, 5]
+    assert items.parts["edits"]["longest"].tolist() == [4, 5]
+
+
+@pytest.mark.parametrize("part", ["ngrams", "chrf", "edits"])
+def test_blocks_change_nothing(part, monkeypatch):
+    texts = ["a b c d e", "", "x y", "the cat sat on the mat", "it rained"] * 3
+    refs, output = [texts, [t.upper() for t in texts]], perturbed(texts, 5, 0.4)
+    whole = counted(refs, output, frozenset({part})).parts[part]
+    monkeypatch.setattr(sentences_module, "BLOCK", 4)
+    apart = counted(refs, output, frozenset({part})).parts[part]
+    assert {k: v.tolist() for k, v in apart.items()} == {k: v.tolist() for k, v in whole.items()}

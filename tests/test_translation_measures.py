@@ -128,7 +128,7 @@ def test_smoothings_are_understood():
         ("exp=2", "takes no value"),
         ("floor=0", "above 0, such as floor=0.1"),
         ("add-k=inf", "above 0"),
-        ("add-k=much", "could not convert"),
+        ("add-k=much", "add-k=much needs a number above 0"),
     ],
 )
 def test_smoothings_that_are_not_understood(text, message):

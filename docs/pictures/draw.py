@@ -46,8 +46,8 @@ def diarized(name: str, rate: float) -> tc.Items:
     right = {
         "recording": [f"meeting {k // 20 + 1}" for k in turns],
         "speaker": speakers,
-        "start": 5.0 * (turns % 20),
-        "end": 5.0 * (turns % 20) + 4.5,
+        "start": 5.0 * (turns % 20) + 0.5,
+        "end": 5.0 * (turns % 20) + 5.0,
     }
     hard = rate * np.repeat(rng.gamma(4, size=8) / 4, 20)
     late, early = np.clip(hard * rng.exponential(size=(2, 160)) - 0.3, -0.4, 2)

@@ -95,7 +95,9 @@ def derived(
     left_out = None
     if system.left_out is not None and baseline.left_out is not None:
         left_out = both(system.left_out, baseline.left_out)
-    lower, upper, reason = ends(replicates, system.level, system.method, point, left_out)
+    zero = kind == "ratio" and baseline.point == 0
+    why = "the baseline is 0" if zero else "one of the two is"
+    lower, upper, reason = ends(replicates, system.level, system.method, point, left_out, why)
     if reason is None and system.n_units < 2:
         lower, upper, reason = None, None, ONE_UNIT
     undefined = int(np.isnan(replicates).sum())

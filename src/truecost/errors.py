@@ -11,6 +11,8 @@ are NaN, never an exception in the middle of a report.
 
 from collections.abc import Iterable, Sequence
 
+LONGEST = 200  # letters of an example in a message
+
 
 class TruecostError(Exception):
     """Base class: catch this to catch every error that truecost raises on purpose."""
@@ -35,10 +37,16 @@ def first_five(items: Iterable[object]) -> str:
         if len(shown) == 5:
             shown.append("...")
             break
-        shown.append(str(item))
+        shown.append(_short(str(item)))
     return ", ".join(shown)
 
 
+def _short(text: str) -> str:
+    """A text that may be an id of a file: very long ones lose their middle."""
+    return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]}...{text[-LONGEST // 2 :]}"
+
+
+_INVARIABLE = ("series", "species")  # end in s and stay as they are
 _SINGULAR = {"are": "is", "have": "has", "were": "was", "do": "does"}
 
 
@@ -85,7 +93,9 @@ def amount(number: float) -> str:
 
 
 def plural(noun: str) -> str:
-    """The plural of a noun: speakers, queries, classes."""
+    """The plural of a noun: speakers, queries, classes, series."""
+    if noun.endswith(_INVARIABLE):
+        return noun
     if noun.endswith("y") and noun[-2:-1] not in "aeiou":
         return f"{noun[:-1]}ies"
     return f"{noun}es" if noun.endswith(("s", "x", "ch", "sh")) else f"{noun}s"

@@ -60,6 +60,8 @@ class Context:
         What `n_trials` counts, in the singular.
     part_counts : mapping of str to (mapping of str to float)
         Further counts by part of the evidence, for the measures that read it.
+    part_signatures : mapping of str to str
+        Choices that entered a part of the evidence, for the measures that read it.
     part_errors : mapping of str to float
         Errors by part of the evidence, where they can be counted.
     """
@@ -73,6 +75,7 @@ class Context:
     errors: Mapping[str, float] = field(default_factory=dict)
     item: str = "trial"
     part_counts: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    part_signatures: Mapping[str, str] = field(default_factory=dict)
     part_errors: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -289,7 +292,9 @@ class _Setting:
         left_out = None if left is None else left.values
         units = {n: len(f) for n, f in self.factors.items() if n not in self.plan.hold}
         parameters = _parameters(measure, self.application)
-        lower, upper, reason = ends(drawn.values, self.level, self.method, value, left_out)
+        lower, upper, reason = ends(
+            drawn.values, self.level, self.method, value, left_out, measure.undefined
+        )
         if reason is None and (none := _no_interval(units, len(drawn.values))):
             lower, upper, reason = None, None, none
         if np.isnan(value) and 0 in (self.context.counts.get(k) for k in ("targets", "nontargets")):
@@ -351,6 +356,7 @@ class _Setting:
             measure.label,
             *(f"{k}:{_compact(v)}" for k, v in parameters.items() if k != "variant"),
             self.context.signature,
+            *dict.fromkeys(self.context.part_signatures.get(part, "") for part in measure.parts),
             self.plan.describe(self.factors),
             f"{self.method}:{self.level:g}",
             f"truecost:{__version__}",

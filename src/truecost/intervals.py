@@ -90,6 +90,7 @@ def ends(
     method: Method,
     point: float,
     left_out: Floats | None = None,
+    undefined: str = "",
 ) -> tuple[float | None, float | None, str | None]:
     """Ends of the interval as they are stored, and why one of them or the value is missing.
 
@@ -102,6 +103,8 @@ def ends(
         The value.
     left_out : ndarray of float64, optional
         Leave-one-out values (bca).
+    undefined : str
+        Why the value is undefined, if it is.
 
     Returns
     -------
@@ -111,8 +114,8 @@ def ends(
         None when both ends are there.
     """
     if np.isnan(point):
-        reason = "undefined: a class or a denominator that the measure needs has no weight"
-        return None, None, reason
+        why = undefined or "a class or a denominator that the measure needs has no weight"
+        return None, None, f"undefined: {why}"
     lower, upper = interval(replicates, level, method, point, left_out)
     if np.isinf(point):
         reason = "infinite: a truth was given probability 0"

@@ -51,6 +51,16 @@ ITEM_MAP_KEYS: dict[str, str] = {
     "text": "text of an utterance or sentence (transcripts, translation)",
     "unit": "what items share (speaker, document): resampled together",
     "unit2": "a second factor, crossed with the first",
+    "stratum": "stratum of the unit (or stream, for moving blocks)",
+    "weight": "weight of the item (inverse inclusion probability)",
+}
+SEGMENT_MAP_KEYS: dict[str, str] = {  # of tables of segments (diarization)
+    "recording": "recording of a segment (diarization)",
+    "channel": "channel of the recording, where there are several (diarization)",
+    "speaker": "who speaks in a segment (diarization)",
+    "start": "start of a segment in seconds (diarization)",
+    "end": "end of a segment in seconds (diarization)",
+    "duration": "length of a segment in seconds, in place of its end (diarization)",
 }
 NORMALISATIONS: dict[str, str] = {  # of the texts of transcripts
     "nfc": "Unicode's composed form: a letter and its marks are one character where there is one",
@@ -77,7 +87,7 @@ FORMATS: dict[str, str] = {
     "voxceleb": "label enroll test (label 1 or 0)",
     "speechbrain": "enroll test label score (label 1 or 0)",
     "wespeaker": "enroll test score label (label target or nontarget)",
-    "utt2spk": "utterance speaker (metadata)",
+    "utt2spk": "utterance speaker (metadata of every task)",
     "nist-sre": "tab-separated columns modelid segmentid side LLR, or a key with targettype and "
     "partitions",
 }

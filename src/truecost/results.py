@@ -203,11 +203,16 @@ class Estimate(Row, frozen=True, kw_only=True, eq=False):
         Raises
         ------
         UsageError
-            When the half-width is not above 0.
+            When the half-width is not above 0, or is in percent where the measure is a share.
         """
         wanted = self.half_width / 2 if half_width is None else half_width
         if wanted <= 0 or (half_width is not None and not math.isfinite(half_width)):
             raise UsageError(f"half-width is {wanted:g}: it must be a finite number above 0")
+        if self.shown_in and half_width is not None and half_width >= 1:
+            raise UsageError(
+                f"half-width of {self.label} is a share, and {half_width:g} is "
+                f"{figure(half_width, 'pp')}: did you mean {half_width / 100:g}?"
+            )
         with np.errstate(over="ignore"):
             units = float(np.ceil(self.n_units * np.square(np.float64(self.half_width / wanted))))
         if units > MOST_UNITS:

@@ -18,7 +18,8 @@ class Records:
     """What the files hold."""
 
     map: str = ""
-    """Columns, as KEY=COLUMN,...: id, text, unit (resampled together), unit2."""
+    """Columns, as KEY=COLUMN,...: id, text (diarization: recording, speaker, start, end), unit
+    (resampled together), unit2. See: truecost list map"""
     metadata: Annotated[tuple[str, ...], Flag] = ()
     """FILE with further columns (speaker, document), joined by id, or COLUMN=FILE."""
     missing: Missing | None = None
@@ -30,15 +31,16 @@ class Records:
     worst: Whole = None
     """How many of the worst are kept with their alignment (5 unless given; 0 for none)."""
 
-    def table(self, reference: tuple[str, ...] = (), lines: tuple[str, ...] = ()) -> "DataTable":
+    def table(self, reference: tuple[str, ...], options: "TaskOptions") -> "DataTable":
         """`[data]` of the study."""
         from truecost.study.tables import DataTable
 
         return DataTable(
             map=pairs(self.map),
+            reference_map=pairs(options.reference_map, "--reference-map"),
             reference=reference,
             metadata=self.metadata,
-            lines=lines,
+            lines=options.lines,
             missing=self.missing,
             input_format=self.input_format,
             reference_format=self.reference_format,
@@ -50,15 +52,18 @@ class TaskOptions:
 
     Attributes
     ----------
+    reference_map : str
+        Columns of the reference, where they are not those of the outputs.
     lines : tuple of str
         Columns from files with one value a line.
     """
 
+    reference_map: str = ""
     lines: tuple[str, ...] = ()
 
     def table(self) -> dict[str, Any]:
         """The keys of the task's table that were given."""
-        own = {k: v for k, v in vars(self).items() if k != "lines"}
+        own = {k: v for k, v in vars(self).items() if k not in ("lines", "reference_map")}
         return {k: v for k, v in own.items() if v is not None and v != () and v is not False}
 
 
@@ -73,6 +78,8 @@ class Transcripts(TaskOptions):
     """Columns that name an utterance, joined by + (the id unless given)."""
     outside: Outside | None = None
     """What to do with CTM words in no segment of the reference (error unless given)."""
+    reference_map: str = ""
+    """Columns of the reference, where they are others than --map says: id, text."""
     lines: Annotated[tuple[str, ...], Flag] = ()
     """COLUMN=FILE: one value (speaker, document) a line, for texts that have one a line."""
 
@@ -91,6 +98,8 @@ class Translation(TaskOptions):
     """One of sacrebleu's (13a unless given)."""
     lowercase: Annotated[bool, Flag] = False
     """Ignore case."""
+    reference_map: str = ""
+    """Columns of the reference, where they are others than --map says: id, text."""
     lines: Annotated[tuple[str, ...], Flag] = ()
     """COLUMN=FILE: one value (document) a line, for texts that have one a line."""
 
@@ -112,6 +121,8 @@ class Diarization(TaskOptions):
     """Seconds on each side of a boundary of speech that speech measures leave out."""
     merge_gaps: float | None = None
     """Gaps in speech shorter than this many seconds count as speech, for speech measures."""
+    reference_map: str = ""
+    """Columns of the reference, where they are others than --map says (keys: list map)."""
 
 
 NO_RECORDS = Records()

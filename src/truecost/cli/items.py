@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from truecost.cli.item_options import NO_RECORDS, Records, TaskOptions
-from truecost.cli.options import NO_INTERVAL, PLAIN, Interval, Output
+from truecost.cli.options import CHECKED, NO_INTERVAL, PLAIN, Checked, Interval, Output
 from truecost.errors import UsageError
 from truecost.names import Task
 
@@ -118,17 +118,18 @@ def verbs(words: Words, kind: type[TaskOptions]) -> tuple[Command, ...]:
     def validate(
         *files: Files,
         further: Names = (),
+        ids: str | None = None,
         strict: Switch = False,
         records: Records = NO_RECORDS,
         options: TaskOptions = none,
-        output: Output = PLAIN,
+        output: Checked = CHECKED,
     ) -> int:
         from truecost.cli.validate import validated
         from truecost.study.validating import validate_items
 
         given = (records, options, NO_INTERVAL, (), (), output.config)
         study = study_of(words.task, further, files, *given)
-        return validated(study, validate_items, strict, output)
+        return validated(study, lambda chosen: validate_items(chosen, ids), strict, output)
 
     def leaderboard(
         reference: str | None = None,
@@ -200,6 +201,9 @@ _HELP = {
         {outputs}; NAME=PATH names a system.
     further
         {reference}
+    ids
+        File with the ids that outputs have to have, one a line, or any file of the task: in place
+        of a reference, which participants lack.
     strict
         Warnings make a file invalid too.
 """,
@@ -240,7 +244,7 @@ def study_of(
         study,
         measures=tuple(m for given in measure for m in given.split(",")),
         baseline=named[0][0] if compare and named else None,
-        data=records.table(references, options.lines),
+        data=records.table(references, options),
         systems={name: SystemTable(file=path) for name, path in named},
         interval=interval.table(),
         subsets={expression: expression for expression in subset},

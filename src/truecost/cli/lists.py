@@ -11,6 +11,7 @@ from truecost.names import (
     MAP_KEYS,
     NORMALISATIONS,
     SCORE_TYPES,
+    SEGMENT_MAP_KEYS,
     TASK_FORMATS,
 )
 
@@ -45,19 +46,7 @@ def show(
 
 def _entries(kind: Kind) -> list[dict[str, Any]]:
     if kind == "measures":
-        from truecost.measures import registry
-
-        return [
-            {
-                "name": m.label,
-                "text": f"{m.title}; {m.direction} is better ({m.source})",
-                "direction": m.direction,
-                "parts": list(m.parts),
-                "source": m.source,
-                "advice": m.advice,
-            }
-            for m in registry().values()
-        ]
+        return _measures()
     if kind == "presets":
         from truecost.application import PRESETS
 
@@ -80,15 +69,37 @@ def _entries(kind: Kind) -> list[dict[str, Any]]:
         return _formats()
     found = {
         "types": SCORE_TYPES,
-        "map": ITEM_MAP_KEYS | MAP_KEYS,
+        "map": ITEM_MAP_KEYS | SEGMENT_MAP_KEYS | MAP_KEYS,
         "normalisations": NORMALISATIONS,
     }[kind]
     return [{"name": name, "text": text} for name, text in found.items()]
 
 
+def _measures() -> list[dict[str, Any]]:
+    """Every measure, those of a task together."""
+    from truecost.measures import registry
+    from truecost.study.itemised import counting_of
+
+    counted = {part: task for task in TASK_FORMATS for part in counting_of(task).parts}
+    found = [
+        {
+            "name": m.label,
+            "text": f"{m.title}; {m.direction} is better ({m.source})",
+            "tasks": [counted.get(m.parts[0], "trials")],
+            "direction": m.direction,
+            "parts": list(m.parts),
+            "source": m.source,
+            "advice": m.advice,
+        }
+        for m in registry().values()
+    ]
+    return sorted(found, key=lambda entry: ["trials", *TASK_FORMATS].index(entry["tasks"][0]))
+
+
 def _formats() -> list[dict[str, Any]]:
-    """Every format once, with the tasks whose files may be of it."""
-    tasks = {"trials": FORMATS, **TASK_FORMATS}
+    """Every format once, with the tasks whose files, or metadata, may be of it."""
+    metadata = {"utt2spk": FORMATS["utt2spk"]}
+    tasks = {"trials": FORMATS} | {t: formats | metadata for t, formats in TASK_FORMATS.items()}
     texts = {name: text for formats in tasks.values() for name, text in formats.items()}
     return [
         {"name": name, "text": text, "tasks": [task for task in tasks if name in tasks[task]]}

@@ -172,7 +172,7 @@ class Output:
     """Where the result goes, and what else there is to say."""
 
     output: Annotated[str | None, Parameter(name=["--output", "-o"])] = None
-    """Directory for result.json, curves.parquet and report.html."""
+    """Directory for result.json, report.html, and curves.parquet or items.parquet."""
     json: Annotated[bool, Flag] = False
     """Print result.json on standard output."""
     config: str | None = None
@@ -193,7 +193,16 @@ class Output:
     """Show tracebacks."""
 
 
+@Parameter(name="*", group="Output")
+@dataclass(frozen=True, kw_only=True)
+class Checked(Output):
+    """The same for checks, which write no directory: the option is refused, and not offered."""
+
+    output: Annotated[str | None, Parameter(name=["--output", "-o"], show=False)] = None
+
+
 NO_DATA, NO_COSTS, NO_INTERVAL, PLAIN = Data(), Costs(), Interval(), Output()
+CHECKED = Checked()
 
 
 def study_of(
@@ -236,18 +245,18 @@ def laid_over(study: "Study", config: str | None, *, compare: bool = False) -> "
     return study
 
 
-def pairs(text: str) -> dict[str, str]:
+def pairs(text: str, option: str = "--map") -> dict[str, str]:
     """`KEY=COLUMN,...` as a mapping."""
     found: dict[str, str] = {}
     for part in filter(None, text.split(",")):
         key, mark, column = part.partition("=")
         if not mark or not column:
             raise UsageError(
-                f"--map {part!r} is not understood: write KEY=COLUMN, such as "
-                f"--map score=s,label=y,unit=speaker"
+                f"{option} {part!r} is not understood: write KEY=COLUMN, such as "
+                f"{option} {'score=s,label=y,unit=speaker' if option == '--map' else 'text=words'}"
             )
         if key in found:
-            raise UsageError(f"--map names {key} twice")
+            raise UsageError(f"{option} names {key} twice")
         found[key.strip()] = column.strip()
     return found
 

@@ -23,6 +23,8 @@ from truecost.results import Comparison, Row, dims_of, figures, items_of, shown,
 from truecost.study import Outcome, Problem
 from truecost.tasks.systems import System
 
+ABOVE = ("measure", "system")
+
 
 class Screen:
     """Standard output and error with the user's choices."""
@@ -126,20 +128,28 @@ class Columns:
     names: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     left: frozenset[str] = frozenset({"measure", "verdict", "note"})
-    spare: tuple[str, ...] = ("ratio interval", "ratio", "against")
+    spare: tuple[str, ...] = ()
     about: tuple[str, ...] = ("system", "against", "subset")  # shown once where it repeats
+    above: tuple[str, ...] = ()  # what is said above the table where every row has the same
+    said: tuple[str, ...] = ()
 
     def fitted(self, width: int) -> "Columns":
-        """The table without spare columns until it fits, and with long names cut."""
+        """The table without spare columns until it fits, then with one line for what every row has,
+        then without notes, and at last with long names cut.
+        """
         table = self
         for name in self.spare:
-            if table.width() <= width:
-                break
-            table = table.without(name)
+            if table.width() > width:
+                table = table.without(name)
+        for name in self.above:
+            if table.width() > width:
+                table = table.lifted(name)
         for name in ("note", *reversed(self.about)):
             if (over := table.width() - width) > 0:
                 table = table.cut(name, over)
-        return table if table.width() <= width else table.without("note")
+            if name == "note" and table.width() > width:
+                table = table.without(name)
+        return table
 
     def width(self) -> int:
         """Characters from the first to the last column."""
@@ -154,6 +164,13 @@ class Columns:
         kept = [k for k, n in enumerate(self.names) if n != name]
         rows = tuple(tuple(row[k] for k in kept) for row in self.rows)
         return replace(self, names=tuple(self.names[k] for k in kept), rows=rows)
+
+    def lifted(self, name: str) -> "Columns":
+        """The table with a column said above it, if every row has the same there."""
+        cells = {row[self.names.index(name)] for row in self.rows} if name in self.names else ()
+        if len(cells) != 1:
+            return self
+        return replace(self.without(name), said=(*self.said, f"{name} {next(iter(cells))}"))
 
     def cut(self, name: str, over: int) -> "Columns":
         """The table with the cells of a column cut by so many characters, to 8 at the least."""
@@ -173,6 +190,9 @@ class Columns:
         """For the terminal; a name that repeats from row to row is shown once."""
         fitted = self.fitted(width - 2)  # the last column is padded too
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+        if fitted.said:
+            said = sorted(fitted.said, key=lambda text: self.names.index(text.partition(" ")[0]))
+            table.title, table.title_style, table.title_justify = Text(", ".join(said)), "", "left"
         words = {*self.left, *self.about}
         for name in fitted.names:
             shown_name = "" if name == "note" else name
@@ -229,7 +249,7 @@ def _values(rows: Sequence[Row]) -> Columns:
         for row in rows
     )
     spare = ("units", items, "naive")
-    table = Columns((*dims, *names, "note"), cells, spare=spare, about=dims)
+    table = Columns((*dims, *names, "note"), cells, spare=spare, about=dims, above=ABOVE)
     return table if any(map(units_shown, rows)) else table.without("units")
 
 
@@ -251,7 +271,8 @@ def _pairs(comparisons: Sequence[Comparison]) -> Columns:
         )
         for c in comparisons
     )
-    return Columns((*dims, *names), cells, about=dims)
+    spare = ("ratio interval", "ratio")
+    return Columns((*dims, *names), cells, spare=spare, about=dims, above=("against", *ABOVE))
 
 
 def _from_first(standing: Standing) -> str:

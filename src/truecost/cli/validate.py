@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from truecost.cli.options import NO_DATA, PLAIN, Data, Output
+from truecost.cli.options import CHECKED, NO_DATA, Checked, Data
 from truecost.errors import UsageError, first_five
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def validate(
     trials: str | None = None,
     strict: Annotated[bool, Parameter(negative=())] = False,
     data: Data = NO_DATA,
-    output: Output = PLAIN,
+    output: Checked = CHECKED,
 ) -> int:
     """Check inputs and submissions; every fault is listed, not only the first.
 
@@ -47,7 +47,7 @@ def validated(
     study: "Study",
     checks: "Callable[[Study], dict[str, list[Check]]]",
     strict: bool,
-    output: Output,
+    output: Checked,
 ) -> int:
     """Print the checks of the files of a study; the exit code says whether they are valid."""
     import json

@@ -26,13 +26,16 @@ EXPECTED: dict[Task, str] = {
 __all__ = ["STANDARD_INPUT", "Table", "read", "read_bytes", "sha256", "write"]
 
 
-def read(path: str, input_format: str | None = None, task: Task = "trials") -> Table:
-    """Read a file, a folder of arrays, or standard input.
+def read(
+    path: str, input_format: str | None = None, task: Task = "trials", *, empty: bool = False
+) -> Table:
+    """Read a file, a folder, or standard input.
 
     Parameters
     ----------
     path : str
-        A file, gzipped or not, a folder of .npy files, or `-` for standard input.
+        A file, gzipped or not, a folder of .npy files, a folder of RTTM, UEM, trn, STM or CTM
+        files that is read as one, or `-` for standard input.
     input_format : str, optional
         One of `truecost list formats`. When left out, the file's ending decides (.csv, .tsv,
         .parquet, .ndjson, .jsonl, .npz, .npy); with any other ending, and for standard input, the
@@ -41,6 +44,9 @@ def read(path: str, input_format: str | None = None, task: Task = "trials") -> T
     task : {"trials", "transcripts", "translation", "diarization"}
         Whose formats are meant. Endings of the others are .trn, .stm, .ctm, .json (SegLST), .rttm
         and .uem beside those of tables; `recognising.py` says how content decides.
+    empty : bool
+        Accept a file without records, of an output in which nothing was found (Kaldi text, trn, CTM
+        and RTTM).
 
     Returns
     -------
@@ -56,17 +62,23 @@ def read(path: str, input_format: str | None = None, task: Task = "trials") -> T
         When there is no such file, or it is empty, damaged or malformed, or no layout fits; names
         the line where it can.
     """
-    from truecost.formats import arrays, nist, sniffing
+    from truecost.formats import arrays, folders, nist, nothing, sniffing
 
     stated = None if input_format is None else sniffing.known(input_format, task)
     piped = path in STANDARD_INPUT
     if task == "trials" and not piped and Path(path).is_dir() and stated in (None, "npy"):
         return replace(arrays.read_folder(Path(path)), format="npy")
+    if not piped and folders.is_read(path, task):
+        return _of_folder(path, stated, task, empty)
     data, source = read_bytes(path), shown(path)
     stated = stated or (None if piped else sniffing.by_ending(path, task))
+    plainest = nothing.may_be_empty(stated, task)
+    if empty and plainest and (table := nothing.read_nothing(data, source, plainest)) is not None:
+        return table
     if not data:
         expected = sniffing.formats_of(task).get(stated or "", EXPECTED[task])
-        raise InputError(f"{source}: the file is empty; expected {expected}")
+        hint = "; --missing worst scores an output in which nothing was found" if plainest else ""
+        raise InputError(f"{source}: the file is empty; expected {expected}{hint}")
     if task != "trials":
         return _of_task(data, source, stated, task)
     kind = stated or sniffing.by_content(data)
@@ -95,6 +107,22 @@ def _parse(data: bytes, kind: str, source: str) -> Table:
     return tables.read_columns(data, kind, source)
 
 
+def _of_folder(path: str, stated: str | None, task: Task, empty: bool) -> Table:
+    """The table of the files of a folder."""
+    from truecost.formats import folders, nothing
+
+    kind, files = folders.listed(path, stated, task)
+    tables = []
+    for file in map(str, files):
+        data, silent = read_bytes(file), None
+        if nothing.may_be_empty(kind, task):
+            silent = nothing.read_nothing(data, file, kind)
+        tables.append(_parse_for(data, kind, file, task) if silent is None else silent)
+    if not (empty or any(map(len, tables))):
+        raise InputError(f"{path}: all files of the folder are empty; expected {EXPECTED[task]}")
+    return replace(folders.joined(tables, path), format=kind)
+
+
 def _of_task(data: bytes, source: str, stated: str | None, task: Task) -> Table:
     """The table of a file of transcripts, a translation or a diarization."""
     from truecost.formats.recognising import LINES, recognised
@@ -108,7 +136,7 @@ def _of_task(data: bytes, source: str, stated: str | None, task: Task) -> Table:
 
 def _parse_for(data: bytes, kind: str, source: str, task: Task) -> Table:
     """The table of a file of a task whose format is known."""
-    from truecost.formats import plain, rttm, seglst, segments, stm, tables, trn
+    from truecost.formats import plain, rttm, seglst, stm, tables, trn
 
     readers: dict[str, Callable[[bytes, str], Table]] = {
         "lines": plain.read_lines,
@@ -124,8 +152,7 @@ def _parse_for(data: bytes, kind: str, source: str, task: Task) -> Table:
     if kind == "seglst":
         needed = seglst.TURNS if task == "diarization" else seglst.SPOKEN
         return seglst.read_seglst(data, source, needed)
-    table = tables.read_columns(data, kind, source)
-    return segments.segments_of(table) if task == "diarization" else table
+    return tables.read_columns(data, kind, source)
 
 
 def shown(path: str) -> str:
@@ -172,7 +199,7 @@ def read_bytes(path: str) -> bytes:
 
 
 def sha256(path: str) -> str:
-    """Hash of a file's bytes, or of the names and bytes of all .npy files of a folder.
+    """Hash of a file's bytes, or of the names and bytes of all files of a folder, by name.
 
     Parameters
     ----------
@@ -183,8 +210,10 @@ def sha256(path: str) -> str:
     str
         SHA-256 in hexadecimal.
     """
+    from truecost.formats.folders import files_of
+
     digest = hashlib.sha256()
-    files = sorted(Path(path).glob("*.npy")) if Path(path).is_dir() else [Path(path)]
+    files = files_of(Path(path)) if Path(path).is_dir() else [Path(path)]
     for file in files:
         if len(files) > 1:
             digest.update(file.name.encode() + b"\0")

@@ -13,7 +13,7 @@ import re
 
 import polars as pl
 
-from truecost.errors import InputError, UsageError
+from truecost.errors import InputError, UsageError, counted
 from truecost.formats import rttm
 from truecost.formats.field_lines import COMMENTS, LOOK, cut, record_blocks
 from truecost.formats.tables import SEPARATORS
@@ -36,6 +36,9 @@ NEEDED = {  # columns by which a header is known
     "diarization": ("recording", "start"),
 }
 NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)"
+FIRST = r"^[ \t]*([^ \t]*)"
+LIKE_ID = r"[\d_.-]"
+Tried = tuple[tuple[int, str], int, int]
 _APART = r"[ \t]+"
 FITTING = {
     "trn": r"\([^() \t]+\)$",
@@ -126,6 +129,7 @@ def _transcripts(data: bytes, source: str) -> str:
     if len(found) == 1:
         return found[0]
     if not found:
+        _refuse_broken(data, source)
         raise UsageError(
             f"{source}: could be kaldi-text ({LINES['kaldi-text']}) or lines ({LINES['lines']}): "
             f"say --input-format kaldi-text|lines"
@@ -141,8 +145,47 @@ def _has_ids(data: bytes) -> bool:
     """Whether all lines begin with words that look like ids and differ."""
     words = []
     for _, lines in line_blocks(data, LOOK):
-        first = lines.str.extract(r"^[ \t]*([^ \t]*)")
-        if not first.str.contains(r"[\d_.-]").all():
+        first = lines.str.extract(FIRST)
+        if not first.str.contains(LIKE_ID).all():
             return False
         words.append(first)
     return bool(pl.concat(words).is_unique().all())
+
+
+def _refuse_broken(data: bytes, source: str) -> None:
+    """Refuse a file most of whose lines fit a layout, with the first line that does not."""
+    tried = [_records(data, source, name) for name in FITTING] + [_ids(data)]
+    (line, why), fine, total = max(tried, key=lambda found: found[1])
+    if 2 * fine > total:
+        name = (*FITTING, "kaldi-text")[[found[1] for found in tried].index(fine)]
+        raise InputError(
+            f"{source}, line {line}: {why}; as {name} ({LINES[name]}) it fits {fine} of "
+            f"{counted(total, 'line')}: mend what does not fit, or say --input-format {name}|lines"
+        )
+
+
+def _records(data: bytes, source: str, name: str) -> Tried:
+    """The first record that does not fit a layout, how many do, and how many there are."""
+    fine, total, first = 0, 0, (0, "")
+    for block in record_blocks(data, source, COMMENTS):
+        good = block["text"].str.contains(FITTING[name])
+        fine, total = fine + int(good.sum()), total + len(block)
+        if not first[0] and not good.all():
+            line, text = block.row(int((~good).arg_true()[0]))
+            first = line, f"does not fit: {cut(text)!r}"
+    return first, fine, total
+
+
+def _ids(data: bytes) -> Tried:
+    """The first line that does not begin with an id of its own, how many do, and how many lines."""
+    words = pl.concat([lines.str.extract(FIRST) for _, lines in line_blocks(data, LOOK)])
+    good = words.str.contains(LIKE_ID) & words.is_first_distinct()
+    if good.all():
+        return (0, ""), len(words), len(words)
+    row = int((~good).arg_true()[0])
+    why = f"{words[row]!r} does not look like an id, which has a digit or one of _-."
+    if not words[row]:
+        why = "the line is blank"
+    elif (same := (words[:row] == words[row]).arg_true()).len():
+        why = f"the id {words[row]!r} stands in line {same[0] + 1} already"
+    return (row + 1, why), int(good.sum()), len(words)

@@ -9,10 +9,11 @@ not apply is `<NA>`. Of the types only these become rows, with the columns `type
 `channel`, `speaker`, `start` and `end`:
 
 - SPEAKER: a turn of the speaker `name`; one without duration stays, for the task to count;
-- NOSCORE and NO_RT_METADATA: regions that are left out of scoring, or were not annotated.
+- NOSCORE: a region that is left out of scoring;
+- NON-LEX: a laugh, breath or cough, for the task to count.
 
-SPKR-INFO, SEGMENT, LEXEME, NON-LEX, NON-SPEECH, A/P, SU, CB, IP, EDIT and FILLER say nothing of
-turns and are left out. Any other type is refused. Types may be in small letters.
+SPKR-INFO, SEGMENT, LEXEME, NON-SPEECH, NO_RT_METADATA, A/P, SU, CB, IP, EDIT and FILLER say nothing
+of turns and are left out. Any other type is refused. Types may be in small letters.
 Source: NIST, RT-09 meeting recognition evaluation plan, appendix A; before, v1.3 without `slat`.
 
 UEM, Un-partitioned Evaluation Map, has 4 fields a line, `file chnl tbeg tend`, which become
@@ -49,13 +50,13 @@ FIELDS = (
     "confidence",
     "lookahead",
 )
-ROWS = ("SPEAKER", "NOSCORE", "NO_RT_METADATA")
+ROWS = ("SPEAKER", "NOSCORE", "NON-LEX")
 LEFT_OUT = (
     "SPKR-INFO",
     "SEGMENT",
     "LEXEME",
-    "NON-LEX",
     "NON-SPEECH",
+    "NO_RT_METADATA",
     "A/P",
     "SU",
     "CB",
@@ -95,7 +96,8 @@ def _segments(block: pl.DataFrame, source: str) -> pl.DataFrame:
     fields = fields.with_columns(pl.col("type").str.to_uppercase())
     known = fields["type"].is_in([*ROWS, *LEFT_OUT])
     refuse(source, fields, ~known, lambda row: _unknown(row["text"]))
-    fields = fields.filter(pl.col("type").is_in(ROWS))
+    untimed = (pl.col("type") == "NON-LEX") & (pl.col("start").is_in(["<NA>"]))
+    fields = fields.filter(pl.col("type").is_in(ROWS) & ~untimed)
     fields = fields.with_columns(pl.col("start", "duration").str.strip_chars_end("*"))
     start, duration = (seconds(fields, name, source) for name in ("start", "duration"))
     return fields.select(

@@ -38,6 +38,8 @@ TYPES: dict[str, tuple[type, ...]] = {
 LINE_BREAK = b"\n"
 SPOKEN = ("session_id", "words")
 TURNS = ("session_id", "speaker", "start_time", "end_time")
+_SEGMENT = '{session_id: "NAME", start_time: .start, end_time: .end, words: .text}'
+_WHISPER = "; for Whisper's segments: jq '[{}]' {} > new.json, with the recording for NAME"
 EXPECTED = "seglst is a JSON list of objects with session_id, speaker, start_time, end_time, words"
 
 
@@ -91,9 +93,14 @@ def _objects(data: bytes, source: str) -> list[dict[str, Any]]:
     except (msgspec.DecodeError, RecursionError) as error:
         place = re.search(r"\(byte (\d+)\)", str(error))
         line = f", line {data.count(LINE_BREAK, 0, int(place[1])) + 1}" if place else ""
-        raise InputError(f"{source}{line}: no JSON ({error}); {EXPECTED}") from error
+        lines = "; one object a line? Say --input-format ndjson" if data[:1] == b"{" else ""
+        raise InputError(f"{source}{line}: no JSON ({error}); {EXPECTED}{lines}") from error
     if not isinstance(found, list):
-        raise InputError(f"{source}: {_kind(found)} where a list was expected; {EXPECTED}")
+        whisper = isinstance(found, dict) and isinstance(found.get("segments"), list)
+        raise InputError(
+            f"{source}: {_kind(found)} where a list was expected; {EXPECTED}"
+            + (_WHISPER.format(f".segments[] | {_SEGMENT}", source) if whisper else "")
+        )
     if not found:
         raise InputError(f"{source}: the list has no segments; {EXPECTED}")
     return found
@@ -107,7 +114,7 @@ def _check(found: list[Any], needed: Sequence[str], source: str) -> None:
             raise InputError(f"{where}: {_kind(segment)} where an object was expected; {EXPECTED}")
         for key in needed:
             if segment.get(key) is None:
-                raise InputError(f"{where}: there is no {key}; {EXPECTED}")
+                raise InputError(f"{where}: there is no {key}; {EXPECTED}{_hint(segment, source)}")
         for key, value in segment.items():
             if isinstance(value, list | dict):
                 raise InputError(f"{where}: {key} holds {_kind(value)}, not a single value")
@@ -115,6 +122,15 @@ def _check(found: list[Any], needed: Sequence[str], source: str) -> None:
             value = segment.get(key)
             if value is not None and type(value) not in kinds:
                 raise InputError(f"{where}: {key} holds {_kind(value)} of another type")
+
+
+def _hint(segment: dict[str, Any], source: str) -> str:
+    """What to do with lists of other objects than segments that hold texts."""
+    if {"start", "end", "text"} <= segment.keys():
+        return _WHISPER.format(f".[] | {_SEGMENT}", source)
+    if "text" not in segment:
+        return ""
+    return f"; objects with an id and a text stand one a line: jq -c '.[]' {source} > new.jsonl"
 
 
 def _kind(value: object) -> str:

@@ -124,7 +124,8 @@ def _labelled(
     labels, text = parts.struct.field("labels"), parts.struct.field("text")
     if labels.null_count():
         known = pl.Series(sorted(declared), dtype=pl.String)
-        sure = labels.str.contains(",", literal=True) | labels.str.to_lowercase().is_in(known)
+        declared_ones = labels.str.to_lowercase().is_in(known.implode())
+        sure = labels.str.contains(",", literal=True) | declared_ones
         refuse(source, frame, ~sure.fill_null(value=True), lambda row: _doubtful(row["rest"]))
     text = text.fill_null("").zip_with(labels.is_not_null(), frame["rest"]).alias("text")
     lists = labels.str.split(",")

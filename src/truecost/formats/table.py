@@ -1,5 +1,7 @@
 """Columns as they were read, before anyone says what they mean."""
 
+from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
@@ -30,6 +32,8 @@ class Table:
         Line number of the first row in the file, or -1 when rows have no lines.
     lines : ndarray of int64, shape (rows,), optional
         Line number of each row, for formats in which other lines stand between rows.
+    files : sequence of (int, str)
+        Of a folder that is read as one file: the first row of each file, and its name.
     noun : str
         What is numbered in messages: lines, or objects of a list.
     ordered : bool
@@ -43,6 +47,8 @@ class Table:
         What the scores are ("llr", say), for formats that state it.
     ids : str
         Column that names rows in messages where there are no lines (after a join); empty for none.
+    mapped_by : str
+        The option that maps its columns, for messages.
     """
 
     source: str
@@ -50,12 +56,14 @@ class Table:
     matrices: dict[str, npt.NDArray[Any]] = field(default_factory=dict)
     first_line: int = -1
     lines: npt.NDArray[np.int64] | None = None
+    files: Sequence[tuple[int, str]] = ()
     noun: str = "line"
     ordered: bool = False
     format: str = ""
     layout: str = ""
     kind: ScoreType | None = None
     ids: str = ""
+    mapped_by: str = "--map"
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -74,7 +82,9 @@ class Table:
     def where(self, row: int) -> str:
         """How a row (from 0) is named in messages: by its line in the file, or by its id."""
         if self.lines is not None:
-            return f"{self.noun} {self.lines[row]}"
+            at = bisect_right(self.files, row, key=lambda file: file[0])
+            file = f"{self.files[at - 1][1]}, " if at else ""
+            return f"{file}{self.noun} {self.lines[row]}"
         if self.first_line >= 0:
             return f"{self.noun} {row + self.first_line}"
         return f"id {self.frame[self.ids][row]}" if self.ids else f"row {row}"
@@ -101,7 +111,7 @@ class Table:
         raise UsageError(
             f"{self.source}: there is no column {name!r} for the {meaning}{hint}; "
             f"{self.listed}: map one with "
-            f"--map {meaning}=COLUMN"
+            f"{self.mapped_by} {meaning}=COLUMN"
         )
 
     def numbers(self, name: str, meaning: str) -> npt.NDArray[np.float64]:

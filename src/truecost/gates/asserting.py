@@ -68,6 +68,7 @@ def assert_gate(
         undecided=undecided,
     )
     gate.check_direction(row.direction)
+    gate.check_size(row.shown_in)
     verdict = judge(gate, row)
     if not verdict.passed:
         raise AssertionError(_assertion(verdict))

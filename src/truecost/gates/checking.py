@@ -120,7 +120,7 @@ def check(gates: Iterable[Gate], rows: Sequence[Row]) -> tuple[Verdict, ...]:
     ------
     UsageError
         When a gate fits no row, or several of the same system, or its limit does not go with the
-        direction of the measure.
+        direction of the measure, or is in percent where the measure is a share.
 
     Examples
     --------
@@ -136,6 +136,7 @@ def check(gates: Iterable[Gate], rows: Sequence[Row]) -> tuple[Verdict, ...]:
     for gate in gates:
         for row in rows_of(gate, rows):
             gate.check_direction(row.direction)
+            gate.check_size(row.shown_in)
             found.append(judge(gate, row))
     return tuple(found)
 
@@ -248,7 +249,7 @@ def _told_apart(end: float | None, gate: Gate, row: Row) -> str:
     short = figure(end, row.scale)
     if end is None or end == gate.limit or figure(gate.limit, row.scale) != short:
         return short
-    return f"{100 * end!r}{SIGN[row.scale]}" if row.scale else f"{end!r}"
+    return f"{100 * end:.12g}{SIGN[row.scale]}" if row.scale else f"{end!r}"
 
 
 def _units_needed(gate: Gate, row: Row) -> int | None:

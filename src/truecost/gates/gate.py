@@ -6,9 +6,10 @@ from typing import Literal
 import msgspec
 
 from truecost import names
-from truecost.digits import SIGN, Scale
+from truecost.digits import SIGN, Scale, ShownIn
 from truecost.errors import UsageError
 
+LARGEST = 3  # of limits on shares: nobody allows errors of more than 300%
 LIMITS = ("max_upper", "min_lower", "max_upper_delta", "min_lower_delta")
 MIRROR = dict(zip(LIMITS, (LIMITS[1], LIMITS[0], LIMITS[3], LIMITS[2]), strict=True))
 
@@ -145,6 +146,26 @@ class Gate(
         raise UsageError(
             f"gate {self.measure}: {direction} is better, so {self.key} would pass bad systems: "
             f"write {other}={number(limit)}"
+        )
+
+    def check_size(self, shown_in: ShownIn) -> None:
+        """Refuse a limit in percent for a measure whose values are shares: 8 for 8%.
+
+        Parameters
+        ----------
+        shown_in : {"", "percent"}
+            How the values of the measure are shown.
+
+        Raises
+        ------
+        UsageError
+            With what to write.
+        """
+        if not shown_in or abs(self.limit) <= LARGEST:
+            return
+        raise UsageError(
+            f"gate {self.measure}: {self.key} is a share, and {number(self.limit)} is "
+            f"{number(self.limit, '%')}: did you mean {number(self.limit / 100)}?"
         )
 
 

@@ -14,6 +14,7 @@ import msgspec
 from truecost.errors import UsageError
 from truecost.formats.toml import read_toml
 from truecost.gates.gate import DIMS, LIMITS, Gate
+from truecost.measures import find
 
 KEYS = ("name", *DIMS, "baseline", *LIMITS, "undecided")
 KNOWN = re.compile(rf"([:,])\s*({'|'.join(sorted(KEYS, key=len, reverse=True))})\s*=")
@@ -53,7 +54,7 @@ def parse_gate(text: str) -> Gate:
     marks = list(KNOWN.finditer(text))
     first = next((k for k, mark in enumerate(marks) if mark[1] == ":"), None)
     head = text if first is None else text[: marks[first].start()]
-    if wrong := ANY.search(head):
+    if (wrong := ANY.search(head)) and not _is_measure(head.strip()):
         raise UsageError(f"gate {text!r}: {unknown_key(wrong[1])}")
     if first is None or not head.strip():
         raise UsageError(f"gate {text!r} is not understood: {FORM}")
@@ -66,6 +67,15 @@ def parse_gate(text: str) -> Gate:
             raise UsageError(f"gate {text!r}: {mark[2]} is given twice")
         found[mark[2]] = _value(text, mark[2], text[mark.end() : end].strip())
     return Gate(**found)
+
+
+def _is_measure(text: str) -> bool:
+    """Whether a measure is named, whose parameter may have an equals sign: `bleu:floor=0.2`."""
+    try:
+        find(text)
+    except UsageError:
+        return False
+    return True
 
 
 def _value(text: str, key: str, value: str) -> str | float:

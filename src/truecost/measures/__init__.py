@@ -82,10 +82,10 @@ def find(text: str) -> Measure:
     """
     name, _, parameter = text.partition(":")
     known = registry()
-    if name in REPLACED:
-        raise UsageError(f"{name} is no measure of truecost: {REPLACED[name]}")
+    if name.lower() in REPLACED:
+        raise UsageError(f"{name} is no measure of truecost: {REPLACED[name.lower()]}")
     if name not in known:
-        close = get_close_matches(name, known, n=1)
+        close = get_close_matches(name.lower(), known, n=1)
         hint = f"did you mean {close[0]!r}? " if close else ""
         raise UsageError(
             f"measure {name!r} is not known: {hint}`truecost list measures` shows them all"

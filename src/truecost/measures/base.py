@@ -95,6 +95,8 @@ class Measure:
     cites : tuple of str
         What to cite, keys of `truecost.citations.PAPERS`; the papers that `source` names when left
         out.
+    undefined : str
+        Why there is no value where there is none, for a reader.
     shown_in : {"", "percent"}
         How readers see it: a share in percent, say (values stay shares).
     """
@@ -113,6 +115,7 @@ class Measure:
     errors: Literal["misses", "false_alarms", ""] = ""
     minimum_of: str = ""
     cites: tuple[str, ...] = ()
+    undefined: str = ""
     shown_in: ShownIn = ""
 
     @property

@@ -107,12 +107,30 @@ def speech_error(totals: Totals, application: Application) -> Result:
 
 _ERROR = "paper 004, Eq. 4-5"
 
+NO_SPEECH = "the reference has no speech in what is scored"
+NO_SILENCE = "there is no time without speech in what is scored"
 MEASURES = (
     Measure(
-        "der", der, SPEECH, "Diarization error rate", "lower", _ERROR, uses=(), shown_in="percent"
+        "der",
+        der,
+        SPEECH,
+        "Diarization error rate",
+        "lower",
+        _ERROR,
+        uses=(),
+        undefined=NO_SPEECH,
+        shown_in="percent",
     ),
     Measure(
-        "missed", missed, SPEECH, "Missed speech", "lower", _ERROR, uses=(), shown_in="percent"
+        "missed",
+        missed,
+        SPEECH,
+        "Missed speech",
+        "lower",
+        _ERROR,
+        uses=(),
+        undefined=NO_SPEECH,
+        shown_in="percent",
     ),
     Measure(
         "false_alarm",
@@ -122,6 +140,7 @@ MEASURES = (
         "lower",
         _ERROR,
         uses=(),
+        undefined=NO_SPEECH,
         shown_in="percent",
     ),
     Measure(
@@ -132,6 +151,7 @@ MEASURES = (
         "lower",
         _ERROR,
         uses=(),
+        undefined=NO_SPEECH,
         shown_in="percent",
     ),
     Measure(
@@ -145,6 +165,7 @@ MEASURES = (
         "output has cost nothing: read it beside der",
         cites=("jer",),
         uses=(),
+        undefined=NO_SPEECH,
         shown_in="percent",
     ),
     Measure(
@@ -155,6 +176,7 @@ MEASURES = (
         "lower",
         "paper 003, 3.7",
         uses=(),
+        undefined=NO_SPEECH,
         shown_in="percent",
     ),
     Measure(
@@ -165,6 +187,7 @@ MEASURES = (
         "lower",
         "paper 003, 3.7",
         uses=(),
+        undefined=NO_SILENCE,
         shown_in="percent",
     ),
     Measure(
@@ -175,6 +198,7 @@ MEASURES = (
         "lower",
         "paper 003, 3.7",
         uses=(),
+        undefined=NO_SPEECH,
         shown_in="percent",
     ),
 )

@@ -94,8 +94,19 @@ def unit_accuracy(totals: Totals, application: Application) -> Result:
 
 
 WORDS, PAPER = ("words",), "paper 003, 3.2"
+NO_WORDS, NOTHING = "the references have no words", "neither side has words"
 MEASURES = (
-    Measure("wer", wer, WORDS, "Word error rate", "lower", PAPER, uses=(), shown_in="percent"),
+    Measure(
+        "wer",
+        wer,
+        WORDS,
+        "Word error rate",
+        "lower",
+        PAPER,
+        uses=(),
+        undefined=NO_WORDS,
+        shown_in="percent",
+    ),
     Measure(
         "cer",
         cer,
@@ -104,9 +115,20 @@ MEASURES = (
         "lower",
         PAPER,
         uses=(),
+        undefined=NO_WORDS,
         shown_in="percent",
     ),
-    Measure("per", per, WORDS, "Phone error rate", "lower", PAPER, uses=(), shown_in="percent"),
+    Measure(
+        "per",
+        per,
+        WORDS,
+        "Phone error rate",
+        "lower",
+        PAPER,
+        uses=(),
+        undefined=NO_WORDS,
+        shown_in="percent",
+    ),
     Measure(
         "mer",
         mer,
@@ -115,6 +137,7 @@ MEASURES = (
         "lower",
         "Morris et al. 2004",
         uses=(),
+        undefined=NOTHING,
         cites=("mer",),
         shown_in="percent",
     ),
@@ -126,6 +149,7 @@ MEASURES = (
         "lower",
         "errors over the most there can be",
         uses=(),
+        undefined=NO_WORDS,
         shown_in="percent",
     ),
     Measure(
@@ -138,6 +162,7 @@ MEASURES = (
         advice="it hides insertions: a system that puts out many more words loses nothing; "
         "read it beside wer",
         uses=(),
+        undefined=NO_WORDS,
         shown_in="percent",
     ),
 )

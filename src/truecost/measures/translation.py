@@ -105,7 +105,10 @@ def smoothing_of(text: str) -> Smoothing:
         if "=" in text:
             raise ValueError(f"{method} takes no value: write {method!r} alone")
         return method, 0.0
-    value = float(said) if "=" in text else default
+    try:
+        value = float(said) if "=" in text else default
+    except ValueError:
+        value = math.nan
     if not (math.isfinite(value) and value > 0):
         raise ValueError(f"{method}={said} needs a number above 0, such as {method}={default:g}")
     return method, value
@@ -162,6 +165,7 @@ def ter(totals: Totals, application: Application) -> Result:
     return share(edits, words), share(shortest, words)
 
 
+NO_WORDS = "the references have no words"
 MEASURES = (
     Measure(
         "bleu",
@@ -173,6 +177,7 @@ MEASURES = (
         parameter="exp",
         parse=smoothing_of,
         uses=(),
+        undefined=NO_WORDS,
         cites=("bleu", "sacrebleu", "004"),
     ),
     Measure(
@@ -183,6 +188,7 @@ MEASURES = (
         "higher",
         "Popović 2015",
         uses=(),
+        undefined=NO_WORDS,
         cites=("chrf", "sacrebleu"),
     ),
     Measure(
@@ -194,6 +200,7 @@ MEASURES = (
         "Snover et al. 2006",
         advice="ignores case, as sacrebleu and Tercom do by default; slow to count",
         uses=(),
+        undefined=NO_WORDS,
         shown_in="percent",
         cites=("ter", "sacrebleu"),
     ),

@@ -14,26 +14,39 @@ from markupsafe import Markup
 
 from truecost.digits import figure
 from truecost.errors import plural
+from truecost.measures.base import Measure
 from truecost.names import Task
+from truecost.report.many import counted
 from truecost.report.story import Story
-from truecost.report.sums import errors_said
+from truecost.report.sums import worst_said
 from truecost.report.units import counts_of, has_sums
 from truecost.report.words import measure_of, turns
 from truecost.results import Row
-from truecost.tasks.showing import width
+from truecost.tasks.transcripts.showing import width
 
 if TYPE_CHECKING:
     from truecost.study.outcome import Case
 
 OPEN = 3  # of a system
 OPEN_SYSTEMS = 3  # of the others all are folded
+MOST_LINES, LEAST_LINES = 420, 12  # of all items together, and of each
+UNMATCHED = "without a match, put out or left out"
+RANKED = {  # of a part what its worst items have most of
+    "words": "errors",
+    "characters": "errors in characters",
+    "ngrams": f"words {UNMATCHED}",
+    "chrf": f"characters {UNMATCHED}",
+    "edits": "edits",
+    "speech": "time in error",
+    "speakers": "Jaccard error",
+    "activity": "time in error",
+}
 READING = {
-    "transcripts": "The utterances with most errors, the worst first. S, D and I stand below a "
-    "substitution, a deletion and an insertion, *** where a side has no word.",
-    "translation": "The sentences with most words that no reference has, the worst first. Such "
-    "words stand in brackets.",
-    "diarization": "The recordings with most time in error, the worst first: which speaker of the "
-    "output was taken for which, then the stretches of time with most error.",
+    "transcripts": "S, D and I stand below a substitution, a deletion and an insertion, *** where "
+    "a side has no word.",
+    "translation": "Words of the output that no reference has stand in brackets.",
+    "diarization": "Below each stands which speaker of the output was taken for which, then the "
+    "stretches of time with most error.",
 }
 
 
@@ -44,7 +57,7 @@ class Aligned:
     Attributes
     ----------
     name, said : str
-        Its id; its value and errors in words.
+        Its id; its errors in words, by which it is one of the worst, and its value.
     text : Markup
         Its lines, ready for a page.
     """
@@ -74,9 +87,10 @@ def worst_of(story: Story) -> tuple[Worst, ...]:
     errors = _errors(story)
     found = []
     cases = story.result.cases
+    most = max(LEAST_LINES, MOST_LINES // max(len(cases), 1))
     for number, (place, own) in enumerate(groupby(cases, lambda c: (c.collection, c.system))):
         label = next((r for r in story.whole if r.dims["system"] == place[1]), None)
-        shown = tuple(_aligned(c, label, errors, story.result.task) for c in own)
+        shown = tuple(_aligned(c, label, errors, story.result.task, most) for c in own)
         first = OPEN if number < OPEN_SYSTEMS else 0
         title = ", ".join(filter(None, reversed(place)))
         found.append(Worst(title, shown[:first], shown[first:]))
@@ -86,30 +100,43 @@ def worst_of(story: Story) -> tuple[Worst, ...]:
 def about_worst(story: Story) -> tuple[str, str]:
     """Heading and text of the section."""
     item = plural(next((r.item for r in story.whole), "item"))
-    return f"Worst {item}", READING.get(story.result.task, "The worst first.")
+    measure = _ranking(story)
+    most = "" if measure is None else RANKED.get(measure.parts[0], "")
+    first = f"The {item} with most {most}, the worst first." if most else "The worst first."
+    return f"Worst {item}", f"{first} {READING.get(story.result.task, '')}".strip()
+
+
+def _ranking(story: Story) -> Measure | None:
+    """The first measure that reads the part by which items are the worst; None when not known."""
+    from truecost.study.itemised import counting_of
+
+    found = [measure_of(label) for label in dict.fromkeys(r.label for r in story.whole)]
+    measures = [m for m in found if m is not None]
+    worst = counting_of(story.result.task).worst if story.by_items else ()
+    return next((m for part in worst for m in measures if m.parts[0] == part), None)
 
 
 def _aligned(
-    case: "Case", row: Row | None, errors: Mapping[tuple[str, str, str], str], task: Task
+    case: "Case", row: Row | None, errors: Mapping[tuple[str, str, str], str], task: Task, most: int
 ) -> Aligned:
     value = "" if row is None else f"{row.label} {figure(case.value, row.scale)}"
-    said = (value, errors.get((case.collection, case.system, case.item), ""))
-    return Aligned(case.item, "; ".join(filter(None, said)), text_of(case.lines, task))
+    said = (errors.get((case.collection, case.system, case.item), ""), value)
+    text = text_of(case.lines[:most], task)
+    if (left := len(case.lines) - most) > 0:
+        text += Markup("\n\u2026 {} in result.json").format(counted(left, "more line"))
+    return Aligned(case.item, "; ".join(filter(None, said)), text)
 
 
 def _errors(story: Story) -> dict[tuple[str, str, str], str]:
     """The errors of the items that are shown, in words, by collection, system and item."""
-    items, row = story.items, next(iter(story.whole), None)
-    measure = None if row is None else measure_of(row.label)
+    items, measure = story.items, _ranking(story)
     if items is None or measure is None or not has_sums(items, measure):
-        return {}
-    if story.result.task == "translation":  # the lines say which n-grams match
         return {}
     own = items.filter(items["item"].is_in([case.item for case in story.result.cases]))
     places = own.select("system", "item").rows()
     collections = own["collection"].to_list() if "collection" in own.columns else [""] * len(own)
     return {
-        (collection or "", *place): errors_said(measure, counts)
+        (collection or "", *place): worst_said(measure, counts)
         for collection, place, counts in zip(
             collections, places, counts_of(own, measure), strict=True
         )

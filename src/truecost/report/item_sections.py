@@ -6,8 +6,9 @@ from dataclasses import replace
 import numpy as np
 
 from truecost.digits import between, figure, scale_of, signed
-from truecost.errors import counted, plural
+from truecost.errors import plural
 from truecost.report import plots
+from truecost.report.many import counted
 from truecost.report.numbers import slot_of
 from truecost.report.plots.errors import BREAKDOWNS
 from truecost.report.plots.look import short
@@ -23,6 +24,7 @@ from truecost.results import Row, shown
 MOST_SYSTEMS = 6  # side by side
 MOST_PAIRS = 4  # pictures of two systems
 MOST_UNITS = 400  # of a picture of two systems
+MOST_SIDES = 60  # rows of the table below such a picture
 MOST_MARKS = 60  # of all systems in one picture
 ENOUGH = 0.5  # of the usual amount of reference, for a unit to count among the worst
 
@@ -204,7 +206,7 @@ def _chosen(found: Sequence[Units]) -> tuple[list[int], str]:
 
 def paired(story: Story) -> Section | None:
     """Which units got better and which worse, of each system against its baseline."""
-    drawings, text = [], ""
+    drawings, text, edge = [], "", False
     for part in story.parts:
         found = {u.system: u for u in _units(story, part)}
         for row, _ in story.main_pairs(part)[:MOST_PAIRS]:
@@ -216,7 +218,7 @@ def paired(story: Story) -> Section | None:
             title = ", ".join(filter(None, (title, part.name)))
             sides = plots.sides_of(*both)
             words = f"{title}: " + _told_sides(sides, both[0].factor)
-            table = _of_sides(f"{title}: numbers", both, sides)
+            table = _of_sides(title, both, sides)
             drawings.append(
                 drawing_of(
                     *(plots.paired_units, both, plots.paired_units_height, words, table),
@@ -225,10 +227,12 @@ def paired(story: Story) -> Section | None:
                 )
             )
             text = text or _about_sides(both[0])
+            edge = edge or plots.beyond(both) > 0
     if not drawings:
         return None
     if len(drawings) == 1:  # the axes name both systems
         drawings = [replace(drawings[0], title="")]
+    text += " Hollow marks on the edge lie further out: the table has their values." if edge else ""
     factor = plural(next(iter(found.values())).factor)
     return Section(f"Better and worse {factor}", text, tuple(drawings))
 
@@ -247,12 +251,19 @@ def _told_sides(sides: Sequence[str], factor: str) -> str:
     return f"{', '.join(said)} of {counted(len(sides), factor)}"
 
 
-def _of_sides(caption: str, both: Sequence[Units], sides: Sequence[str]) -> Table:
-    """Both values and their difference, the largest change for the worse first."""
+def _of_sides(title: str, both: Sequence[Units], sides: Sequence[str]) -> Table:
+    """Both values and their difference, the largest change for the worse first; of many units the
+    largest changes either way.
+    """
     old, new = both
     sign = 1.0 if old.row.direction == "lower" else -1.0
     change = new.values - old.values
     order = np.argsort(-np.nan_to_num(sign * change, nan=-np.inf), kind="stable").tolist()
+    caption = f"{title}: numbers"
+    if len(order) > MOST_SIDES:
+        caption += f", the {MOST_SIDES} largest changes of {counted(len(order), old.factor)}"
+        large = np.argsort(-np.abs(np.nan_to_num(change)), kind="stable")[:MOST_SIDES]
+        order = [k for k in order if k in {*large.tolist()}]
     scale = scale_of(old.row.shown_in, difference=True)
     cells = [
         (

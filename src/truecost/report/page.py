@@ -6,24 +6,26 @@ computed.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from truecost.citations import authors, bibtex
-from truecost.errors import counted
 from truecost.flags import FLAGS
 from truecost.report.curves import Curves
 from truecost.report.drawing import Drawing
+from truecost.report.many import counted
 from truecost.report.section import Section
 from truecost.report.sections import MOST_ROWS, SECTIONS, leaderboard
 from truecost.report.story import LEFT_OUT, Story
 from truecost.report.tables import Table, of_values, used
 from truecost.report.verdict import OPEN_ROWS as OPEN_LINES
 from truecost.report.verdict import verdict
-from truecost.report.words import at_best, listed, measure_of, runs_of, units_of
+from truecost.report.words import at_best, listed, measure_of, runs_of, shortest, units_of
 from truecost.results import Row, shown
 
 if TYPE_CHECKING:
@@ -37,6 +39,19 @@ OPEN_ROWS = 30  # of a table; longer ones are folded
 OPEN_INPUTS = 4
 CONTENTS = 5  # sections from which on there is a table of contents
 MOST_PROBLEMS = 6  # that stand open
+
+
+class _Data(msgspec.Struct):
+    """Of the data of a study what outputs were held against."""
+
+    reference: tuple[str, ...] = ()
+
+
+class _Study(msgspec.Struct):
+    """Of the configuration of a study its data."""
+
+    data: _Data = msgspec.field(default_factory=_Data)
+    collections: dict[str, _Data] = {}
 
 
 @dataclass(frozen=True)
@@ -189,7 +204,7 @@ def _measures(story: Story) -> list[tuple[str, str]]:
             naive = [text for text, r in known.items() if r.reference is not None]
             what = f"{measure.title}; {measure.direction} is better"
             if len(naive) == 1:
-                what += f"; the naive system has {naive[0]}"
+                what += f"; the naive system has {naive[0]}{shortest(known[naive[0]])}"
             said.append((label, f"{what}. {authors(measure.source)}."))
     return said
 
@@ -213,6 +228,7 @@ def _how(story: Story) -> list[tuple[str, str]]:
         "replicates": str(row.n_replicates),
         "interval": f"{row.method}, level {row.level:g}",
         "seed": seed[1] if seed else "",
+        **_conventions(story),
         "truecost": story.result.truecost,
         "computed with": ", ".join(f"{n} {v}" for n, v in story.result.versions.items()),
         "layout of result.json": str(story.result.schema_version),
@@ -220,12 +236,51 @@ def _how(story: Story) -> list[tuple[str, str]]:
     return [(name, text) for name, text in facts.items() if text]
 
 
+def _conventions(story: Story) -> dict[str, str]:
+    """How items were read and counted, by signatures; what differs between measures, by each.
+
+    A signature is the measure, its parameters, these choices, and from `resample` on the interval.
+    """
+    found: dict[str, dict[str, dict[str, None]]] = {}
+    for row in story.whole if story.by_items else ():
+        choices, _, _ = row.signature.partition("|resample:")
+        for name, colon, said in (text.partition(":") for text in choices.split("|")[1:]):
+            if colon and name not in story.result.versions:
+                found.setdefault(name, {}).setdefault(said, {})[row.label] = None
+    return {name: _by_measure(said) for name, said in found.items()}
+
+
+def _by_measure(said: Mapping[str, Mapping[str, None]]) -> str:
+    """`mixed (bleu:exp, chrf); lc (ter)`; the only choice alone."""
+    if len(said) == 1:
+        return next(iter(said))
+    return "; ".join(f"{choice} ({listed([*labels])})" for choice, labels in said.items())
+
+
 def _inputs(result: "ResultFile") -> Table | None:
-    cells = [(i.system or "all", i.collection, i.file, i.sha256) for i in result.inputs]
+    references = _references(result)
+    cells = [
+        (
+            i.system or ("reference" if i.file in references else "all"),
+            i.collection,
+            i.file,
+            i.sha256,
+        )
+        for i in result.inputs
+    ]
     if not cells:
         return None
     header = ("file", "system", "collection", "SHA-256")
     return used("Inputs", header, [(file, s, c, sha) for s, c, file, sha in cells])
+
+
+def _references(result: "ResultFile") -> set[str]:
+    """Names of the files that outputs were held against."""
+    try:
+        study = msgspec.toml.decode(result.configuration, type=_Study)
+    except msgspec.MsgspecError:  # of another version
+        return set()
+    return {name for data in (study.data, *study.collections.values()) for name in data.reference}
 
 
 def _sources(rows: Sequence[Row]) -> str:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from truecost.digits import between, figure, scale_of
-from truecost.errors import counted
 from truecost.gates import Verdict
 from truecost.names import PARTS
 from truecost.report import plots
@@ -16,6 +15,7 @@ from truecost.report.cases import about_worst, worst_of
 from truecost.report.curve_sections import calibration, det, threshold
 from truecost.report.drawing import Drawing
 from truecost.report.item_sections import breakdown, matching, paired, unit_by_unit
+from truecost.report.many import counted
 from truecost.report.numbers import of_differences, of_gates, of_rows, slot_of
 from truecost.report.plots.bars import costs_of
 from truecost.report.plots.limits import is_difference
@@ -192,18 +192,16 @@ def comparison(story: Story) -> Section | None:
     if not story.pairs:
         return None
     parts = len(story.parts) > 1
-    shown = [story.main] if parts else [*_alike(story), story.main]
+    shown = [story.main] if parts else [*_drawn(story), story.main]
     labels = list(dict.fromkeys(p[0].label for p in story.pairs))
     pairs = sorted(story.pairs, key=lambda p: labels.index(p[0].label))  # stable
     whole = [p for p in pairs if "subset" not in p[0].dims]
     some = [p[0] for p in whole if p[0].label in shown]
     of_measures = {r.label: [s for s in some if s.label == r.label] for r in some}
     apart = len(of_measures) > 1 and len({r.dims["system"] for r in some}) > 1
-    drawings = []
-    if apart:
-        drawings = [_differences(rows, name) for name, rows in of_measures.items()]
-    elif some:
-        drawings = [_differences(some, "")]
+    groups = of_measures if apart else _by_scale(some)
+    several = len(groups) > 1
+    drawings = [_differences(rows, name if several else "") for name, rows in groups.items()]
     for part in story.parts:
         of = [
             bare(p[0], (*PARTS, "estimator"))
@@ -216,7 +214,7 @@ def comparison(story: Story) -> Section | None:
             drawings.append(
                 _differences(of, f"{title}: {said[:1].lower()}{said[1:]}" if said else title)
             )
-    if len(drawings) > 1 and some and not apart:
+    if len(drawings) > 1 and groups and not several:
         drawings[0] = _differences(some, "whole data")
     by_subset = [p for p in pairs if "subset" in p[0].dims]
     tables = [of_pairs("Differences and ratios", whole, MOST_ROWS)] if whole else []
@@ -226,18 +224,25 @@ def comparison(story: Story) -> Section | None:
         "The same resampled units weigh both systems: an interval of the difference that holds 0 "
         "decides nothing."
     )
+    if left := [name for name in labels if whole and name not in of_measures]:
+        text += f" Not drawn, but in the table: {listed(left)}."
     estimators = {p[0].dims["estimator"] for p in story.pairs if "estimator" in p[0].dims}
     if estimators:
         text += f" Of each method {_ESTIMATED[min(estimators)]} is compared."
     return Section("Paired comparison", text, tuple(drawings), tuple(tables))
 
 
-def _alike(story: Story) -> list[str]:
-    """The measures whose differences share a scale with that of the main one."""
-    if not story.by_items:
-        return list(story.costs)
-    scale = next((r.scale for r in story.whole if r.label == story.main), "")
-    return list(dict.fromkeys(r.label for r in story.whole if r.scale == scale))
+def _drawn(story: Story) -> list[str]:
+    """The measures whose differences are drawn: costs; of items all."""
+    return list(dict.fromkeys(r.label for r in story.whole)) if story.by_items else [*story.costs]
+
+
+def _by_scale(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    """Differences that share an axis, by the names of their measures."""
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row.scale, []).append(row)
+    return {listed([*dict.fromkeys(r.label for r in of)]): of for of in found.values()}
 
 
 _ESTIMATED = {"mean": "the mean over runs", "run": "one run"}

@@ -4,11 +4,11 @@ A row of a measure of items has among its counts the sums of the part that the m
 n-grams, speaker time in seconds. Here they become phrases, for the whole, a subset or one item.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from truecost.digits import figure
-from truecost.errors import amount, counted
 from truecost.measures.base import Measure
+from truecost.report.many import amount, counted
 
 Counts = Mapping[str, float]
 EDITS = ("substitutions", "deletions", "insertions")
@@ -57,15 +57,29 @@ def errors_said(measure: Measure, counts: Counts) -> str:
     return _say(_ERRORS, measure, counts)
 
 
+def worst_said(measure: Measure, counts: Counts) -> str:
+    """What makes an item one of the worst, the sum before its kinds; empty where it is not known.
+
+    Examples
+    --------
+    >>> import truecost as tc
+    >>> from truecost.report.sums import worst_said
+    >>> counts = {"substitutions": 12, "deletions": 1, "insertions": 0, "reference": 200}
+    >>> worst_said(tc.find("wer"), counts)
+    '13 errors: 12 substitutions, 1 deletion, 0 insertions in 200 words'
+    """
+    return _say(_WORST, measure, counts) or errors_said(measure, counts)
+
+
 def size_said(measure: Measure, counts: Counts) -> str:
-    """How much reference there is: `200 words`, `9:25:53 of speech`; empty when not known."""
+    """How much reference there is: `200 words`, `9:25:53 of speaker time`; empty when not known."""
     return _say(_SIZES, measure, counts)
 
 
-def size_of(measure: Measure, counts: Counts) -> float:
-    """How much reference there is as a number, for comparing; 1 when not known."""
-    names = _AMOUNTS.get(measure.parts[0] if measure.parts else "", ())
-    return float(sum(counts.get(name, 1.0) for name in names)) if names else 1.0
+def sizes_of(measure: Measure) -> tuple[str, ...]:
+    """The sums that add up to how much reference there is, as `part.statistic`."""
+    part = measure.parts[0] if measure.parts else ""
+    return tuple(f"{part}.{name}" for name in _AMOUNTS.get(part, ()))
 
 
 def _say(
@@ -79,6 +93,14 @@ def _say(
         return ""
 
 
+def _errors(counts: Counts) -> str:
+    return counted(sum(counts[name] for name in EDITS), "error")
+
+
+def _in_error(counts: Counts, kinds: Sequence[str]) -> str:
+    return f"{clock(sum(counts[name] for name in kinds))} in error"
+
+
 def _edits(counts: Counts, noun: str) -> str:
     errors = ", ".join(counted(counts[name], name.removesuffix("s")) for name in EDITS)
     return f"{errors} in {counted(counts['reference'], noun)}"
@@ -87,7 +109,7 @@ def _edits(counts: Counts, noun: str) -> str:
 def _speech(counts: Counts, noun: str) -> str:
     del noun
     errors = ", ".join(f"{clock(counts[name])} {_TITLES[name]}" for name in TIMES)
-    return f"{errors} in {clock(counts['reference'])} of speech"
+    return f"{errors} in {clock(counts['reference'])} of speaker time"
 
 
 _TITLES = {"missed": "missed", "false_alarm": "false alarm", "confusion": "confusion"}
@@ -137,10 +159,18 @@ _ERRORS: Mapping[str, Callable[[Counts, str], str]] = {
     "activity": _activity,
     "edits": _words_edited,
 }
+_WORST: Mapping[str, Callable[[Counts, str], str]] = {
+    "words": lambda counts, noun: f"{_errors(counts)}: {_edits(counts, noun)}",
+    "characters": lambda counts, noun: f"{_errors(counts)}: {_edits(counts, noun)}",
+    "ngrams": lambda counts, _: f"{counted(counts['unmatched'], 'word')} without a match",
+    "chrf": lambda counts, _: f"{counted(counts['unmatched'], 'character')} without a match",
+    "speech": lambda counts, noun: f"{_in_error(counts, TIMES)}: {_speech(counts, noun)}",
+    "activity": lambda counts, noun: f"{_in_error(counts, TIMES[:2])}: {_activity(counts, noun)}",
+}
 _SIZES: Mapping[str, Callable[[Counts, str], str]] = {
     "words": lambda counts, noun: counted(counts["reference"], noun),
     "characters": lambda counts, noun: counted(counts["reference"], noun),
-    "speech": lambda counts, _: f"{clock(counts['reference'])} of speech",
+    "speech": lambda counts, _: f"{clock(counts['reference'])} of speaker time",
     "ngrams": lambda counts, _: counted(counts["reference"], "token"),
     "chrf": lambda counts, _: counted(counts["reference1"], "character"),
     "speakers": lambda counts, _: counted(counts["speakers"], "speaker"),

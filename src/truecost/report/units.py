@@ -5,6 +5,7 @@ The sums of its items are measured as the sums of all are; a single unit has no 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -12,10 +13,12 @@ import numpy.typing as npt
 
 from truecost.application import Application
 from truecost.digits import figure
-from truecost.errors import UsageError, counted
+from truecost.errors import UsageError
+from truecost.measures import find
 from truecost.measures.base import Measure
+from truecost.report.many import counted
 from truecost.report.numbers import Numbers
-from truecost.report.sums import SECONDS, errors_said, size_of, size_said
+from truecost.report.sums import SECONDS, errors_said, size_said, sizes_of
 from truecost.report.words import measure_of
 from truecost.results import Row
 from truecost.tasks.items import Items
@@ -45,10 +48,8 @@ class Units:
         The measure of each alone; NaN where undefined.
     amounts : ndarray of float64, shape (N,)
         How much reference each has, for the sizes of marks.
-    sizes : tuple of str
-        The same in words, with the number of items.
-    errors : tuple of str
-        What each has of each kind of error, in words.
+    sums : polars.DataFrame, N rows
+        What the measure divides, as `part.statistic`, and `items in it`.
     """
 
     row: Row
@@ -56,8 +57,7 @@ class Units:
     names: tuple[str, ...]
     values: Floats
     amounts: Floats
-    sizes: tuple[str, ...]
-    errors: tuple[str, ...]
+    sums: "pl.DataFrame"
 
     def __len__(self) -> int:
         return len(self.names)
@@ -66,6 +66,27 @@ class Units:
     def system(self) -> str:
         """Name of the system."""
         return self.row.dims["system"]
+
+    @cached_property
+    def sizes(self) -> tuple[str, ...]:
+        """How much reference each has in words, with the number of items."""
+        alone = self.factor == self.row.item
+        items = ("" if alone else counted(n, self.row.item) for n in self.sums["items in it"])
+        said = (size_said(self._measure, counts) for counts in self._counts)
+        return tuple(", ".join(filter(None, both)) for both in zip(said, items, strict=True))
+
+    @cached_property
+    def errors(self) -> tuple[str, ...]:
+        """What each has of each kind of error, in words."""
+        return tuple(errors_said(self._measure, counts) for counts in self._counts)
+
+    @cached_property
+    def _measure(self) -> Measure:
+        return find(self.row.label)
+
+    @cached_property
+    def _counts(self) -> list[dict[str, float]]:
+        return counts_of(self.sums, self._measure)
 
     def value(self, unit: int) -> str:
         """The value of a unit as readers see it; empty where undefined."""
@@ -80,8 +101,7 @@ class Units:
             tuple(self.names[k] for k in rows),
             self.values[rows],
             self.amounts[rows],
-            tuple(self.sizes[k] for k in rows),
-            tuple(self.errors[k] for k in rows),
+            self.sums[list(rows)],
         )
 
     def numbers(self) -> Numbers:
@@ -131,20 +151,21 @@ def units_of(items: "pl.DataFrame | Items", row: Row) -> Units:
     own = items_of(items, row.dims)
     factor = next((f for f in row.factors if f in own.columns and f != row.item), "item")
     sums = _summed(own, factor, measure)
-    every = counts_of(sums, measure)
-    items_each = [
-        "" if factor == "item" else counted(n, row.item) for n in sums["items in it"].to_list()
-    ]
-    sizes = [size_said(measure, counts) for counts in every]
+    known = [name for name in sizes_of(measure) if name in sums.columns]
     return Units(
         row,
         row.item if factor == "item" else factor,
         tuple(map(str, sums[factor])),
         np.asarray(measure(cast("Totals", _Sums(sums)), Application()).values, np.float64),
-        np.array([size_of(measure, counts) for counts in every], np.float64),
-        tuple(", ".join(filter(None, both)) for both in zip(sizes, items_each, strict=True)),
-        tuple(errors_said(measure, counts) for counts in every),
+        _added(sums, known) * SECONDS.get(measure.parts[0], 1),
+        sums,
     )
+
+
+def _added(sums: "pl.DataFrame", names: Sequence[str]) -> Floats:
+    """Some columns added up; 1 of none."""
+    every: Floats = sums.select(names).to_numpy().astype(np.float64)
+    return every.sum(axis=1) if names else np.ones(len(sums))
 
 
 def _frame_of(items: Items) -> "pl.DataFrame":

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from truecost.digits import between, figure, percent, scale_of, signed
-from truecost.errors import counted
 from truecost.gates import Verdict as Gated
+from truecost.report.many import counted
 from truecost.report.plots.look import short
 from truecost.report.plots.rows import WEAK
 from truecost.report.story import Part, Story, goodness, means, part_of
@@ -18,6 +18,7 @@ from truecost.report.words import (
     isolated,
     listed,
     naive_of,
+    shortest,
     system_of,
     value,
 )
@@ -135,13 +136,13 @@ def _lead(story: Story, row: Row) -> str:
     references = {r.reference for part in story.parts for r in story.mains(part)} - {None}
     if len(references) == 1 and not at_best(story.main):
         naive = shown(row, next(iter(references)))
-        said += f"{naive} is the naive system: {naive_of(story.result.task)}. "
+        said += f"{naive} is the naive system: {naive_of(story.result.task)}{shortest(row)}. "
     return f"{said}In brackets the {percent(row.level)} interval."
 
 
 def differs(title: str, story: Story) -> bool:
     """Whether the title of the main measure says more than its name."""
-    return title.lower() != story.main.partition(":")[0].lower()
+    return title.lower() != story.main.lower()
 
 
 def _gates(gates: Sequence[Gated]) -> Group:
@@ -343,12 +344,13 @@ def _difference(row: Row, ratio: Row | None) -> Line:
         else said
     )
     name = f"{system_of(row)}, against {row.baseline}"
+    more = f"But {beware}." if (beware := caveats(row)) else ""
     if row.value is None:
         return Line("open", chip, name, f"difference {value(row)}")
     text = f"difference {signed(row.value, row.scale)} {between(row.lower, row.upper, row.scale)}"
     if ratio is not None and ratio.value is not None:
         text += f", ratio {figure(ratio.value)} {between(ratio.lower, ratio.upper)}"
-    return Line(GOOD.get(said, "open"), chip, name, text)
+    return Line(GOOD.get(said, "open"), chip, name, text, more)
 
 
 def _assumed(story: Story) -> tuple[str, ...]:

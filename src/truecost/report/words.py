@@ -6,11 +6,12 @@ from typing import Literal
 from unicodedata import bidirectional
 
 from truecost.digits import between
-from truecost.errors import UsageError, amount, counted
+from truecost.errors import UsageError
 from truecost.flags import FLAGS
 from truecost.measures import find
 from truecost.measures.base import Measure
 from truecost.names import Task
+from truecost.report.many import amount, counted
 from truecost.report.sums import errors_said
 from truecost.results import Row, shown, units_shown
 
@@ -23,6 +24,15 @@ ESTIMATORS = {"mean": "mean over runs", "run": "one run"}
 def naive_of(task: Task) -> str:
     """What the naive system puts out."""
     return "the best constant answer" if task == "trials" else "an empty output"
+
+
+def shortest(row: Row) -> str:
+    """Why an empty output has another edit rate than 100%, after a comma: with several references
+    it lacks fewer words than they have in the mean.
+    """
+    if row.measure != "ter" or row.reference in (None, 1):
+        return ""
+    return ", which lacks each word of the shortest reference, over the mean length of all"
 
 
 def listed(names: Sequence[str], most: int = 6) -> str:

@@ -49,10 +49,27 @@ def _is_trial_list(part: Part) -> bool:
 
 
 def _faults(part: Part) -> list[Problem]:
-    where = f"{part.dims['collection']}, " if "collection" in part.dims else ""
-    said = [f"{where}{t.name}: {text}" for t in part.systems for text in _of_record(part, t)]
+    where = part.dims.get("collection", "")
+    found = [(record, _of_record(part, record)) for record in part.systems]
+    common = _common([texts for record, texts in found if isinstance(record, Items)])
+    said = [
+        _said(where, "" if text in common else record.name, text)
+        for record, texts in found
+        for text in texts
+    ]
     said += _twins(part) if part.systems else []
     return [Problem(kind="data", message=text) for text in said]
+
+
+def _said(collection: str, system: str, text: str) -> str:
+    """A text after what it is about."""
+    about = ", ".join(filter(None, (collection, system)))
+    return f"{about}: {text}" if about else text
+
+
+def _common(texts: Sequence[Sequence[str]]) -> set[str]:
+    """What is said of each of several systems, so of none of them: of the reference, say."""
+    return set.intersection(*map(set, texts)) if len(texts) > 1 else set()
 
 
 def _of_record(part: Part, record: System) -> list[str]:
@@ -131,10 +148,12 @@ def _impossible(estimates: Sequence[Estimate], system: str) -> float:
 
 
 def _on_measures(part: Part) -> list[Problem]:
-    """The advice of measures that were asked for by name."""
+    """The advice of measures that were asked for by name, and of those of items."""
     asked: dict[Measure, None] = {}
     for record in part.systems:
         scoring = part.scoring[record.name]
         names = set(scoring.measures)
-        asked |= {m: None for m in measures_for(record, scoring) if {m.name, m.label} & names}
+        found = measures_for(record, scoring)
+        every = isinstance(record, Items)
+        asked |= {m: None for m in found if every or {m.name, m.label} & names}
     return [Problem(kind="advice", message=f"{m.label}: {m.advice}") for m in asked if m.advice]

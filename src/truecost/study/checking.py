@@ -4,17 +4,26 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from truecost.errors import UsageError, counted, first_five
+from truecost.names import STANDARD_INPUT
 from truecost.study.tables import DataTable
 
 if TYPE_CHECKING:
     from truecost.study.config import Study
 
-_OF_ITEMS = ("map", "reference", "metadata", "missing", "input_format", "reference_format")
+_OF_ITEMS = (
+    "map",
+    "reference",
+    "reference_map",
+    "reference_format",
+    "metadata",
+    "missing",
+    "input_format",
+)
 DATA_OF: Mapping[str, tuple[str, ...]] = {
     "trials": tuple(
         name
         for name in DataTable.__struct_fields__
-        if name not in ("reference", "reference_format", "lines")
+        if name not in ("reference", "reference_map", "reference_format", "lines")
     ),
     "transcripts": (*_OF_ITEMS, "lines"),
     "translation": (*_OF_ITEMS, "lines"),
@@ -51,8 +60,22 @@ def check_task(study: "Study") -> None:
         raise UsageError(f"an application has costs and priors of trials; {task} has none")
     if study.worst is not None and study.worst < 0:
         raise UsageError(f"worst is {study.worst}: give 0 or more")
+    _check_standard_input(study)
     for name in study.collections or ("",):
         _check_references(study.collections.get(name, DataTable()).over(study.data), task, name)
+
+
+def _check_standard_input(study: "Study") -> None:
+    """Standard input can be read once: not as a reference and an output."""
+    found: list[str] = []
+
+    def noted(file: str) -> str:
+        found.append(file)
+        return file
+
+    study.moved(noted)
+    if sum(file in STANDARD_INPUT for file in found) > 1:
+        raise UsageError("standard input can be read once only: name a file for all but one")
 
 
 def _check_data(table: DataTable, task: str) -> None:

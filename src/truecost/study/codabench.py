@@ -2,7 +2,9 @@
 
 INPUT holds `ref/` (the key or reference, and optionally `study.toml` with the settings) and `res/`
 (what the participant handed in). OUTPUT gets `scores.json`, one flat object of numbers, and
-`detailed_results.html`, the report. Both are written at the end or not at all.
+`detailed_results.html`, the report. Both are written at the end or not at all. Participants read
+them: the alignments of the worst items, which show the reference, are left out unless the study
+asks for some with `worst`.
 """
 
 import re
@@ -64,6 +66,8 @@ def codabench(
         given = {"key": key} if study.task in (None, "trials") else {"reference": (key,)}
         study = msgspec.structs.replace(study, data=msgspec.structs.replace(study.data, **given))
     file = _only(handed_in, "submission")
+    if study.task not in (None, "trials") and study.worst is None:
+        study = msgspec.structs.replace(study, worst=0)
     systems = {"submission": SystemTable(file=str(file))}
     outcome = run(msgspec.structs.replace(study, systems=systems, baseline=None), progress)
     place = Path(target)

@@ -3,28 +3,32 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from truecost.errors import InputError, UsageError, counted
-from truecost.formats import Table
+from truecost.errors import InputError, TruecostError, UsageError, counted
+from truecost.formats import Table, read_bytes
+from truecost.formats.ids import one_a_line
 from truecost.intervals import finite
-from truecost.measures import find
-from truecost.names import ITEM_MAP_KEYS
+from truecost.measures import find, registry
+from truecost.names import ITEM_MAP_KEYS, SEGMENT_MAP_KEYS
 from truecost.study.outcome import Case, Outcome, Part
 from truecost.study.reader import Reader
 from truecost.study.tables import DataTable
-from truecost.tasks.columns import unit_columns
+from truecost.tasks.columns import optional_texts, unit_columns, weights_of
 from truecost.tasks.items import Counting, Items, measures_of
 from truecost.tasks.joining import join_metadata
+from truecost.tasks.sides import FIRST, FIXED
 
 if TYPE_CHECKING:
     from truecost.study.config import Study
     from truecost.study.sources import Source
 
 WORST = 5
+_BOTH = "a table of both sides needs --map and --reference-map KEY=COLUMN"
 
 
 def counting_of(task: str) -> Counting:
@@ -55,20 +59,84 @@ def read_items(source: "Source", reader: Reader, study: "Study") -> Items:
     InputError
         When files cannot be read or do not belong together.
     """
-    _check_map(source.data)
-    table = reader.table(source.file, source.data.input_format)
-    references = [reader.table(p, source.data.reference_format) for p in source.data.reference]
+    _check_maps(source.data, study.task or "trials")
+    table = read_output(source, reader)
+    references = [_reference(path, source, reader) for path in source.data.reference]
     reader.note(source.file, source.name, source.collection)
     for path in source.data.reference:
         reader.note(path, collection=source.collection)
     items = _count(source, study, reader, references, table)
+    items = replace(items, problems=(*_twice(source, reader, table), *items.problems))
     return _with_columns(items, source, reader)
 
 
-def _check_map(data: DataTable) -> None:
+def read_output(source: "Source", reader: Reader) -> Table:
+    """The file of a system, which may be empty where what is missing counts as empty.
+
+    Parameters
+    ----------
+    source : Source
+    reader : Reader
+
+    Returns
+    -------
+    Table
+
+    Raises
+    ------
+    UsageError, InputError
+        As `truecost.read` says.
+    """
+    data = source.data
+    return reader.table(source.file, data.input_format, empty=data.missing == "worst")
+
+
+def _reference(path: str, source: "Source", reader: Reader) -> Table:
+    try:
+        table = reader.table(path, source.data.reference_format)
+    except UsageError as error:  # readers do not know which of the two files they read
+        raise UsageError(str(error).replace("--input-format", "--reference-format")) from error
+    return replace(table, mapped_by="--reference-map")
+
+
+def _check_maps(data: DataTable, task: str) -> None:
+    own = tuple(SEGMENT_MAP_KEYS) if task == "diarization" else FIRST
+    known = (*own, *(key for key in ITEM_MAP_KEYS if key not in FIRST))
     for key in data.map:
-        if key not in ITEM_MAP_KEYS:
-            raise UsageError(f"--map {key}=... is not known: map one of {', '.join(ITEM_MAP_KEYS)}")
+        if key not in known:
+            raise UsageError(f"--map {key}=... is not known: map one of {', '.join(known)}")
+    for key in data.reference_map:
+        if key not in own:
+            raise UsageError(
+                f"--reference-map {key}=... is not known: map one of {', '.join(own)} (units "
+                f"belong to --map)"
+            )
+
+
+def reference_map(source: "Source") -> dict[str, str]:
+    """Columns of the reference: the map of a system is of its own file.
+
+    Parameters
+    ----------
+    source : Source
+
+    Returns
+    -------
+    dict of str to str
+    """
+    return source.shared | source.data.reference_map
+
+
+def _twice(source: "Source", reader: Reader, table: Table) -> list[str]:
+    """A hint where a system is its own reference."""
+    theirs, own = reference_map(source), source.data.map
+    if any(theirs.get(key) != own.get(key) for key in (*FIRST, *SEGMENT_MAP_KEYS)):
+        return []
+    same = [path for path in source.data.reference if reader.same(path, source.file)]
+    said = "byte for byte: is it one file twice?"
+    if table.format not in (*FIXED, "rttm"):
+        said += f" ({_BOTH})"
+    return [f"the output {table.source} is the reference {path}, {said}" for path in same]
 
 
 def _count(
@@ -76,24 +144,28 @@ def _count(
 ) -> Items:
     """What the task of the study counts, as far as its measures need it."""
     from truecost.tasks import diarization, transcripts, translation
-    from truecost.tasks.utterances import TextOptions
+    from truecost.tasks.transcripts.utterances import TextOptions
 
     task = study.task or "trials"
     asked = measures_of(study.measures, counting_of(task))
     parts = frozenset(part for measure in asked for part in measure.parts)
     common: dict[str, Any] = {"missing": source.data.missing or "error"}
+    maps: dict[str, Any] = {
+        "columns": source.data.map,
+        "reference_columns": reference_map(source),
+    }
     given = getattr(study, task).given()
     if task == "translation":
-        chosen = translation.TranslationOptions(columns=source.data.map, **common, **given)
+        chosen = translation.TranslationOptions(**maps, **common, **given)
         return translation.count(references, table, chosen, source.name, parts)
     if task == "diarization":
         uem = None
         if (path := given.pop("uem", None)) is not None:
             uem = reader.table(path, "uem")
             reader.note(path, collection=source.collection)
-        options = diarization.DiarizationOptions(**common, **given)
+        options = diarization.DiarizationOptions(**maps, **common, **given)
         return diarization.count(references[0], table, options, source.name, uem, parts)
-    texts = TextOptions(columns=source.data.map, **common, **given)
+    texts = TextOptions(**maps, **common, **given)
     return transcripts.count(references[0], table, texts, source.name, parts)
 
 
@@ -101,19 +173,68 @@ def _with_columns(items: Items, source: "Source", reader: Reader) -> Items:
     """Items with the columns of metadata, and the units that are mapped."""
     key = "id" if "id" in items.frame.columns else items.frame.columns[0]
     table = Table(items.name, items.frame, ids=key)
-    _, metadata = reader.joined(source.data, source.collection)
-    metadata += [("id", _by_line(path, reader, source)) for path in source.data.lines]
-    for column, further in metadata:
-        table = join_metadata(table, further, column, key)
-    return replace(items, frame=table.frame, units=unit_columns(table, source.data.map))
+    try:
+        _, metadata = reader.joined(source.data, source.collection)
+        for column, further in metadata:
+            table = join_metadata(table, further, column, key)
+    except TruecostError as error:
+        raise type(error)(_with_lines(str(error), source, reader)) from error
+    for path in source.data.lines:
+        table = join_metadata(table, _by_line(path, reader, source), "id", key)
+    units = unit_columns(table, source.data.map)
+    for name in units:
+        if taken := reserved(name, items):
+            raise UsageError(f"--map unit={name}: results have {taken} of that name: rename it")
+    weights = weights_of(table, source.data.map, items.ids)
+    return replace(
+        items,
+        frame=table.frame,
+        units=units,
+        weights=weights,
+        strata=optional_texts(table, source.data.map, "stratum"),
+    )
+
+
+def reserved(name: str, items: Items) -> str:
+    """What results call so already; empty for nothing."""
+    if name in ("collection", "system", "item"):
+        return "a column"
+    part, dot, _ = name.partition(".")
+    if dot and part in items.counting.parts:
+        return "a statistic"
+    return "a measure" if name.partition(":")[0] in registry() else ""
+
+
+def _with_lines(said: str, source: "Source", reader: Reader) -> str:
+    """What is wrong with metadata, with a hint where they, or what they describe, have no ids."""
+    if reader.task == "diarization":
+        return said
+    for given in source.data.metadata:
+        path = given.rpartition("=")[2]
+        if Path(path).is_file() and one_a_line(read_bytes(path)):
+            return f"{path}: has one value a line and no ids: say --lines COLUMN={path}"
+    reference = reader.table(source.data.reference[0], source.data.reference_format)
+    if reference.format != "lines":
+        return said
+    return (
+        f"{said}; {reference.source} has no ids: give a column from a file with one value a line "
+        f"by --lines COLUMN=FILE"
+    )
 
 
 def _by_line(given: str, reader: Reader, source: "Source") -> Table:
     """A column from a file with one value a line, for texts that have one a line."""
     name, mark, path = given.partition("=")
-    if not mark:
-        raise UsageError(f"--lines {given!r} is not understood: write COLUMN=FILE")
+    if not mark or not name or name in ("id", "text"):
+        raise UsageError(
+            f"--lines {given!r} is not understood: write COLUMN=FILE, such as document=docs.txt"
+        )
     reference = reader.table(source.data.reference[0], source.data.reference_format)
+    if reference.format != "lines":
+        raise UsageError(
+            f"--lines {given}: a value a line goes with texts that have one a line, and "
+            f"{reference.source} has ids: give a file with ids by --metadata"
+        )
     values = reader.table(path, "lines")
     reader.note(path, collection=source.collection)
     if len(values) != len(reference):
@@ -193,7 +314,10 @@ def _frame(items: Items, part: Part) -> pl.DataFrame:
         for name, sides in items.units.items()
         for k, side in enumerate(sides)
     }
-    own = items.frame.select(c for c in items.frame.columns if c not in (*columns, *items.texts))
+    others = [c for c in items.frame.columns if c not in (*items.texts, *items.units)]
+    own = items.frame.select(
+        pl.col(c).alias(f"given {c}" if reserved(c, items) else c) for c in others
+    )
     return pl.concat(
         [pl.DataFrame(columns).with_columns(pl.col(*labels).fill_nan(None)), own],
         how="horizontal",

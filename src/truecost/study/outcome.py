@@ -18,6 +18,10 @@ from truecost.tasks.systems import System
 from truecost.version import __version__
 
 SCHEMA_VERSION = 1
+COUNTED_BY: Mapping[Task, tuple[str, ...]] = {  # besides what computes for all
+    "transcripts": ("rapidfuzz",),
+    "translation": ("sacrebleu",),
+}
 
 
 class Input(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -232,7 +236,7 @@ class Outcome:
             leaderboard=self.leaderboard,
             cases=self.cases,
             calibration=dict(self.calibration),
-            versions=_versions(),
+            versions=_versions(self.task),
         )
 
     def judged(self, gates: Sequence[Gate]) -> "Outcome":
@@ -251,10 +255,10 @@ class Outcome:
 
 
 @cache
-def _versions() -> dict[str, str]:
+def _versions(task: Task) -> dict[str, str]:
     """Of Python and of the libraries that numbers come from."""
     python = ".".join(platform.python_version_tuple()[:2])
-    libraries = ("numpy", "scipy", "polars", "numba")
+    libraries = ["numpy", "scipy", "polars", "numba", *COUNTED_BY.get(task, ())]
     return {"python": python, **{name: version(name) for name in libraries}}
 
 

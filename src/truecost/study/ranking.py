@@ -8,6 +8,7 @@ from truecost.errors import InputError, TruecostError, UsageError, counted
 from truecost.leaderboard import standings
 from truecost.study.advice import problems_of
 from truecost.study.config import Study
+from truecost.study.itemised import cases_of
 from truecost.study.outcome import Outcome, Problem
 from truecost.study.reader import Reader
 from truecost.study.running import (
@@ -96,6 +97,8 @@ def rank(
         remarks=(SAID.format(level=percent(part.estimates[0].level)),),
         leaderboard=board,
         task=study.task or "trials",
+        # Participants read the page: no text of the reference unless that is asked for.
+        cases=cases_of([ranked], study.worst or 0),
     ).judged(study.gate)
 
 

@@ -39,15 +39,30 @@ class Reader:
         self._table = cache(self._read)
         self._hash = cache(sha256)
 
-    def table(self, path: str, input_format: str | None = None, task: Task | None = None) -> Table:
-        """The table of a file of a task; one that is asked for again is read once."""
-        return self._table(path, input_format, task or self.task)
+    def table(
+        self,
+        path: str,
+        input_format: str | None = None,
+        task: Task | None = None,
+        *,
+        empty: bool = False,
+    ) -> Table:
+        """The table of a file of a task, which may be `empty` where its format allows it; one that
+        is asked for again is read once.
+        """
+        return self._table(path, input_format, task or self.task, empty)
 
-    def _read(self, path: str, input_format: str | None, task: Task) -> Table:
+    def same(self, path: str, other: str) -> bool:
+        """Whether two files hold the same bytes."""
+        if path in STANDARD_INPUT or other in STANDARD_INPUT:
+            return False
+        return self._hash(path) == self._hash(other)
+
+    def _read(self, path: str, input_format: str | None, task: Task, empty: bool) -> Table:
         if path in STANDARD_INPUT and any(p in STANDARD_INPUT for p in self._seen):
             raise UsageError("standard input can be read once only")
         self._seen.append(path)
-        table = read(path, input_format, task)
+        table = read(path, input_format, task, empty=empty)
         if table.layout:
             self.readings.append(f"{table.source}: read as {table.layout}")
         return table

@@ -128,8 +128,10 @@ def check_study(study: Study) -> None:
     study.check()
     for table in (study.application, *study.applications.values()):
         scoring_of(study, table, study.data)
-    for name in (*study.measures, *(gate.measure for gate in study.gate)):
+    for name in study.measures:
         find(name)
+    for gate in study.gate:
+        gate.check_size(find(gate.measure).shown_in)
 
 
 def configuration(study: Study) -> str:

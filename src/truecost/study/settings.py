@@ -45,6 +45,8 @@ def application_of(table: ApplicationTable) -> Application:
 def plan_of(table: IntervalTable) -> Plan:
     """The resampling plan of `[interval]`."""
     base = Plan()
+    if table.block_length is not None and (table.resample or base.scheme) != "blocks":
+        raise UsageError("a block length goes with moving blocks: say --resample blocks")
     return Plan(
         base.replicates if table.replicates is None else table.replicates,
         base.seed if table.seed is None else table.seed,

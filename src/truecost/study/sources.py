@@ -22,6 +22,8 @@ class Source:
     name, file : str
     data : DataTable
         The system's own table over that of its collection over `[data]`.
+    shared : dict of str to str
+        The map without that of the system, whose own map is of its file and of no other.
     collection : str
         Empty when there is one.
     """
@@ -29,6 +31,7 @@ class Source:
     name: str
     file: str
     data: DataTable
+    shared: dict[str, str]
     collection: str = ""
 
 
@@ -50,7 +53,8 @@ def sources_of(study: "Study", collection: str = "") -> list[Source]:
     for name, table in study.systems.items():
         own = {k: v for k, v in table.given().items() if k not in ("file", "files")}
         file = table.files[collection] if collection else table.file
-        found.append(Source(name, file or "", DataTable(**own).over(below), collection))
+        data = DataTable(**own).over(below)
+        found.append(Source(name, file or "", data, below.map, collection))
     return found
 
 

@@ -46,6 +46,8 @@ class DataTable(_Table, frozen=True, kw_only=True, omit_defaults=True):
         What the scores are; needed unless the format states it.
     map : dict of str to str
         Columns by key (`truecost list map`).
+    reference_map : dict of str to str
+        Columns of `id` and `text` in the reference, where they are not those of the outputs.
     key : str, optional
         File with labels, units and other columns, joined by id.
     reference : tuple of str
@@ -81,6 +83,7 @@ class DataTable(_Table, frozen=True, kw_only=True, omit_defaults=True):
 
     type: ScoreType | None = None
     map: dict[str, str] = {}
+    reference_map: dict[str, str] = {}
     key: str | None = None
     reference: tuple[str, ...] = ()
     metadata: tuple[str, ...] = ()

@@ -1,16 +1,27 @@
 """Counting without files: the items of one system from lists of texts or columns of segments."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.errors import InputError, counted
+from truecost.errors import InputError, counted, plural
 from truecost.formats import Table
 from truecost.names import SpeakerMapping
+from truecost.tasks.arguments import (
+    checked,
+    column_in,
+    further_columns,
+    ids_in,
+    names_in,
+    references_in,
+    segments_in,
+    texts_in,
+)
 from truecost.tasks.columns import unit_columns
 from truecost.tasks.items import Counting, Items, measures_of
 
@@ -18,11 +29,11 @@ Columns = Mapping[str, npt.ArrayLike]
 
 
 def count_transcripts(
-    references: Sequence[str],
-    hypotheses: Sequence[str],
+    references: Iterable[str],
+    hypotheses: Iterable[str],
     *,
-    normalise: Sequence[str] = (),
-    measures: Sequence[str] = (),
+    normalise: Iterable[str] | str = (),
+    measures: Iterable[str] | str = (),
     name: str = "system",
     ids: npt.ArrayLike | None = None,
     unit: npt.ArrayLike | None = None,
@@ -32,11 +43,11 @@ def count_transcripts(
 
     Parameters
     ----------
-    references, hypotheses : sequence of str, length N
-        What was said and what the system put out.
-    normalise : sequence of str
+    references, hypotheses : iterable of str, length N
+        What was said and what the system put out: a text for each utterance, "" where it is empty.
+    normalise : iterable of str, or str
         Steps in their order (`truecost list normalisations`); texts stay as they are without.
-    measures : sequence of str
+    measures : iterable of str, or str
         What will be asked for, so that only its parts are counted; those of the task when left out.
     name : str
         Name of the system.
@@ -50,14 +61,16 @@ def count_transcripts(
     Returns
     -------
     Items
-        For `truecost.score` and `truecost.compare_systems`.
+        For `truecost.score` and `truecost.compare_systems`. Its `problems` say what a reader should
+        know of the data, as the command line prints it.
 
     Raises
     ------
     InputError
-        When lengths differ or ids repeat.
+        When lengths differ, an entry is no text (None, say), a single text or a dict is given in
+        place of a list, or ids repeat.
     UsageError
-        When a step or a measure is not known.
+        When a step or a measure is not known, or the name of a column is nearly that of an option.
     MissingExtraError
         When rapidfuzz is not installed (extra `speech`).
 
@@ -70,21 +83,27 @@ def count_transcripts(
     wer 0.4 1 1
     """
     from truecost.tasks.transcripts import COUNTING, count
-    from truecost.tasks.utterances import TextOptions
+    from truecost.tasks.transcripts.utterances import TextOptions
 
-    sides = {"references": references, "hypotheses": hypotheses}
-    right, said = _texts(sides, ids, {"unit": unit, **columns})
-    options = TextOptions(normalise=tuple(normalise))
+    item = COUNTING.item
+    further = further_columns(columns, count_transcripts, item)
+    sides = {
+        "references": texts_in("references", references, item),
+        "hypotheses": texts_in("hypotheses", hypotheses, item),
+    }
+    right, said = _tables(sides, item, ids, unit, further)
+    checked("name", name, str, "a text")
+    options = TextOptions(normalise=names_in("normalise", normalise))
     return _with_unit(count(right, said, options, name, _parts(measures, COUNTING)))
 
 
 def count_translations(
-    references: Sequence[str] | Sequence[Sequence[str]],
-    hypotheses: Sequence[str],
+    references: Iterable[str] | Iterable[Iterable[str]],
+    hypotheses: Iterable[str],
     *,
     tokenizer: str = "13a",
     lowercase: bool = False,
-    measures: Sequence[str] = (),
+    measures: Iterable[str] | str = (),
     name: str = "system",
     ids: npt.ArrayLike | None = None,
     unit: npt.ArrayLike | None = None,
@@ -94,15 +113,16 @@ def count_translations(
 
     Parameters
     ----------
-    references : sequence of str, length N, or several of them
-        One right translation of each sentence, or several sets of them.
-    hypotheses : sequence of str, length N
-        What the system put out.
+    references : iterable of str, length N, or several of them
+        One right translation of each sentence, or several lists of them: each over all sentences,
+        with "" where a sentence has no such reference.
+    hypotheses : iterable of str, length N
+        What the system put out: a text for each sentence, "" where it is empty.
     tokenizer : str
         One of sacrebleu's.
     lowercase : bool
         Ignore case.
-    measures : sequence of str
+    measures : iterable of str, or str
         What will be asked for, so that only its parts are counted; those of the task when left out.
     name : str
         Name of the system.
@@ -116,14 +136,17 @@ def count_translations(
     Returns
     -------
     Items
-        For `truecost.score` and `truecost.compare_systems`.
+        For `truecost.score` and `truecost.compare_systems`. Its `problems` say what a reader should
+        know of the data, as the command line prints it.
 
     Raises
     ------
     InputError
-        When lengths differ or ids repeat.
+        When lengths differ, an entry is no text (None, say), a single text or a dict is given in
+        place of a list, there is a list of references for each sentence, or ids repeat.
     UsageError
-        When the tokeniser or a measure is not known.
+        When the tokeniser or a measure is not known, or the name of a column is nearly that of an
+        option.
     MissingExtraError
         When sacrebleu is not installed (extra `translation`).
 
@@ -138,32 +161,38 @@ def count_translations(
     """
     from truecost.tasks.translation import COUNTING, TranslationOptions, count
 
-    single = all(isinstance(texts, str) for texts in references)
-    sets: Any = [references] if single else references
-    sides = {f"references {k}": texts for k, texts in enumerate(sets, 1)}
-    *right, said = _texts({**sides, "hypotheses": hypotheses}, ids, {"unit": unit, **columns})
+    item = COUNTING.item
+    further = further_columns(columns, count_translations, item)
+    output = texts_in("hypotheses", hypotheses, item)
+    sets = references_in("references", references, len(output), item)
+    several = len(sets) > 1
+    sides = {f"references[{k}]" if several else "references": s for k, s in enumerate(sets)}
+    *right, said = _tables({**sides, "hypotheses": output}, item, ids, unit, further)
+    checked("name", name, str, "a text")
+    checked("tokenizer", tokenizer, str, "the name of one")
+    checked("lowercase", lowercase, (bool, np.bool_), "True or False")
     options = TranslationOptions(tokenizer, lowercase)
     return _with_unit(count(right, said, options, name, _parts(measures, COUNTING)))
 
 
 def count_diarization(
-    reference: Columns | pl.DataFrame,
-    hypothesis: Columns | pl.DataFrame,
+    reference: Columns | pl.DataFrame | Any,
+    hypothesis: Columns | pl.DataFrame | Any,
     *,
     collar: float = 0.0,
     skip_overlap: bool = False,
     mapping: SpeakerMapping = "scored",
-    uem: Columns | pl.DataFrame | None = None,
+    uem: Columns | pl.DataFrame | Any | None = None,
     tolerance: float = 0.0,
     merge_gaps: float = 0.0,
-    measures: Sequence[str] = (),
+    measures: Iterable[str] | str = (),
     name: str = "system",
 ) -> Items:
     """The recordings of a system with their speaker times counted.
 
     Parameters
     ----------
-    reference, hypothesis : mapping of str to array_like, or polars.DataFrame
+    reference, hypothesis : mapping of str to array_like, or frame of polars or pandas
         Segments: columns `recording`, `speaker`, `start` and `end` (seconds).
     collar : float
         Seconds on each side of a reference boundary that are not scored.
@@ -171,13 +200,13 @@ def count_diarization(
         Leave out where several reference speakers speak.
     mapping : {"scored", "evaluated"}
         Where speakers are mapped (see `DiarizationOptions`).
-    uem : mapping of str to array_like, or polars.DataFrame, optional
+    uem : mapping of str to array_like, or frame of polars or pandas, optional
         Regions that are scored: columns `recording`, `start`, `end`; the extent of reference and
         hypothesis when left out.
     tolerance, merge_gaps : float
         For measures of voice activity: seconds left out on each side of a boundary of speech, and
         gaps that count as speech.
-    measures : sequence of str
+    measures : iterable of str, or str
         What will be asked for, so that only its parts are counted; those of the task when left out.
     name : str
         Name of the system.
@@ -185,14 +214,15 @@ def count_diarization(
     Returns
     -------
     Items
-        For `truecost.score` and `truecost.compare_systems`.
+        For `truecost.score` and `truecost.compare_systems`. Its `problems` say what a reader should
+        know of the data, as the command line prints it.
 
     Raises
     ------
     InputError
-        When times cannot be used, or the recordings are not the same.
+        When there are no columns, times cannot be used, or the recordings are not the same.
     UsageError
-        When a number is out of range or a measure is not known.
+        When a number is out of range, or a column or a measure is not known.
 
     Examples
     --------
@@ -205,43 +235,48 @@ def count_diarization(
     """
     from truecost.tasks.diarization import COUNTING, DiarizationOptions, count
 
+    checked("name", name, str, "a text")
+    checked("skip_overlap", skip_overlap, (bool, np.bool_), "True or False")
+    times = {"collar": collar, "tolerance": tolerance, "merge_gaps": merge_gaps}
+    for parameter, seconds in times.items():
+        checked(parameter, seconds, Real, "seconds")
     options = DiarizationOptions(collar, skip_overlap, mapping, tolerance, merge_gaps)
     right, said = _segments("reference", reference), _segments("hypothesis", hypothesis)
     regions = None if uem is None else _segments("uem", uem)
     return count(right, said, options, name, regions, _parts(measures, COUNTING))
 
 
-def _parts(measures: Sequence[str], counting: Counting) -> frozenset[str]:
-    return frozenset(part for m in measures_of(measures, counting) for part in m.parts)
+def _parts(measures: Iterable[str] | str, counting: Counting) -> frozenset[str]:
+    asked = measures_of(names_in("measures", measures), counting)
+    return frozenset(part for measure in asked for part in measure.parts)
 
 
-def _texts(
+def _tables(
     sides: Mapping[str, Sequence[str]],
+    item: str,
     ids: npt.ArrayLike | None,
-    columns: Mapping[str, npt.ArrayLike | None],
+    unit: npt.ArrayLike | None,
+    further: Mapping[str, pl.Series],
 ) -> list[Table]:
     """A table of each side; the first one has the further columns."""
-    first = next(iter(sides.values()))
-    size = len(first)
-    given: dict[str, Any] = {k: np.asarray(v) for k, v in columns.items() if v is not None}
-    names = np.arange(1, size + 1).astype(str) if ids is None else np.asarray(ids).astype(str)
-    every: dict[str, Any] = {**sides, "ids": names, **given}
-    for what, column in every.items():
+    size = len(next(iter(sides.values())))
+    own = {} if unit is None else {"unit": column_in("unit", unit)}
+    own |= further
+    names = pl.Series(np.arange(1, size + 1)).cast(pl.String) if ids is None else ids_in(ids, item)
+    columns: dict[str, Sequence[Any] | pl.Series] = {**sides, "ids": names, **own}
+    for what, column in columns.items():
         if len(column) != size:
             raise InputError(
-                f"{what}: {counted(len(column), 'entry', 'stand')} against {size} "
-                f"{next(iter(sides))}: one for each is needed"
+                f"{what}: {counted(len(column), 'entry', 'stand')} against {size} of "
+                f"{next(iter(sides))}: one for each of the {plural(item)} is needed"
             )
-    tables = []
-    for side, texts in sides.items():
-        own = given if texts is first else {}
-        frame = {"id": names, "text": pl.Series([*texts], dtype=pl.String), **own}
-        tables.append(Table(side, pl.DataFrame(frame)))
-    return tables
+    frames = [pl.DataFrame({"id": names, "text": [*texts]}) for texts in sides.values()]
+    frames[0] = frames[0].with_columns(**own)
+    return [Table(side, frame) for side, frame in zip(sides, frames, strict=True)]
 
 
-def _segments(source: str, columns: Columns | pl.DataFrame) -> Table:
-    frame = columns if isinstance(columns, pl.DataFrame) else pl.DataFrame(dict(columns))
+def _segments(source: str, given: object) -> Table:
+    frame = segments_in(source, given)
     texts = [c for c in ("recording", "channel", "speaker") if c in frame.columns]
     return Table(source, frame.with_columns(pl.col(texts).cast(pl.String)))
 

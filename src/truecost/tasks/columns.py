@@ -1,6 +1,6 @@
 """Reading the mapped columns of a table: what each may hold, and what is refused with its line."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
@@ -161,13 +161,27 @@ def trial_ids(table: Table, options: Options) -> npt.NDArray[Any] | None:
     return ids.to_numpy()
 
 
-def refuse_repeated(source: str, ids: pl.Series, rule: str = "each trial is scored once") -> None:
-    """Refuse ids that stand more than once."""
+def refuse_repeated(
+    source: str,
+    ids: pl.Series,
+    rule: str = "each trial is scored once",
+    where: Callable[[int], str] | None = None,
+) -> None:
+    """Refuse ids that stand more than once, with the places of their rows where these are told."""
     if ids.n_unique() == len(ids):
         return
     repeated = ids.filter(ids.is_duplicated()).unique().sort()
     stand = counted(len(repeated), "id", "stand")
-    raise InputError(f"{source}: {stand} more than once: {first_five(repeated)}; {rule}")
+    shown = repeated if where is None else _placed(ids, repeated, where)
+    raise InputError(f"{source}: {stand} more than once: {first_five(shown)}; {rule}")
+
+
+def _placed(ids: pl.Series, repeated: pl.Series, where: Callable[[int], str]) -> Iterator[str]:
+    """Each id with the places of its first two rows."""
+    for name in repeated:
+        rows = (ids == name).arg_true()
+        more = " and more" if len(rows) > 2 else ""
+        yield f"{name} ({where(rows[0])}, {where(rows[1])}{more})"
 
 
 def scores_of(table: Table, options: Options) -> tuple[Floats, tuple[str, ...] | None]:
@@ -301,9 +315,9 @@ def is_whole(texts: pl.Series) -> bool:
     return numbers.null_count() == 0 and bool((numbers.cast(pl.String) == texts).all())
 
 
-def optional_texts(table: Table, options: Options, key: str) -> npt.NDArray[Any] | None:
+def optional_texts(table: Table, columns: Mapping[str, str], key: str) -> npt.NDArray[Any] | None:
     """The mapped column of a key as text, if one is mapped."""
-    mapped = options.columns.get(key)
+    mapped = columns.get(key)
     return None if mapped is None else filled(table, mapped, key).to_numpy()
 
 
@@ -318,9 +332,11 @@ def filled(table: Table, column: str, meaning: str) -> pl.Series:
     return texts
 
 
-def weights_of(table: Table, options: Options, ids: npt.NDArray[Any] | None) -> Floats | None:
+def weights_of(
+    table: Table, columns: Mapping[str, str], ids: npt.NDArray[Any] | None
+) -> Floats | None:
     """Trial weights, shape (N,), finite and at least 0 (InputError otherwise); None without."""
-    mapped = options.columns.get("weight")
+    mapped = columns.get("weight")
     if mapped is None:
         return None
     weights = table.numbers(mapped, "weight")

@@ -87,7 +87,7 @@ def sides_of(trials: Trials, scoring: Scoring) -> Sides:
             raise UsageError(f"strata and two sides ({name}) cannot be combined")
         factor, codes = Factor.of(name, np.concatenate(columns), strata)
         if strata is not None and scoring.plan.scheme_of(name) != "blocks":
-            _refuse_divided(name, columns[0], codes)
+            refuse_divided(name, columns[0], codes)
         sides += [(factor, part) for part in np.split(codes, len(columns))]
         strata = None
     return sides
@@ -105,7 +105,7 @@ def _trials_as_units(trials: Trials, scoring: Scoring) -> tuple[Factor, npt.NDAr
     return Factor.of("trial", labels, trials.strata)
 
 
-def _refuse_divided(name: str, column: npt.NDArray[Any], codes: npt.NDArray[np.int32]) -> None:
+def refuse_divided(name: str, column: npt.NDArray[Any], codes: npt.NDArray[np.int32]) -> None:
     """Refuse a unit that stands in two strata: it would be drawn twice."""
     labels, units = encode(column)
     pairs = np.unique(np.stack([units, codes], axis=1), axis=0)[:, 0]

@@ -22,6 +22,7 @@ from truecost.measures import Measure, find, registry
 from truecost.results import Estimate
 from truecost.tally import Tally
 from truecost.tasks.columns import is_whole
+from truecost.tasks.counting import refuse_divided
 from truecost.tasks.scoring import Scoring
 from truecost.tasks.subsets import Masks, masks_of, typed
 
@@ -75,10 +76,12 @@ class Items:
         Statistics of each item by part.
     frame : polars.DataFrame
         One row an item: columns for units and subsets.
-    signature : str
-        Choices made while reading and counting, separated by bars.
+    signatures : mapping of str to str
+        Choices made while reading and counting that entered a part, separated by bars.
     problems : tuple of str
         What a reader should know.
+    weights, strata : ndarray, shape (N,), optional
+        Weight of each item (inverse inclusion probability), and stratum of its unit.
     units : mapping of str to tuple of ndarray, shape (N,)
         For each factor the unit of each item on each side; each item its own unit when empty.
     texts : tuple of str
@@ -92,19 +95,25 @@ class Items:
     ids: Array
     parts: Parts
     frame: pl.DataFrame
-    signature: str = ""
+    signatures: Mapping[str, str] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
     units: Mapping[str, tuple[Array, ...]] = field(default_factory=dict)
+    weights: Array | None = None
+    strata: Array | None = None
     texts: tuple[str, ...] = ()
     show: Callable[[int], Lines] | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
 
+    def __repr__(self) -> str:
+        return f"<Items {self.name!r}: {self.about}>"
+
     @property
     def about(self) -> str:
         """What there is, in a few words."""
-        return f"{counted(len(self), self.counting.item)}, {self.signature}"
+        choices = "; ".join(dict.fromkeys(self.signatures.values()))
+        return f"{counted(len(self), self.counting.item)}, {choices}"
 
     def take(self, rows: Array) -> "Items":
         """The items at these rows (indices, or a mask), as of a subset: they cannot be shown."""
@@ -114,6 +123,8 @@ class Items:
             parts={p: {k: v[rows] for k, v in of.items()} for p, of in self.parts.items()},
             frame=self.frame[np.flatnonzero(rows) if rows.dtype == bool else rows],
             units={k: tuple(side[rows] for side in v) for k, v in self.units.items()},
+            weights=None if self.weights is None else self.weights[rows],
+            strata=None if self.strata is None else self.strata[rows],
             show=None,
         )
 
@@ -226,6 +237,8 @@ def _score_part(
     items: Items, scoring: Scoring, measures: Sequence[Measure], dims: Mapping[str, str]
 ) -> list[Estimate]:
     tell, what = scoring.progress, " ".join(dims.values())
+    if items.weights is not None:
+        scoring.refuse_bca_of_samples()
     return estimate(
         evidence_of_items(items, measures, scoring),
         measures,
@@ -261,12 +274,24 @@ def evidence_of_items(items: Items, measures: Sequence[Measure], scoring: Scorin
         raise UsageError(
             f"moving blocks need one factor in time order; mapped are {', '.join(items.units)}"
         )
-    sides = []
-    for name, columns in (items.units or {items.counting.item: (_in_order(items.ids),)}).items():
-        factor, codes = Factor.of(name, np.concatenate(columns))
-        sides += [(factor, side) for side in np.split(codes, len(columns))]
     wanted = dict.fromkeys(part for measure in measures for part in measure.parts)
-    return Evidence({part: Tally.count(sides, items.parts[part]) for part in wanted})
+    if lacking := [m.label for m in measures if not {*m.parts} <= {*items.parts}]:
+        raise UsageError(
+            f"{items.name}: {first_five(lacking)} cannot be computed from what was counted "
+            f"({', '.join(items.parts)}): name it when counting, measures=({lacking[0]!r},)"
+        )
+    sides, strata = [], items.strata  # of the first factor
+    for name, columns in (items.units or {items.counting.item: (_in_order(items.ids),)}).items():
+        if strata is not None and len(columns) > 1:
+            raise UsageError(f"strata and two sides ({name}) cannot be combined")
+        factor, codes = Factor.of(name, np.concatenate(columns), strata)
+        if strata is not None and scoring.plan.scheme_of(name) != "blocks":
+            refuse_divided(name, columns[0], codes)
+        sides += [(factor, side) for side in np.split(codes, len(columns))]
+        strata = None
+    return Evidence(
+        {part: Tally.count(sides, items.parts[part], weights=items.weights) for part in wanted}
+    )
 
 
 def _in_order(ids: Array) -> Array:
@@ -291,13 +316,14 @@ def context_of_items(items: Items, dims: Mapping[str, str]) -> Context:
     return Context(
         dict(dims),
         len(items),
-        signature=items.signature,
         flags=raised(
             items_as_units=alone,
             crossed=sum(len(sides) for sides in items.units.values()) > 1,
         ),
         item=counting.item,
         part_counts=sums,
+        signature="" if items.weights is None else "weighted",
+        part_signatures=items.signatures,
         part_errors=errors,
     )
 

@@ -81,3 +81,12 @@ class Scoring:
             )
         if self.training_prior is not None:
             check_priors(self.training_prior)
+
+    def refuse_bca_of_samples(self) -> None:
+        """Refuse BCa intervals, where trials or items are weighted samples: UsageError."""
+        if self.method == "bca":
+            raise UsageError(
+                "bca intervals are not defined for weighted samples (inverse inclusion "
+                "probabilities): the jackknife does not know how they were drawn; use the "
+                "percentile method"
+            )

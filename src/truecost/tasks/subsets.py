@@ -1,5 +1,6 @@
 """Subsets: the levels of a column, or a condition on columns."""
 
+import shlex
 from difflib import get_close_matches
 
 import numpy as np
@@ -33,8 +34,9 @@ def masks_of(
         When a condition holds for no trial.
     """
     name, expression = (subset, subset) if isinstance(subset, str) else subset
-    if expression in frame.columns:
-        return _levels(frame[expression].alias(name), item)
+    column = _unquoted(expression)
+    if column in frame.columns:
+        return _levels(frame[column], column if name == expression else name, item)
     close = get_close_matches(expression, frame.columns, n=1)
     if close and expression.isidentifier():
         raise UsageError(f"subset {expression!r} is no column: did you mean {close[0]!r}?")
@@ -59,9 +61,8 @@ def masks_of(
     return [(name, chosen)]
 
 
-def _levels(column: pl.Series, item: str) -> Masks:
+def _levels(column: pl.Series, name: str, item: str) -> Masks:
     """A subset for each level of a column as it is written; numbers in order of their size."""
-    name = column.name
     if column.dtype.is_nested():
         raise InputError(
             f"subset {name!r}: the column holds {column.dtype}, not one value a {item}"
@@ -77,9 +78,27 @@ def _levels(column: pl.Series, item: str) -> Masks:
     if len(levels) > MOST_LEVELS:
         raise UsageError(
             f"subset {name!r} has {len(levels)} levels, more than {MOST_LEVELS}: give conditions, "
-            f'such as "{name} < {levels[len(levels) // 2]}"'
+            f"such as {_condition(column.name, levels[len(levels) // 2], sizes)}"
         )
     return [(f"{name}={level}", (texts == level).fill_null(False).to_numpy()) for level in levels]
+
+
+def _unquoted(expression: str) -> str:
+    """A column that is quoted as SQL has it, in double quotes, without them."""
+    quoted = len(expression) > 2 and expression[0] == expression[-1] == '"'
+    return expression[1:-1].replace('""', '"') if quoted else expression
+
+
+def _condition(column: str, level: str, sizes: pl.Series) -> str:
+    """A condition on a column, as a shell takes it: numbers are compared, texts are equal."""
+    named = column if column.isidentifier() else '"{}"'.format(column.replace('"', '""'))
+    value = f"= {_quoted(level)}" if sizes.null_count() else f"< {level}"
+    condition = f"{named} {value}"
+    return shlex.quote(condition) if '"' in condition else f'"{condition}"'
+
+
+def _quoted(text: str) -> str:
+    return "'{}'".format(text.replace("'", "''"))
 
 
 def typed(frame: pl.DataFrame) -> pl.DataFrame:

@@ -177,11 +177,8 @@ def _score_part(
 ) -> list[Estimate]:
     evidence = evidence_of(trials, scoring, measures)
     tell, what = scoring.progress, " ".join(dims.values())
-    if scoring.method == "bca" and trials.weights is not None and trials.origin is None:
-        raise UsageError(
-            "bca intervals are not defined for weighted samples (inverse inclusion probabilities): "
-            "the jackknife does not know how the trials were drawn; use the percentile method"
-        )
+    if trials.weights is not None and trials.origin is None:
+        scoring.refuse_bca_of_samples()
     if scoring.plan.scheme == "blocks" and len(evidence.factors) > 1:
         raise UsageError(
             f"moving blocks need one factor in time order; mapped are {', '.join(evidence.factors)}"

@@ -30,6 +30,7 @@ from truecost.report.plots.runs import having_runs, runs, runs_height
 from truecost.report.plots.thresholds import cost_against_threshold, threshold_height
 from truecost.report.plots.tradeoff import det, det_height, roc
 from truecost.report.plots.units import (
+    beyond,
     by_unit,
     by_unit_height,
     paired_units,
@@ -45,6 +46,7 @@ __all__ = [
     "Bar",
     "bars_height",
     "bars_of",
+    "beyond",
     "breakdown_height",
     "by_unit",
     "by_unit_height",

@@ -23,6 +23,7 @@ from truecost.report.plots.look import (
     width_of,
     wrapped,
 )
+from truecost.report.plots.slots import arrows
 from truecost.results import Row, shown
 
 COLUMNS = (10, 63)  # of figures, in points from the right end of the axes
@@ -216,25 +217,27 @@ def _bar(ax: Axes, bar: Bar, place: float, look: Mapping[str, Any], most: float)
         if row.value > most:  # the bar goes on
             ax.plot(most, place, ">", color=colour, markersize=9, clip_on=False, zorder=4)
     shift = 0.17 if least is not None else 0.0
-    interval_on(ax, row, place - shift, colour)
+    interval_on(ax, row, place - shift, colour, most)
     note_beside(ax, _text(row), COLUMNS[0], place)
     if least is not None:
-        interval_on(ax, least, place + shift, colour)
+        interval_on(ax, least, place + shift, colour, most)
         note_beside(ax, _text(least), COLUMNS[1], place)
 
 
-def interval_on(ax: Axes, row: Row, place: float, colour: str) -> None:
-    """The interval of a row on its bar."""
+def interval_on(ax: Axes, row: Row, place: float, colour: str, most: float) -> None:
+    """The interval of a row on its bar; an arrow where it leaves axes that go from 0 to `most`."""
     if row.lower is None or row.upper is None:
         return
     for stroke, width in ((colour, 4.2), (ink(), 1.8)):  # ink on a rim of the bar's own colour
         ax.plot(
-            [row.lower, row.upper],
+            [min(row.lower, most), min(row.upper, most)],
             [place, place],
             color=stroke,
             linewidth=width,
             solid_capstyle="butt",
         )
+    if row.value is not None and row.value <= most:  # else the arrow of the bar is there
+        arrows(ax, (row.lower, row.upper), (0.0, most), place, colour)
 
 
 def _text(row: Row) -> str:

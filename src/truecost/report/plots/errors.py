@@ -142,14 +142,14 @@ def _stack(ax: Axes, row: Row, place: float, most: float) -> None:
     left = 0.0
     colour = ink()
     for name, share in shares_of(row).items():
-        colour = COLOURS[LOOKS[name]]
         part = min(left + share, most) - left
         if part > 0:
+            colour = COLOURS[LOOKS[name]]
             ax.barh(place, part, BAR, left, **_look(LOOKS[name]))
         left = min(left + share, most)
     if row.value is not None and row.value > most:  # the bar goes on
         ax.plot(most, place, ">", color=colour, markersize=9, clip_on=False, zorder=4)
-    interval_on(ax, row, place, colour)
+    interval_on(ax, row, place, colour, most)
     note_beside(ax, shown(row, row.value), FIGURES, place)
 
 

@@ -1,7 +1,7 @@
 """Gates: values with their intervals against their limits, and how each turned out in words."""
 
 from collections.abc import Sequence
-from statistics import median
+from statistics import median_low
 
 from matplotlib.axes import Axes
 
@@ -32,7 +32,7 @@ def gates(verdicts: Sequence[Verdict], ax: Axes | None = None) -> Axes:
 
     The axis is in the unit of the measure. Where measures differ and their limits are far apart
     (the largest more than five times the least) each row is drawn as a share of its limit. What
-    keeps its limit by far does not widen the axis: it ends in an arrow.
+    keeps its limit by far more than others does not widen the axis: it ends in an arrow.
 
     Parameters
     ----------
@@ -110,15 +110,16 @@ def _as_shares(verdicts: Sequence[Verdict]) -> bool:
 
 
 def _span(verdicts: Sequence[Verdict], scales: Sequence[float]) -> tuple[float, float]:
-    """Ends of the axis: limits and what did not pass; what passed as far as it is not far off."""
-    sure, every, widths = [], [], [0.0]
+    """Ends of the axis: limits and what did not pass; what passed as far as others go."""
+    sure, every, reaches = [], [], []
     for verdict, scale in zip(verdicts, scales, strict=True):
         found = [v * scale for v in (verdict.lower, verdict.value, verdict.upper) if v is not None]
         every += [verdict.limit * scale, *found]
         sure += [verdict.limit * scale, *(found if verdict.state != "pass" else [])]
-        widths += [max(found) - min(found)] if found else []
+        reaches += [max(abs(v - verdict.limit * scale) for v in found)] if found else []
     sure += [0.0] if is_difference(verdicts[0]) else []
-    room = 1.5 * max(max(sure) - min(sure), median(widths), 0.2 * max(map(abs, sure)))
+    usual = median_low(reaches or [0.0])
+    room = 1.5 * max(max(sure) - min(sure), usual, 0.2 * max(map(abs, sure)))
     low = max(min(every + sure), min(sure) - room)
     if min(every) >= 0 and not is_difference(verdicts[0]):
         low = min(every)  # between 0 and the limits there is room for all

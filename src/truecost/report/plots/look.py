@@ -17,6 +17,7 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 
 from truecost.digits import Scale, figure
 from truecost.errors import UsageError
@@ -25,7 +26,7 @@ INK = "#808181"  # replaced by the page's text colour in HTML; a mid grey elsewh
 COLOURS = ("#0072B2", "#C75000", "#008060", "#B0408A", "#8A6A00", "#5A66C8")  # 3:1 on both papers
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")  # one more than colours: 42 pairs
 DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (2, 1.5)), (0, (5, 1.5, 1, 1.5)))
-HATCHES = ("", "///", "...", "xxx")
+HATCHES = ("", "///", "\\\\\\", "xxx")  # of lines: dots take 100 kB in an SVG
 _BREAK = "\x1f"  # where a name may be broken without a space
 MANY = 4  # with more systems bands and histograms hide each other and are left out
 SMALL = 9  # font size of legends, labels of rows and figures beside bars
@@ -186,10 +187,11 @@ def legend_height(labels: Sequence[str], width: float) -> float:
 
 
 def legend_below(ax: Axes, handles: Sequence[Any]) -> None:
-    """A legend below the axes, in as many columns as its names allow."""
+    """A legend below the axes, in as many columns as its names allow, read row by row."""
     whole = figure_of(ax)
     labels = [str(h.get_label()) for h in handles]
     columns = columns_of(labels, width_of(ax))
+    handles = [handle for k in range(columns) for handle in handles[k::columns]]
     look: dict[str, Any] = {"ncols": columns, "fontsize": SMALL, "frameon": False}
     if whole.axes == [ax] and whole.get_layout_engine() is not None:
         whole.legend(handles=handles, loc="outside lower center", **look)
@@ -227,6 +229,19 @@ def scaled(ax: Axes, scales: Collection[Scale], which: Literal["x", "both"] = "x
         axis.set_major_formatter(
             lambda x, _: figure(x, scale).removesuffix(" pp").replace("-", "\N{MINUS SIGN}")
         )
+    _apart(ax)
+
+
+def _apart(ax: Axes) -> None:
+    """As many figures below the axes as stand apart, with half of the width for names and words."""
+    low, high = ax.get_xlim()
+    shown = [at for at in ax.get_xticks() if low <= at <= high]
+    longest = max(
+        (len(text) for text in ax.xaxis.get_major_formatter().format_ticks(shown)), default=0
+    )
+    most = max(2, int(0.5 * width_of(ax) * ACROSS / (longest + 1)))
+    if len(shown) > most:
+        ax.xaxis.set_major_locator(MaxNLocator(most - 1, steps=(1, 2, 2.5, 5, 10)))
 
 
 def one_of(scales: Collection[Scale]) -> Scale:

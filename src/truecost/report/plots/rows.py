@@ -1,14 +1,17 @@
 """Values and differences in rows: subsets as a forest plot, and paired comparisons."""
 
+import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from statistics import median_low
 from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from truecost.errors import UsageError, counted
+from truecost.errors import UsageError
 from truecost.flags import FLAGS
+from truecost.report.many import counted
 from truecost.report.numbers import slot_of
 from truecost.report.plots.look import (
     COLOURS,
@@ -29,13 +32,14 @@ from truecost.report.plots.look import (
     width_of,
     wrapped,
 )
-from truecost.report.plots.slots import Slots, arrows, label_of, word_beside
+from truecost.report.plots.slots import Slots, arrows, far_off, label_of, word_beside
 from truecost.report.sums import size_said
 from truecost.report.words import measure_of
-from truecost.results import Comparison, Row, verdict_of
+from truecost.results import Comparison, Row, shown, verdict_of
 
 WEAK = {flag.name for flag in FLAGS.values() if flag.weak}
 COLUMN = re.compile(r"[^=<>!,]+=(?!=)")  # a subset that is one value of a column
+FAR = 8.0  # times as bad as most others is far off
 MOST_WHY = 40  # letters of a reason inside a picture
 
 
@@ -43,7 +47,8 @@ def forest(rows: Sequence[Row], ax: Axes | None = None) -> Axes:
     """One measure by subset: value and interval of each system, with counts.
 
     Rows that rest on few units or errors are hollow and dotted, and do not widen the axis: an
-    interval that leaves it ends in an arrow.
+    interval that leaves it ends in an arrow. Neither does a value that is many times as bad as
+    others: an arrow points to it, with its figure.
 
     Parameters
     ----------
@@ -154,15 +159,31 @@ def _span(rows: Sequence[Row], line: float | None) -> tuple[float, float]:
     strong = [r for r in rows if not WEAK & set(r.flags)]
     sure = [v for r in strong for v in (r.lower, r.upper) if v is not None]
     sure += values + ([] if line is None else [line])
+    bad = _bad(rows)
+    sure = [v for v in sure if not bad(v)]
     if not sure:
         return 0.0, 1.0
     low, high = min(sure), max(sure)
     room = (high - low) or abs(high) or 1.0
-    all_ends = [v for r in rows for v in (r.lower, r.upper) if v is not None]
+    all_ends = [v for r in rows for v in (r.lower, r.upper) if v is not None and not bad(v)]
     low = max(min([low, *all_ends]), low - 0.5 * room)
     high = min(max([high, *all_ends]), high + 0.5 * room)
     edge = 0.04 * (high - low) or 0.1
     return low - edge, high + edge
+
+
+def _bad(rows: Sequence[Row]) -> Callable[[float], bool]:
+    """Whether a figure is so many times as bad as those of most rows that it would hide them."""
+    sign = 1.0 if rows[0].direction == "lower" else -1.0
+    reaches = [max(map(abs, _figures(r)), default=0.0) for r in rows]
+    usual = median_low([reach for reach in reaches if reach] or [math.inf])
+    return lambda figure: sign * figure > FAR * usual
+
+
+def near(rows: Sequence[Row]) -> list[Row]:
+    """The rows whose value is not many times as bad as that of most."""
+    bad = _bad(rows)
+    return [r for r in rows if r.value is None or not bad(r.value)]
 
 
 def forest_handles(rows: Sequence[Row]) -> list[Any]:
@@ -205,15 +226,18 @@ def marked(
         return
     weak = bool(WEAK & set(row.flags))
     if row.lower is not None and row.upper is not None:
-        low, high = max(row.lower, span[0]), min(row.upper, span[1])
         ax.plot(
-            [low, high],
+            [min(max(end, span[0]), span[1]) for end in (row.lower, row.upper)],
             [place, place],
             color=look["color"],
             linewidth=2,
             linestyle=":" if weak else "-",
         )
-        arrows(ax, (row.lower, row.upper), span, place, look["color"])
+    ends = _figures(row)
+    arrows(ax, (min(ends), max(ends)), span, place, look["color"])
+    if not span[0] <= row.value <= span[1]:  # far off: the figure, for there is no mark
+        far_off(ax, shown(row, row.value), place, left=row.value < span[0])
+        return
     ax.plot(
         row.value,
         place,
@@ -223,6 +247,10 @@ def marked(
         markerfacecolor="none" if weak or hollow else look["color"],
         linestyle="none",
     )
+
+
+def _figures(row: Row) -> list[float]:
+    return [v for v in (row.value, row.lower, row.upper) if v is not None]
 
 
 VERDICTS: dict[str, dict[str, Any]] = {

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from truecost.errors import UsageError, counted
+from truecost.errors import UsageError
+from truecost.report.many import counted
 from truecost.report.plots.look import (
     COLOURS,
     WIDE,

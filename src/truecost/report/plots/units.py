@@ -1,5 +1,6 @@
 """Units one by one: each recording, speaker or document in a row, and two systems on each."""
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,7 +9,8 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from truecost.errors import UsageError, counted
+from truecost.errors import UsageError
+from truecost.report.many import counted
 from truecost.report.plots.look import (
     SMALL,
     WIDE,
@@ -25,7 +27,7 @@ from truecost.report.plots.look import (
     short,
     width_of,
 )
-from truecost.report.plots.rows import VERDICTS, forest_handles, marked
+from truecost.report.plots.rows import VERDICTS, forest_handles, marked, near
 from truecost.report.plots.slots import Slots, far_off, label_of, phrases
 from truecost.report.units import Units
 
@@ -112,7 +114,14 @@ def _has_naive(found: Sequence[Units], span: Span) -> bool:
 
 
 def _span_of(found: Sequence[Units]) -> Span:
-    return _span(np.concatenate([u.values for u in found]), [u.row for u in found])
+    some = _near(found)
+    return _span(np.concatenate([u.values for u in some]), [u.row for u in some])
+
+
+def _near(found: Sequence[Units]) -> list[Units]:
+    """Without the systems that are so much worse than others that they would hide them."""
+    rows = near([u.row for u in found])
+    return [u for u in found if u.row in rows]
 
 
 def _check(found: Sequence[Units]) -> None:
@@ -149,9 +158,10 @@ def _span(values: Floats, rows: Sequence[Any] = ()) -> Span:
 
 
 def _sizes(amounts: npt.NDArray[np.float64], largest: float = LARGEST) -> Floats:
-    """Points across each mark: its area grows with the reference."""
+    """Points across each mark, in halves: its area grows with the reference."""
     most = float(amounts.max(initial=0.0)) or 1.0
-    return np.maximum(SMALLEST, largest * np.sqrt(amounts / most))
+    exact: Floats = np.maximum(SMALLEST, largest * np.sqrt(amounts / most))
+    return np.round(2 * exact) / 2
 
 
 def _unit(ax: Axes, units: Units, unit: int, place: float, look: Any, span: Span) -> None:
@@ -217,20 +227,20 @@ def paired_units(found: Sequence[Units], ax: Axes | None = None) -> Axes:
     if len(found) != 2:
         raise UsageError(f"two systems are compared, and {len(found)} are given")
     ax = ax or new_axes(0.78 * WIDE, paired_units_height(found, 0.78 * WIDE))
-    span = _span(np.concatenate([u.values for u in found]))
+    span = _span(np.concatenate([u.values for u in _near(found)]))
     ax.plot(span, span, color=ink(), linewidth=1.0, linestyle=(0, (4, 3)), zorder=1)
     verdicts = np.array(sides_of(*found))
     sizes = _sizes(found[0].amounts, LARGEST if len(verdicts) < CROWD else CROWDED)
     across, upwards = (np.clip(u.values, *span) for u in found)
     inside = (across == found[0].values) & (upwards == found[1].values)
     for state, look in _looks().items():
-        for unit in np.flatnonzero(verdicts == state):
-            fill = look["color"] if inside[unit] and state != "same" else "none"
+        for size, full in itertools.product(np.unique(sizes), (True, False)):
+            some = (verdicts == state) & (sizes == size) & (inside == full)
             ax.plot(
-                *(across[unit], upwards[unit], look["marker"]),
+                *(across[some], upwards[some], look["marker"]),
                 color=look["color"],
-                markerfacecolor=fill,
-                markersize=sizes[unit],
+                markerfacecolor=look["color"] if full and state != "same" else "none",
+                markersize=size,
                 clip_on=False,
             )
     ax.set_xlim(*span)
@@ -241,6 +251,13 @@ def paired_units(found: Sequence[Units], ax: Axes | None = None) -> Axes:
     ax.set_ylabel(f"{found[1].row.label} of {short(found[1].system)}")
     legend_below(ax, _handles(found))
     return finish(ax, grid="both")
+
+
+def beyond(found: Sequence[Units]) -> int:
+    """How many units `paired_units` draws on the edge, because a value lies far from the others."""
+    low, high = _span(np.concatenate([u.values for u in _near(found)]))
+    values = np.array([u.values for u in found])
+    return int(((values < low) | (values > high)).any(axis=0).sum())
 
 
 def sides_of(baseline: Units, system: Units) -> list[str]:

@@ -13,13 +13,20 @@ import polars as pl
 
 from truecost.errors import UsageError, counted
 from truecost.formats import Table
-from truecost.tasks.aligning import Counts, count_characters, count_words
-from truecost.tasks.alternations import refuse_alternations, resolve, without_nothing
 from truecost.tasks.items import Counting, Items, Lines
-from truecost.tasks.normalising import checked_steps, normalise
-from truecost.tasks.showing import alignment_lines
-from truecost.tasks.timed_words import words_of_segments
-from truecost.tasks.utterances import ALTERNATIONS, Joined, TextOptions, join_texts, texts_of
+from truecost.tasks.sides import columns_of, unspaced
+from truecost.tasks.transcripts.aligning import Counts, count_characters, count_words
+from truecost.tasks.transcripts.alternations import refuse_alternations, resolve, without_nothing
+from truecost.tasks.transcripts.normalising import checked_steps, normalise
+from truecost.tasks.transcripts.showing import alignment_lines
+from truecost.tasks.transcripts.timed_words import words_of_segments
+from truecost.tasks.transcripts.utterances import (
+    ALTERNATIONS,
+    Joined,
+    TextOptions,
+    join_texts,
+    texts_of,
+)
 
 PARTS = ("words", "characters")
 COUNTING = Counting(
@@ -94,8 +101,8 @@ def count(
         joined.reference.frame["id"].to_numpy(),
         {part: _counts(part, right, texts, steps) for part in PARTS if part in parts},
         joined.columns.with_columns(right.alias("text")),
-        "|".join(_signature(joined, options, steps)),
-        (*joined.problems, *_problems(right, texts, steps)),
+        dict.fromkeys(PARTS, "|".join(_signature(joined, options, steps))),
+        (*joined.problems, *_problems(right, texts, steps), *_unspaced(right, steps, parts)),
         texts=("text",),
         show=show,
     )
@@ -103,10 +110,14 @@ def count(
 
 def _joined(reference: Table, hypothesis: Table, options: TextOptions) -> Joined:
     """References with outputs."""
+    theirs, own = (
+        replace(options, columns=columns)
+        for columns in columns_of(options, [reference], hypothesis)
+    )
     if hypothesis.format in ALTERNATIONS:
-        refuse_alternations(hypothesis, options.columns.get("text", "text"))
+        refuse_alternations(hypothesis, own.columns.get("text", "text"))
     if hypothesis.format == "ctm" and reference.format == "stm" and not options.by:
-        right, found, notes = words_of_segments(reference, hypothesis, options)
+        right, found, notes = words_of_segments(reference, hypothesis, theirs)
         joined = join_texts(right, found, options)
         return replace(joined, problems=(*notes, *joined.problems), timed=True)
     if options.outside != "error":
@@ -115,7 +126,7 @@ def _joined(reference: Table, hypothesis: Table, options: TextOptions) -> Joined
             f"reference; {reference.source} and {hypothesis.source} are joined by "
             f"{options.by or 'the ids of utterances'}"
         )
-    joined = join_texts(texts_of(reference, options), texts_of(hypothesis, options), options)
+    joined = join_texts(texts_of(reference, theirs), texts_of(hypothesis, own), options)
     if hypothesis.format in ALTERNATIONS:
         return replace(joined, hypothesis=without_nothing(joined.hypothesis))
     return joined
@@ -165,6 +176,16 @@ def _problems(reference: pl.Series, hypothesis: pl.Series, steps: Sequence[str])
                 f"--normalise {step}"
             )
     return problems
+
+
+def _unspaced(reference: pl.Series, steps: Sequence[str], parts: frozenset[str]) -> list[str]:
+    """Whole sentences that would count as one word each."""
+    if "words" not in parts or "characters" in steps or not unspaced(reference):
+        return []
+    return [
+        "the script of the reference has no blanks between words, and few stand there: whole "
+        "sentences count as one word; say --normalise characters, or read cer alone"
+    ]
 
 
 def _all_empty(texts: pl.Series) -> bool:

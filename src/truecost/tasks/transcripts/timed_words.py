@@ -13,9 +13,11 @@ import polars as pl
 from truecost.errors import InputError, counted, first_five
 from truecost.factors import encode
 from truecost.formats import Table
-from truecost.tasks.utterances import TextOptions, Texts, texts_of
+from truecost.tasks.columns import refuse_rows
+from truecost.tasks.transcripts.utterances import TextOptions, Texts, texts_of
 
 Ints = npt.NDArray[np.int64]
+LATEST = 10_000_000  # seconds; times of 200,000 channels side by side still fit into 64 bits
 MICRO = 1_000_000  # microseconds of a second: whole numbers, so that spans meet exactly
 NONE, SEVERAL = -1, -2  # in place of the row of a segment
 
@@ -103,7 +105,11 @@ class _Times:
 
 
 def _micro(table: Table, column: str) -> Ints:
-    return np.rint(table.numbers(column, column) * MICRO).astype(np.int64)
+    """Times in whole microseconds."""
+    times = table.numbers(column, column)
+    said = ("time", "lie", f"beyond {LATEST:,} s, or no number: seconds were expected")
+    refuse_rows(table, ~(np.abs(times) <= LATEST), said, None, times)
+    return np.rint(times * MICRO).astype(np.int64)
 
 
 def _segments(times: _Times) -> Ints:

@@ -1,16 +1,19 @@
 """Showing an alignment as text: the reference, the output below it, and a line that marks errors.
 
 Every unit has a column of its own, wide enough for both sides; `***` stands where a side has none.
-Words are never changed. Long utterances go on below, in groups of the same lines.
+Words are never changed. Long utterances go on below, in groups of the same lines; of very long ones
+only the first groups that hold an error are shown.
 """
 
 import unicodedata
 from collections.abc import Iterator, Sequence
 
-from truecost.tasks.aligning import Step, align
+from truecost.errors import counted
+from truecost.tasks.transcripts.aligning import Step, align, words_of
 
 WIDTH = 96  # of a line, without its label
 GAP = "***"
+MOST = 20  # groups of lines
 MARKS = {"equal": "", "replace": "S", "delete": "D", "insert": "I"}
 
 
@@ -26,11 +29,12 @@ def alignment_lines(reference: str, hypothesis: str) -> tuple[tuple[str, str], .
     -------
     tuple of (str, str)
         `REF`, `HYP` and an empty label for the line of marks: S, D and I below substitutions,
-        deletions and insertions.
+        deletions and insertions. Of an utterance of more than 20 groups of lines those with errors,
+        20 at most, and how many were left out.
 
     Examples
     --------
-    >>> from truecost.tasks.showing import alignment_lines
+    >>> from truecost.tasks.transcripts.showing import alignment_lines
     >>> for label, line in alignment_lines("it is a long way", "it was long way home"):
     ...     print(f"{label:4}{line}")
     REF it is  a   long way ***
@@ -38,11 +42,20 @@ def alignment_lines(reference: str, hypothesis: str) -> tuple[tuple[str, str], .
            S   D            I
     """
     lines: list[tuple[str, str]] = []
-    for group in _groups(align(reference.split(), hypothesis.split())):
+    groups = list(_groups(align(words_of(reference), words_of(hypothesis))))
+    shown = groups if len(groups) <= MOST else [*filter(_has_errors, groups)][:MOST]
+    for group in shown:
         columns = [(r or GAP, h or GAP, MARKS[kind]) for kind, r, h in group]
         for label, row in zip(("REF", "HYP", ""), zip(*columns, strict=True), strict=True):
             lines.append((label, _padded(row, [_wide(column) for column in columns])))
+    if len(shown) < len(groups):
+        left = counted(len(groups) - len(shown), "further line", "are")
+        lines.append(("", f"({left} not shown)"))
     return tuple(lines)
+
+
+def _has_errors(group: Sequence[Step]) -> bool:
+    return any(MARKS[kind] for kind, *_ in group)
 
 
 def _groups(steps: Sequence[Step]) -> Iterator[list[Step]]:

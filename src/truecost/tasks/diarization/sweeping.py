@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from truecost.tasks.speech import Ints, Spans, Speech
+from truecost.tasks.diarization.segments import Ints, Spans, Speech
 
 Codes = npt.NDArray[np.uint8]
 Steps = npt.NDArray[np.int8]

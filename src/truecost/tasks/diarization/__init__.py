@@ -19,7 +19,7 @@ Conventions, where tools differ:
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import fsum, isfinite
 from typing import Any, get_args
 
@@ -28,15 +28,18 @@ import numpy.typing as npt
 
 from truecost.errors import UsageError, counted, first_five
 from truecost.formats import Table
-from truecost.names import Missing, SpeakerMapping
+from truecost.names import ITEM_MAP_KEYS, SEGMENT_MAP_KEYS, Missing, SpeakerMapping
+from truecost.tasks.diarization.recordings import Recordings, gather
+from truecost.tasks.diarization.segments import MICRO, Ints, Speech
+from truecost.tasks.diarization.stretches import Pairs, Stretches
+from truecost.tasks.diarization.sweeping import Scene, Swept, mapped
 from truecost.tasks.items import Counting, Items
-from truecost.tasks.recordings import Recordings, gather
-from truecost.tasks.speech import MICRO, Ints, Speech
-from truecost.tasks.stretches import Pairs, Stretches
-from truecost.tasks.sweeping import Scene, Swept, mapped
+from truecost.tasks.sides import FIRST
 
+DAY = 86_400  # seconds
 WIDEST = 10  # seconds of a collar or tolerance; beyond are milliseconds
 SECONDS = 1 / MICRO
+MAPPED = (*SEGMENT_MAP_KEYS, *(key for key in ITEM_MAP_KEYS if key not in FIRST))
 ONE = np.zeros(1, np.int64)  # voice activity: the only speaker of a side
 Statistics = Mapping[str, npt.NDArray[Any]]
 _EXTENT = (
@@ -78,11 +81,16 @@ class DiarizationOptions:
     missing : {"error", "drop", "worst"}
         What to do with recordings whose speech the output lacks: refuse them, leave them out, or
         take the output as empty.
+    columns : mapping of str to str
+        Column of `recording`, `channel`, `speaker`, `start` and `end` or `duration` in a table of
+        segments; columns of these names need no mapping.
+    reference_columns : mapping of str to str, optional
+        The same for the reference, where its columns are not those of the output.
 
     Raises
     ------
     UsageError
-        When a choice is not known, or a time is negative, not finite or in milliseconds.
+        When a choice or a key is not known, or a time is negative, not finite or in milliseconds.
     """
 
     collar: float = 0.0
@@ -91,8 +99,13 @@ class DiarizationOptions:
     tolerance: float = 0.0
     merge_gaps: float = 0.0
     missing: Missing = "error"
+    columns: Mapping[str, str] = field(default_factory=dict)
+    reference_columns: Mapping[str, str] | None = None
 
     def __post_init__(self) -> None:
+        for key in {**self.columns, **(self.reference_columns or {})}:
+            if key not in MAPPED:
+                raise UsageError(f"--map {key}=... is not known: map one of {', '.join(MAPPED)}")
         for name, known in (("mapping", SpeakerMapping), ("missing", Missing)):
             if getattr(self, name) not in get_args(known):
                 choices = ", ".join(get_args(known))
@@ -101,6 +114,8 @@ class DiarizationOptions:
             seconds, option = getattr(self, name), f"--{name.replace('_', '-')}"
             if not (isfinite(seconds) and seconds >= 0):
                 raise UsageError(f"{option} is {seconds:g}: give seconds, 0 or more")
+            if name == "merge_gaps" and seconds > DAY:
+                raise UsageError(f"{option} is {seconds:g} seconds, more than a day")
             if name != "merge_gaps" and seconds > WIDEST:
                 raise UsageError(
                     f"{option} is {seconds:g} seconds on each side of a boundary, more than "
@@ -118,15 +133,15 @@ class DiarizationOptions:
                 f"--tolerance"
             )
 
-    def signature(self, parts: Collection[str], uem: bool) -> str:
-        """The choices that enter these parts, separated by bars."""
+    def signature(self, part: str, uem: bool) -> str:
+        """The choices that enter a part, separated by bars."""
         said = []
-        if not {"speech", "speakers"}.isdisjoint(parts):
+        if part in ("speech", "speakers"):
             overlap = "skipped" if self.skip_overlap else "scored"
             said += [f"collar:{self.collar:g}", f"overlap:{overlap}"]
-        if "speech" in parts:
+        if part == "speech":
             said.append(f"mapping:{self.mapping}")
-        if "activity" in parts:
+        if part == "activity":
             said += [f"tolerance:{self.tolerance:g}", f"merge-gaps:{self.merge_gaps:g}"]
         said.append(f"region:{'uem' if uem else 'extent'}")
         if self.missing != "error":
@@ -147,8 +162,9 @@ def count(
     Parameters
     ----------
     reference, hypothesis : Table
-        Columns `recording`, `speaker`, `start` and `end` in seconds; `channel` and `type` where
-        there are any. Only rows of type SPEAKER are speech; NOSCORE in the reference is not scored.
+        Columns `recording`, `speaker`, `start` and `end` (or `duration`) in seconds, or those that
+        the options map to them; `channel` and `type` where there are any. Only rows of type SPEAKER
+        are speech; NOSCORE in the reference is not scored.
     options : DiarizationOptions
     name : str
         Name of the system.
@@ -176,7 +192,8 @@ def count(
         there and `options.missing` is "error", or nothing is left to score.
     """
     options.check(parts)
-    found = gather(reference, hypothesis, uem, options.missing)
+    columns = options.columns, options.reference_columns
+    found = gather(reference, hypothesis, uem, options.missing, *columns)
     size = len(found.ids)
     spoken, output = Speech.of(*found.reference, size), Speech.of(*found.output, size)
     scenes, counts = [], dict[str, Statistics]()
@@ -198,7 +215,7 @@ def count(
         found.ids,
         {part: counts[part] for part in COUNTING.parts if part in parts},
         found.frame,
-        options.signature(parts, uem is not None),
+        {part: options.signature(part, uem is not None) for part in parts},
         tuple(problems),
         show=scenes[0].lines,
     )

@@ -2,9 +2,11 @@
 
 Tables have the columns `recording`, `start` and `end` (seconds); who speaks has `speaker`; there
 may be a `channel` and a `type`. Of the types only SPEAKER is speech, and NOSCORE in the reference
-is left out of scoring; the others of RTTM do not matter here, as for md-eval.
+is left out of scoring; NON-LEX (a laugh, a breath) is counted and scored as the rest is, where
+md-eval leaves it out; the others of RTTM say nothing of speech.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,16 +14,18 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.errors import counted
+from truecost.errors import InputError, counted
 from truecost.formats import Table
 from truecost.formats.rttm import LEFT_OUT, ROWS
+from truecost.formats.segments import FIXED, segments_of
 from truecost.tasks.columns import filled, refuse_rows
 
 Ints = npt.NDArray[np.int64]
 
 MICRO = 1_000_000  # microseconds of a second
 LATEST = 1e10  # seconds; beyond any clock, and sums of such times still fit into 64 bits
-SPEECH, UNSCORED = "SPEAKER", "NOSCORE"  # types of RTTM
+SPEECH, UNSCORED, NOISES = "SPEAKER", "NOSCORE", "NON-LEX"  # types of RTTM
+NO_NAME = "<NA>"
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,6 +156,34 @@ def merge(groups: Ints, starts: Ints, ends: Ints, gap: int = 0) -> tuple[Ints, I
     into = tuple(np.empty(len(groups), np.int64) for _ in range(3))
     found = kernel(groups[order], starts[order], ends[order], gap, *into)
     return into[0][:found], into[1][:found], into[2][:found]
+
+
+def turns_of(table: Table, columns: Mapping[str, str]) -> Table:
+    """A reference or an output as segments of speakers, its mapped columns under their names.
+
+    Parameters
+    ----------
+    table : Table
+    columns : mapping of str to str
+        Column of each key of `SEGMENT_MAP_KEYS` that is mapped; RTTM and SegLST have their own.
+
+    Returns
+    -------
+    Table
+
+    Raises
+    ------
+    UsageError
+        When a mapped column is missing.
+    InputError
+        When it is a UEM, or a row is invalid.
+    """
+    if table.format == "uem":
+        raise InputError(
+            f"{table.source}: is a uem, regions that are scored, and says nothing of speakers: "
+            f"give it with --uem, and segments of speakers (rttm, say) in its place"
+        )
+    return table if table.format in FIXED else segments_of(table, columns)
 
 
 def rows_of(table: Table, noun: str = "segment", speaker: bool = True) -> pl.DataFrame:

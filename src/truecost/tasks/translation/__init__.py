@@ -5,9 +5,8 @@ sentence once; the sum over sentences gives the BLEU, chrF and TER that sacreble
 reference of a sentence that has another one is no reference, as sacrebleu's documentation has it.
 """
 
-import textwrap
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import get_args
@@ -20,17 +19,21 @@ from truecost.formats import Table
 from truecost.names import ITEM_MAP_KEYS, Missing
 from truecost.tasks.columns import filled, refuse_repeated
 from truecost.tasks.items import Counting, Items, Lines
-from truecost.tasks.sentences import (
+from truecost.tasks.sides import columns_of, unspaced
+from truecost.tasks.transcripts.showing import width
+from truecost.tasks.translation.sentences import (
     Statistics,
     Texts,
     count_characters,
     count_edits,
     count_ngrams,
+    in_blocks,
 )
 
-WIDTH = 100  # of the text that shows a sentence
+WIDTH = 100  # columns of the text that shows a sentence
 TOKENISED = 100  # sentences that end in " .", from which on sacrebleu warns
 WORDS_AS_THEY_ARE = ("none", "char")  # tokenisers that do not mind whether text is tokenised
+BLANKS = ("13a", "intl")  # tokenisers to which what stands between blanks is a word
 COUNTERS: dict[str, Callable[[Texts], Statistics]] = {
     "ngrams": count_ngrams,
     "chrf": count_characters,
@@ -63,6 +66,8 @@ class TranslationOptions:
     columns : mapping of str to str
         Column for `id` and `text`, those of these names when left out; `unit` and `unit2` belong to
         the references.
+    reference_columns : mapping of str to str, optional
+        The same for the references, where their columns are not those of the output.
 
     Raises
     ------
@@ -74,6 +79,7 @@ class TranslationOptions:
     lowercase: bool = False
     missing: Missing = "error"
     columns: Mapping[str, str] = field(default_factory=dict)
+    reference_columns: Mapping[str, str] | None = None
 
     def __post_init__(self) -> None:
         for key in self.columns:
@@ -135,14 +141,14 @@ def count(
         options.tokenizer,
         options.lowercase,
     )
-    counts = {part: counter(texts) for part, counter in COUNTERS.items() if part in parts}
+    counts = {part: in_blocks(of, texts) for part, of in COUNTERS.items() if part in parts}
     return Items(
         name,
         COUNTING,
         frame["id"].to_numpy(),
         counts,
         frame,
-        signature=_signature(texts, options, parts),
+        signatures={part: _signature(texts, options, part) for part in counts},
         problems=(*lacking, *_problems(texts, counts)),
         texts=("hypothesis", *map(_column, range(len(references)))),
         show=partial(_shown, texts),
@@ -162,27 +168,28 @@ def _joined(
     if not len(first):
         raise InputError(f"{first.source}: there are no sentences")
     _refuse_lengths([*references, hypothesis])
-    own = [options.columns.get(key, key) for key in ("id", "text")]
-    frame = _sentences(first, options, _column(0))
+    *theirs, columns = columns_of(options, references, hypothesis)
+    own = [theirs[0].get(key, key) for key in ("id", "text")]
+    frame = _sentences(first, theirs[0], _column(0))
     texts = [*(_column(r) for r in range(len(references))), "hypothesis"]
     kept = first.frame.drop(own).select(pl.exclude("id", *texts))
     frame = pl.concat([frame, kept], how="horizontal")
     for r, table in enumerate(references[1:], 1):
-        found = _sentences(table, options, _column(r))
+        found = _sentences(table, theirs[r], _column(r))
         _refuse_others(table, found["id"], first, frame["id"])
         _refuse_others(first, frame["id"], table, found["id"])
         frame = frame.join(found, on="id", how="left", maintain_order="left")
-    output = _sentences(hypothesis, options, "hypothesis")
+    output = _sentences(hypothesis, columns, "hypothesis")
     _refuse_others(hypothesis, output["id"], first, frame["id"])
     frame = frame.join(output, on="id", how="left", maintain_order="left").sort("id")
     return _without_missing(frame, hypothesis, first, options)
 
 
-def _sentences(table: Table, options: TranslationOptions, name: str) -> pl.DataFrame:
+def _sentences(table: Table, columns: Mapping[str, str], name: str) -> pl.DataFrame:
     """Ids and texts of a table, row by row; an empty cell is an empty sentence."""
-    ids = filled(table, options.columns.get("id", "id"), "id")
-    refuse_repeated(table.source, ids, "each sentence stands once")
-    texts = table.texts(options.columns.get("text", "text"), "text").fill_null("")
+    ids = filled(table, columns.get("id", "id"), "id")
+    refuse_repeated(table.source, ids, "each sentence stands once", table.where)
+    texts = table.texts(columns.get("text", "text"), "text").fill_null("")
     return pl.DataFrame({"id": ids, name: texts})
 
 
@@ -231,13 +238,13 @@ def _without_missing(
     return left, (f"{said}: left out (--missing drop)",)
 
 
-def _signature(texts: Texts, options: TranslationOptions, parts: frozenset[str]) -> str:
-    """The choices that decide the counts, and who cuts the words."""
+def _signature(texts: Texts, options: TranslationOptions, part: str) -> str:
+    """The choices that decide the counts of a part, and who cuts the words."""
     numbers = {int(n) for n in texts.given.sum(axis=0)}
     said = [
-        f"tokenizer:{options.tokenizer}" if "ngrams" in parts else "",
-        f"case:{'lc' if options.lowercase else 'mixed'}" if parts != {"edits"} else "",
-        "ter:tercom,lc" if "edits" in parts else "",
+        f"tokenizer:{options.tokenizer}" if part == "ngrams" else "",
+        f"case:{'lc' if options.lowercase or part == 'edits' else 'mixed'}",
+        "ter:tercom" if part == "edits" else "",
         f"references:{numbers.pop() if len(numbers) == 1 else 'var'}",
         "" if options.missing == "error" else f"missing:{options.missing}",
         f"sacrebleu:{need('sacrebleu', 'translation').__version__}",
@@ -262,6 +269,16 @@ def _problems(texts: Texts, counts: Mapping[str, Statistics]) -> tuple[str, ...]
                 f"are tokenised alike, say --tokenizer none)"
             )
     ngrams = counts.get("ngrams")
+    if (
+        ngrams is not None
+        and texts.tokenizer in BLANKS
+        and unspaced(pl.Series(texts.references[0]))
+    ):
+        said.append(
+            f"the script of the reference has no blanks between words, and tokenizer "
+            f"{texts.tokenizer} cuts at blanks: whole sentences count as one word; say --tokenizer "
+            f"zh (Chinese), ja-mecab (Japanese) or char"
+        )
     if ngrams is not None and ngrams["hypothesis"].any() and not ngrams["totals4"].any():
         said.append("output: no sentence has 4 words, so BLEU is 0 whatever they are")
     return tuple(said)
@@ -287,8 +304,25 @@ def _shown(texts: Texts, k: int) -> Lines:
 
 def _wrapped(name: str, words: Sequence[str]) -> list[tuple[str, str]]:
     """Words in lines, the first of them with a name."""
-    lines = textwrap.wrap(" ".join(words), WIDTH, break_on_hyphens=False) or [""]
+    lines = [""]
+    for piece in (piece for word in words for piece in _pieces(word)):
+        longer = f"{lines[-1]} {piece}" if lines[-1] else piece
+        if width(longer) <= WIDTH:
+            lines[-1] = longer
+        else:
+            lines.append(piece)
     return [(name, lines[0]), *(("", line) for line in lines[1:])]
+
+
+def _pieces(word: str) -> Iterator[str]:
+    """A word, cut where it takes more columns than a line has."""
+    piece = ""
+    for character in word:
+        if width(piece + character) > WIDTH:
+            yield piece
+            piece = ""
+        piece += character
+    yield piece
 
 
 def _matching(texts: Texts, k: int) -> str:

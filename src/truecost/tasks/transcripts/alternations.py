@@ -13,7 +13,7 @@ import polars as pl
 
 from truecost.errors import InputError, counted, first_five
 from truecost.formats import Table
-from truecost.tasks.normalising import normalise
+from truecost.tasks.transcripts.normalising import normalise
 
 OPEN, NEXT, CLOSE, NOTHING = "{", "/", "}", "@"
 BRACES = r"[{}]"
@@ -50,7 +50,7 @@ def resolve(references: pl.Series, hypotheses: pl.Series, steps: Sequence[str]) 
     Examples
     --------
     >>> import polars as pl
-    >>> from truecost.tasks.alternations import resolve
+    >>> from truecost.tasks.transcripts.alternations import resolve
     >>> output = pl.Series(["so i have"])
     >>> resolve(pl.Series(["so { i've / i have } { uh / @ } seen"]), output, [])[0]
     'so i have seen'

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from truecost.tasks.speech import MICRO, Ints, Spans
-from truecost.tasks.sweeping import Scene
+from truecost.tasks.diarization.segments import MICRO, Ints, Spans
+from truecost.tasks.diarization.sweeping import Scene
 
 MOST = 10  # stretches that are shown
 Marks = npt.NDArray[np.bool_]

@@ -89,7 +89,7 @@ def normalise(texts: pl.Series, steps: Sequence[str] = ()) -> pl.Series:
     Examples
     --------
     >>> import polars as pl
-    >>> from truecost.tasks.normalising import normalise
+    >>> from truecost.tasks.transcripts.normalising import normalise
     >>> normalise(pl.Series(["  Well -- it's\t3.5!"]), ["lower", "no-punctuation"])[0]
     "well it's 3.5"
     """

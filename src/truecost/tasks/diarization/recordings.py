@@ -3,10 +3,12 @@
 Without a UEM (the map of what is to be evaluated) every recording of the reference is scored, from
 the first to the last segment of reference and output together. With one, the recordings and
 regions that it names are: a recording in which nobody speaks is silence, where every output is
-a false alarm, and what it does not name is not scored.
+a false alarm, and what it does not name is not scored. A recording that neither reference nor
+output has is silence too, and said: that an output is silent there is right, and two systems have
+to be scored on the same recordings.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,10 +16,21 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.errors import InputError, counted, first_five
+from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.formats import Table
-from truecost.names import Missing
-from truecost.tasks.speech import SPEECH, UNSCORED, Ints, Spans, lasting, rows_of
+from truecost.formats.segments import FIXED
+from truecost.names import SEGMENT_MAP_KEYS, Missing
+from truecost.tasks.diarization.segments import (
+    NO_NAME,
+    NOISES,
+    SPEECH,
+    UNSCORED,
+    Ints,
+    Spans,
+    lasting,
+    rows_of,
+    turns_of,
+)
 
 DAY = 86_400_000_000  # microseconds
 
@@ -51,7 +64,14 @@ class Recordings:
     problems: tuple[str, ...]
 
 
-def gather(reference: Table, hypothesis: Table, uem: Table | None, missing: Missing) -> Recordings:
+def gather(
+    reference: Table,
+    hypothesis: Table,
+    uem: Table | None,
+    missing: Missing,
+    columns: Mapping[str, str],
+    reference_columns: Mapping[str, str] | None = None,
+) -> Recordings:
     """The recordings to score.
 
     Parameters
@@ -63,6 +83,10 @@ def gather(reference: Table, hypothesis: Table, uem: Table | None, missing: Miss
     missing : {"error", "drop", "worst"}
         What to do with recordings whose speech the output lacks: refuse them, leave them out, or
         take the output as empty.
+    columns : mapping of str to str
+        Column of each key that is mapped, in tables of reference and output.
+    reference_columns : mapping of str to str, optional
+        The same for the reference, where its columns are not those of the output.
 
     Returns
     -------
@@ -71,12 +95,14 @@ def gather(reference: Table, hypothesis: Table, uem: Table | None, missing: Miss
     Raises
     ------
     UsageError
-        When a column is missing.
+        When a column is missing, or columns are mapped and neither side is a table of columns.
     InputError
-        When a row is invalid, the output has recordings that nothing else has, or lacks some, or
-        nothing is left to score.
+        When a row is invalid, the output has recordings that nothing else has, or lacks some, the
+        UEM names none of the reference, or nothing is left to score.
     """
-    tables = [reference, hypothesis] + ([] if uem is None else [uem])
+    theirs = columns if reference_columns is None else reference_columns
+    tables = _sides((reference, hypothesis), columns, theirs)
+    tables += [] if uem is None else [uem]
     rows = [rows_of(table) for table in tables[:2]] + [
         rows_of(table, "region", speaker=False) for table in tables[2:]
     ]
@@ -88,7 +114,7 @@ def gather(reference: Table, hypothesis: Table, uem: Table | None, missing: Miss
         problems += said
     spoken = [side.filter(pl.col("type") == SPEECH) for side in kept[:2]]
     ids, said = _chosen(tables, rows, spoken[0], missing)
-    problems += said + _looks_long(tables, rows)
+    problems += said + _looks_long(tables, rows) + _odd(tables, kept)
     sides = [_placed(side, ids) for side in spoken]
     excluded = _placed(kept[0].filter(pl.col("type") == UNSCORED), ids)
     regions = _spans(*_placed(kept[2], ids)) if uem is not None else _extents(sides, len(ids))
@@ -101,6 +127,37 @@ def gather(reference: Table, hypothesis: Table, uem: Table | None, missing: Miss
         _spans(*excluded),
         tuple(problems),
     )
+
+
+def _sides(
+    sides: Sequence[Table], columns: Mapping[str, str], theirs: Mapping[str, str]
+) -> list[Table]:
+    """Reference and output as segments; refuses a mapping when both have columns of their own."""
+    mapped = [key for key in {**columns, **theirs} if key in SEGMENT_MAP_KEYS]
+    if mapped and all(table.format in FIXED for table in sides):
+        formats = " and ".join(f"{table.source} is {table.format}" for table in sides)
+        raise UsageError(
+            f"--map {mapped[0]}=... is for tables of columns (csv, tsv, parquet, ndjson); {formats}"
+        )
+    return [turns_of(table, own) for table, own in zip(sides, (theirs, columns), strict=True)]
+
+
+def _odd(tables: Sequence[Table], rows: Sequence[pl.DataFrame]) -> list[str]:
+    """Turns without a name, and noises of the reference, which other tools treat otherwise."""
+    said = []
+    if noises := int((rows[0]["type"] == NOISES).sum()):
+        said.append(
+            f"{tables[0].source}: {counted(noises, 'NON-LEX line')} (laughs, breaths): scored as "
+            f"the rest is; md-eval leaves them out"
+        )
+    for table, side in zip(tables[:2], rows[:2], strict=True):
+        unnamed = side.filter((pl.col("type") == SPEECH) & (pl.col("speaker") == NO_NAME))
+        if len(unnamed):
+            said.append(
+                f"{table.source}: {counted(len(unnamed), 'turn', 'have')} no name ({NO_NAME}): "
+                f"those of a recording are taken for one speaker"
+            )
+    return said
 
 
 def _identified(rows: Sequence[pl.DataFrame]) -> tuple[list[pl.DataFrame], bool]:
@@ -123,8 +180,14 @@ def _chosen(
     there, given = (set(table["id"].unique()) for table in rows[:2])
     named = set(rows[2]["id"].unique()) if len(rows) > 2 else there
     lacking = (set(speech["id"].unique()) & named) - given
+    _refuse_strangers(tables, there, named)
     _refuse_unknown(tables, given - there - named, lacking)
     problems = []
+    if silent := named - there - given:
+        problems.append(
+            f"{counted(len(silent), 'recording', 'are')} in {tables[2].source} only, neither in "
+            f"the reference nor in the output: scored as silence: {first_five(sorted(silent))}"
+        )
     if there - named:
         problems.append(
             f"{tables[2].source} names no region of {counted(len(there - named), 'recording')} of "
@@ -139,6 +202,16 @@ def _chosen(
             f"{'; '.join(problems) or f'{tables[0].source} has none'}"
         )
     return sorted(scored), problems
+
+
+def _refuse_strangers(tables: Sequence[Table], there: set[str], named: set[str]) -> None:
+    """Refuse a UEM that names no recording of a reference that has any."""
+    if there and there.isdisjoint(named):
+        raise InputError(
+            f"{tables[2].source}: names no recording of {tables[0].source}; it has "
+            f"{first_five(sorted(named))}, the reference has {first_five(sorted(there))}; names "
+            f"must be the same"
+        )
 
 
 def _refuse_unknown(tables: Sequence[Table], unknown: set[str], lacking: set[str]) -> None:

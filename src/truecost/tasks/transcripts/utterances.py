@@ -35,6 +35,8 @@ class TextOptions:
         output as empty.
     columns : mapping of str to str
         Column of `id` and of `text`; columns of these names need no mapping.
+    reference_columns : mapping of str to str, optional
+        The same for the reference, where its columns are not those of the output.
     by : str, optional
         Columns that name an utterance in place of the id, joined by +; texts of the same utterance
         are put together in the order of time. SegLST goes by recording unless told otherwise.
@@ -50,6 +52,7 @@ class TextOptions:
     normalise: tuple[str, ...] = ()
     missing: Missing = "error"
     columns: Mapping[str, str] = field(default_factory=dict)
+    reference_columns: Mapping[str, str] | None = None
     by: str | None = None
     outside: Outside = "error"
 
@@ -152,7 +155,13 @@ def texts_of(table: Table, options: TextOptions) -> Texts:
     used = {mapped_column(options.columns, "id", table), column}
     kept = tuple(name for name in table.frame.columns if name not in used)
     if not by:
-        refuse_repeated(table.source, frame["id"], "each utterance has one text")
+        places = frame["row"].to_list()
+        refuse_repeated(
+            table.source,
+            frame["id"],
+            "each utterance has one text",
+            lambda row: table.where(places[row]),
+        )
         return Texts(table, frame, kept, unscored=unscored)
     if not options.by:
         _refuse_several_speakers(table)

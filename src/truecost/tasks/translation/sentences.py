@@ -6,7 +6,7 @@ as the reference has it that has it most often.
 """
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache, cached_property
@@ -19,6 +19,7 @@ from truecost.errors import UsageError
 from truecost.extras import need
 from truecost.measures.translation import CHARACTER_ORDER, ORDER, character_f
 
+BLOCK = 20_000  # sentences that are counted together
 Ints = npt.NDArray[np.int64]
 Statistics = dict[str, npt.NDArray[Any]]
 Tokeniser = Callable[[str], str]
@@ -67,6 +68,13 @@ class Texts:
         """The references that a sentence has; at least one."""
         rows = np.flatnonzero(self.given[:, sentence])
         return [self.references[r][sentence] for r in rows]
+
+    def blocks(self) -> "Iterator[Texts]":
+        """The same in blocks of sentences, whose words fit into memory."""
+        for start in range(0, len(self), BLOCK):
+            rows = slice(start, start + BLOCK)
+            references = [side[rows] for side in self.references]
+            yield Texts(references, self.hypothesis[rows], self.tokenizer, self.lowercase)
 
     def words(self, texts: Iterable[str]) -> list[list[str]]:
         """The words of each text, as sacrebleu cuts it."""
@@ -119,6 +127,14 @@ def tokeniser(name: str) -> Tokeniser:
     finally:
         log.disabled = silent
     return made
+
+
+def in_blocks(counter: Callable[[Texts], Statistics], texts: Texts) -> Statistics:
+    """What a counter finds, block by block: a sentence is counted by itself, and 300,000 of them
+    would hold 0.8 GB of words.
+    """
+    found = [counter(block) for block in texts.blocks()]
+    return {name: np.concatenate([of[name] for of in found]) for name in found[0]}
 
 
 def count_ngrams(texts: Texts) -> Statistics:
@@ -221,17 +237,24 @@ def count_edits(texts: Texts) -> Statistics:
     Returns
     -------
     dict of str to ndarray, shape (N,)
-        `edits`, `reference` (words, their mean over several references) and `shortest` (words of
-        the shortest reference: the edits of an empty output).
+        `edits`, `reference` (words, their mean over several references), `shortest` (words of the
+        shortest reference: the edits of an empty output), `hypothesis` (words of the output) and
+        `longest` (of output and reference: the edits of an output that is wrong throughout).
     """
     metric = need("sacrebleu", "translation").TER()
     references = [texts.references_of(k) for k in range(len(texts))]
     found = [metric.sentence_score(*s) for s in zip(texts.hypothesis, references, strict=True)]
     lengths = np.array([score.ref_length for score in found], np.float64)
     shortest = [metric.sentence_score("", r).num_edits for r in references]
+    # An empty output lacks every word of its reference, so that its edits are their number.
+    words_of = [metric.sentence_score("", [text]).num_edits for text in texts.hypothesis]
+    output = np.array(words_of, np.int64)
     whole = lengths.astype(np.int64)
+    words = whole if np.array_equal(whole, lengths) else lengths
     return {
         "edits": np.array([score.num_edits for score in found], np.int64),
-        "reference": whole if np.array_equal(whole, lengths) else lengths,
+        "reference": words,
         "shortest": np.array(shortest, np.int64),
+        "hypothesis": output,
+        "longest": np.maximum(output, words),
     }
