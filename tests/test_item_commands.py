@@ -310,6 +310,8 @@ def test_a_gate_names_a_measure_with_a_value_in_its_name(there, capsys):
     assert run("gate out --gate bleu:floor=0.2:min_lower=1", capsys)[0] in (0, 4)
     code, _, err = run("gate out --gate bleu:flor=0.2:min_lower=1", capsys)
     assert (code, "flor" in err) == (2, True)
+    code, _, err = run("gate out --gate bleu:exp,min_lower=50", capsys)
+    assert (code, "a colon stands before the first key" in err) == (2, True)
 
 
 @pytest.mark.parametrize(
@@ -417,3 +419,20 @@ def test_times_that_are_no_seconds_are_refused(there, capsys):
     code, _, err = run("transcripts score ref.stm hyp.ctm", capsys)
     assert code == 3
     assert "beyond 10,000,000 s" in err
+
+
+def test_a_unit_is_not_called_what_every_item_is(there, capsys):
+    (there / "more.csv").write_text("id,utterance\nann-1,a\nann-2,a\nbob-1,c\n")
+    line = "transcripts score ref.trn hyp.trn --metadata more.csv --map unit=utterance"
+    code, _, err = run(line, capsys)
+    assert (code, "every utterance is meant where no unit is" in err) == (2, True)
+
+
+def test_ids_are_not_taken_for_words_of_a_translation(there, capsys):
+    lines = [f"u-{k} the cat sat on mat {k}\n" for k in range(9)]
+    for name in ("ref.text", "hyp.text"):
+        (there / name).write_text("".join(lines))
+    code, _, err = run("translation score ref.text hyp.text", capsys)
+    assert (code, "could be kaldi-text (id words) or lines" in err) == (2, True)
+    formats = "--input-format kaldi-text --reference-format kaldi-text"
+    assert values(f"translation score ref.text hyp.text {formats} --json", capsys)["bleu"] == 100

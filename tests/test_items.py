@@ -210,3 +210,17 @@ def test_an_undefined_value_says_why():
         [items_of([(5, 0, 0, 0)] * 4, "old"), items_of([(4, 1, 0, 0)] * 4)], PLAN
     )
     assert comparison.ratio.reason == "undefined: the baseline is 0"
+
+
+def test_systems_counted_otherwise_are_not_compared():
+    right, found = ["A cat", "a dog"] * 6, ["a cat", "a fog"] * 6
+    plain = tc.count_transcripts(right, found, name="plain")
+    lower = tc.count_transcripts(right, found, name="lower", normalise="lower")
+    with pytest.raises(InputError, match="counted otherwise: normalise:none against normalise:low"):
+        tc.compare_systems([plain, lower], PLAN)
+    other = tc.count_transcripts(["a cow", "a dog"] * 6, found, name="other")
+    with pytest.raises(InputError, match="plain and other are held against other references"):
+        tc.compare_systems([plain, other], PLAN)
+    again = tc.count_transcripts(right, right, name="again", unit=["x", "y"] * 6)
+    with pytest.raises(InputError, match="other units"):
+        tc.compare_systems([plain, again], PLAN)

@@ -268,7 +268,7 @@ def test_codabench_refuses_and_writes_nothing(run, tmp_path, monkeypatch, files,
 RTTM = "SPEAKER {0} 1 {1} 2 <NA> <NA> {2} <NA> <NA>\n"
 REFERENCES = {  # of each task the reference, what a participant handed in, words of the reference
     "transcripts": ("{0} zebra{1} quagga\n", "{0} zob{1} x\n", "zebra|quagga"),
-    "translation": ("{0} zebra{1} quagga\n", "{0} zob{1} x\n", "zebra|quagga"),
+    "translation": ("a {0} zebra{1} quagga\n", "a {0} zob{1} x\n", "zebra|quagga"),
     "diarization": (
         RTTM.format("{0}", "{1}", "quagga"), RTTM.format("{0}", "{1}.5", "x"), "quagga"
     ),

@@ -6,7 +6,7 @@
 - Transcripts: a layout must fit every line, and no other may. `kaldi-text` fits when all lines
   begin with different words that have a digit or one of `_-.`; any text is `lines`, so that `lines`
   is never recognised but stated.
-- Translation: any text is `lines`, unless it looks like a table.
+- Translation: any text is `lines`, unless it looks like a table or like `kaldi-text`.
 """
 
 import re
@@ -37,6 +37,7 @@ NEEDED = {  # columns by which a header is known
 }
 NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)"
 FIRST = r"^[ \t]*([^ \t]*)"
+FEW = 3  # lines; so many texts seldom all begin with different words like ids
 LIKE_ID = r"[\d_.-]"
 Tried = tuple[tuple[int, str], int, int]
 _APART = r"[ \t]+"
@@ -75,7 +76,7 @@ def recognised(data: bytes, source: str, task: Task) -> str:
     data = clean(data, source, b" \t\r") if task != "translation" else data
     table = _structured(data, task)
     if task == "translation":
-        return _translation(table, source)
+        return _translation(table, data, source)
     return table or (_transcripts if task == "transcripts" else _diarization)(data, source)
 
 
@@ -95,7 +96,14 @@ def _structured(data: bytes, task: Task) -> str | None:
     return None
 
 
-def _translation(table: str | None, source: str) -> str:
+def _translation(table: str | None, data: bytes, source: str) -> str:
+    """Lines; refused where a table or, by several lines, ids before the text are as likely."""
+    several = data.rstrip(b"\n").count(b"\n") >= FEW
+    if table is None and several and _has_ids(clean(data, source, b" \t\r")):
+        raise UsageError(
+            f"{source}: every line begins with another word like an id: could be kaldi-text (id "
+            f"words) or lines (one text a line): say --input-format kaldi-text|lines"
+        )
     if table is not None:
         ways = "lines" if table == "seglst" else f"{table}|lines"
         raise UsageError(

@@ -55,6 +55,8 @@ def parse_gate(text: str) -> Gate:
     first = next((k for k, mark in enumerate(marks) if mark[1] == ":"), None)
     head = text if first is None else text[: marks[first].start()]
     if (wrong := ANY.search(head)) and not _is_measure(head.strip()):
+        if wrong[1] in KEYS:
+            raise UsageError(f"gate {text!r}: a colon stands before the first key: {FORM}")
         raise UsageError(f"gate {text!r}: {unknown_key(wrong[1])}")
     if first is None or not head.strip():
         raise UsageError(f"gate {text!r} is not understood: {FORM}")

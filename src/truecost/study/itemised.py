@@ -185,6 +185,11 @@ def _with_columns(items: Items, source: "Source", reader: Reader) -> Items:
     for name in units:
         if taken := reserved(name, items):
             raise UsageError(f"--map unit={name}: results have {taken} of that name: rename it")
+        alone = len(units[name]) == 1 and np.array_equal(units[name][0], items.ids)
+        if name == items.counting.item and not alone:
+            raise UsageError(
+                f"--map unit={name}: every {name} is meant where no unit is: rename it"
+            )
     weights = weights_of(table, source.data.map, items.ids)
     return replace(
         items,

@@ -1,5 +1,6 @@
 """Counting without files: the items of one system from lists of texts or columns of segments."""
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Real
@@ -94,7 +95,7 @@ def count_transcripts(
     right, said = _tables(sides, item, ids, unit, further)
     checked("name", name, str, "a text")
     options = TextOptions(normalise=names_in("normalise", normalise))
-    return _with_unit(count(right, said, options, name, _parts(measures, COUNTING)))
+    return _held(count(right, said, options, name, _parts(measures, COUNTING)), [right])
 
 
 def count_translations(
@@ -172,7 +173,7 @@ def count_translations(
     checked("tokenizer", tokenizer, str, "the name of one")
     checked("lowercase", lowercase, (bool, np.bool_), "True or False")
     options = TranslationOptions(tokenizer, lowercase)
-    return _with_unit(count(right, said, options, name, _parts(measures, COUNTING)))
+    return _held(count(right, said, options, name, _parts(measures, COUNTING)), right)
 
 
 def count_diarization(
@@ -243,7 +244,8 @@ def count_diarization(
     options = DiarizationOptions(collar, skip_overlap, mapping, tolerance, merge_gaps)
     right, said = _segments("reference", reference), _segments("hypothesis", hypothesis)
     regions = None if uem is None else _segments("uem", uem)
-    return count(right, said, options, name, regions, _parts(measures, COUNTING))
+    found = count(right, said, options, name, regions, _parts(measures, COUNTING))
+    return _held(found, [right] if regions is None else [right, regions])
 
 
 def _parts(measures: Iterable[str] | str, counting: Counting) -> frozenset[str]:
@@ -281,6 +283,13 @@ def _segments(source: str, given: object) -> Table:
     return Table(source, frame.with_columns(pl.col(texts).cast(pl.String)))
 
 
-def _with_unit(items: Items) -> Items:
-    """The items resampled by their column `unit`, where they have one."""
-    return replace(items, units=unit_columns(Table(items.name, items.frame, ids="id"), {}))
+def _held(items: Items, references: Sequence[Table]) -> Items:
+    """The items resampled by their column `unit`, where they have one; what they are held against
+    is remembered, so that systems held against other references are not compared.
+    """
+    found = hashlib.sha256()
+    for table in references:
+        own = ["id", "text"] if "text" in table.columns else table.columns
+        found.update(table.frame.select(own).write_ndjson().encode())
+    units = unit_columns(Table(items.name, items.frame, ids=items.frame.columns[0]), {})
+    return replace(items, units=units, reference=found.hexdigest())

@@ -84,6 +84,8 @@ class Items:
         Weight of each item (inverse inclusion probability), and stratum of its unit.
     units : mapping of str to tuple of ndarray, shape (N,)
         For each factor the unit of each item on each side; each item its own unit when empty.
+    reference : str
+        Hash of the references, where they came from arrays.
     texts : tuple of str
         Columns of the frame that hold whole texts: conditions may use them, results store none.
     show : callable, optional
@@ -100,6 +102,7 @@ class Items:
     units: Mapping[str, tuple[Array, ...]] = field(default_factory=dict)
     weights: Array | None = None
     strata: Array | None = None
+    reference: str = ""
     texts: tuple[str, ...] = ()
     show: Callable[[int], Lines] | None = None
 
@@ -334,6 +337,23 @@ def _seen(total: Any, factor: float) -> float:
     return int(value) if value.is_integer() else value
 
 
+def _refuse_other_counting(a: Items, b: Items) -> None:
+    """Refuse systems held against other references, or made comparable in another way."""
+    if a.reference != b.reference:
+        raise InputError(f"{a.name} and {b.name} are held against other references")
+    for part in [part for part in a.signatures if part in b.signatures]:
+        said = [_without_missing(items.signatures[part]) for items in (a, b)]
+        if said[0] != said[1]:
+            raise InputError(
+                f"{a.name} and {b.name} were counted otherwise: {said[0]} against {said[1]}"
+            )
+
+
+def _without_missing(signature: str) -> str:
+    """Choices without what was done about items that a system lacks."""
+    return "|".join(text for text in signature.split("|") if not text.startswith("missing:"))
+
+
 def pair_items(systems: Sequence[Items]) -> list[Items]:
     """The systems, refused unless they are counted by the same items.
 
@@ -349,10 +369,11 @@ def pair_items(systems: Sequence[Items]) -> list[Items]:
     Raises
     ------
     InputError
-        When items or their units are not the same.
+        When items, their units, their references or the choices in counting them are not the same.
     """
     first = systems[0]
     for other in systems[1:]:
+        _refuse_other_counting(first, other)
         if not np.array_equal(first.ids, other.ids):
             left, right = set(first.ids.tolist()), set(other.ids.tolist())
             raise InputError(
