@@ -6,12 +6,11 @@ The sums of its items are measured as the sums of all are; a single unit has no 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from truecost.application import Application
 from truecost.digits import figure
 from truecost.errors import UsageError
 from truecost.measures import find
@@ -21,12 +20,11 @@ from truecost.report.numbers import Numbers
 from truecost.report.sums import SECONDS, errors_said, size_said, sizes_of
 from truecost.report.words import measure_of
 from truecost.results import Row
-from truecost.tasks.items import Items
+from truecost.tasks.items import Items, each
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from truecost.evidence import Totals
 
 Floats = npt.NDArray[np.float64]
 Array = npt.NDArray[Any]
@@ -156,7 +154,7 @@ def units_of(items: "pl.DataFrame | Items", row: Row) -> Units:
         row,
         row.item if factor == "item" else factor,
         tuple(map(str, sums[factor])),
-        np.asarray(measure(cast("Totals", _Sums(sums)), Application()).values, np.float64),
+        each(measure, _parts(sums)),
         _added(sums, known) * SECONDS.get(measure.parts[0], 1),
         sums,
     )
@@ -210,11 +208,11 @@ def _summed(items: "pl.DataFrame", factor: str, measure: Measure) -> "pl.DataFra
     return sums[key.arg_sort()]
 
 
-@dataclass(frozen=True)
-class _Sums:
-    """Sums of units in the place of totals: every unit a replicate of its own."""
-
-    frame: "pl.DataFrame"
-
-    def sums(self, part: str, statistic: str) -> Array:
-        return self.frame[f"{part}.{statistic}"].to_numpy()
+def _parts(sums: "pl.DataFrame") -> dict[str, dict[str, Array]]:
+    """Sums of units by part and statistic, as their columns name them."""
+    found: dict[str, dict[str, Array]] = {}
+    for name in sums.columns:
+        part, dot, statistic = name.partition(".")
+        if dot:
+            found.setdefault(part, {})[statistic] = sums[name].to_numpy()
+    return found

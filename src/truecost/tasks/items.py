@@ -143,10 +143,7 @@ class Items:
 
     def each(self, measure: Measure) -> npt.NDArray[np.float64]:
         """The value of a measure for each item alone, NaN where undefined; float64 (N,)."""
-        from truecost.application import Application
-
-        seen = cast("Totals", _Each(self.parts))  # measures of items ask for sums and nothing else
-        return measure(seen, Application()).values
+        return each(measure, self.parts)
 
     def badness(self) -> Array:
         """How much of what is wrong each item has, by the first part that tells; (N,)."""
@@ -164,6 +161,26 @@ class _Each:
 
     def sums(self, part: str, statistic: str) -> Array:
         return self.parts[part][statistic]
+
+
+def each(measure: Measure, parts: Parts) -> npt.NDArray[np.float64]:
+    """The value of a measure for each row of statistics alone.
+
+    Parameters
+    ----------
+    measure : Measure
+        Of items: it asks for sums and nothing else.
+    parts : mapping of str to (mapping of str to ndarray, shape (N,))
+        Statistics of items, or sums of units, by part.
+
+    Returns
+    -------
+    ndarray of float64, shape (N,)
+        NaN where undefined.
+    """
+    from truecost.application import Application
+
+    return measure(cast("Totals", _Each(parts)), Application()).values
 
 
 def measures_of(asked: Sequence[str], counting: Counting) -> list[Measure]:
@@ -201,31 +218,7 @@ def score_items(
     masks: Masks | None = None,
     dims: Mapping[str, str] | None = None,
 ) -> list[Estimate]:
-    """Rows of one system: the whole, then each subset.
-
-    Parameters
-    ----------
-    items : Items
-    scoring : Scoring
-        Of it measures, plan, level, method, subsets, jobs and progress.
-    masks : sequence of (str, ndarray of bool), optional
-        Name and rows of each subset; those of `scoring.subsets` when left out.
-    dims : mapping of str to str, optional
-        What the rows are about besides the system.
-
-    Returns
-    -------
-    list of Estimate
-        One for each measure, then one for each subset and measure.
-
-    Raises
-    ------
-    UsageError
-        When a measure is not for these items, a subset is neither column nor condition, or the
-        interval is not defined.
-    InputError
-        When a condition holds for no item.
-    """
+    """Rows of one system of items, as `truecost.score` says."""
     measures = measures_of(scoring.measures, items.counting)
     about = {**(dims or {}), "system": items.name}
     rows = _score_part(items, scoring, measures, about)

@@ -128,31 +128,7 @@ def score_trials(
     masks: Masks | None = None,
     dims: Mapping[str, str] | None = None,
 ) -> list[Estimate]:
-    """Rows of one system: the whole, then each subset.
-
-    Parameters
-    ----------
-    trials : Trials
-    scoring : Scoring
-    masks : sequence of (str, ndarray of bool), optional
-        Name and rows of each subset; those of `scoring.subsets` when left out.
-    dims : mapping of str to str, optional
-        What the rows are about besides the system: a collection or an application.
-
-    Returns
-    -------
-    list of Estimate
-        One for each measure, then one for each subset and measure; `dims` tells them apart. A
-        subset is decided as the whole is: the system does not change from subset to subset.
-
-    Raises
-    ------
-    UsageError
-        When the score type does not allow a measure, costs or priors are for another number of
-        classes, a subset is neither column nor condition, or the interval is not defined.
-    InputError
-        When the scores look reversed (see `Scoring`), or a condition holds for no trial.
-    """
+    """Rows of one system of trials, as `truecost.score` says."""
     measures = measures_for(trials, scoring)
     if trials.several_right:
         refuse_priors(scoring.application)
