@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from benchmarks import diarization, files, intervals, points, sequences, translation
+from benchmarks import abba, diarization, files, intervals, points, sequences, translation
 from benchmarks.measuring import Row, first_calls, machine, table
 
 README = Path(__file__).with_name("README.md")
@@ -17,6 +17,7 @@ def report(interval_trials: int, point_trials: int, repeats: int, part: int = 1)
     point_rows, memory, more = points.rows(point_trials, repeats)
     file_rows, agreed = files.rows(interval_trials, repeats)
     item_rows, same = _items(part, repeats)
+    ratio_rows, ratios = abba.rows(interval_trials, interval_trials // 100)
     first = [
         [name, *(f"{s:.2g} s" for s in first_calls(work, interval_trials))]
         for work, name in FIRST.items()
@@ -35,12 +36,15 @@ def report(interval_trials: int, point_trials: int, repeats: int, part: int = 1)
             "Sequences and times; peers: jiwer (errors), sacrebleu (BLEU, chrF), pyannote.metrics "
             "(DER, once: it takes minutes).",
             table(heads, [row.cells for row in item_rows]),
+            "AB/BA from collected items, 2,000 replicates of all estimators; peer: a numpy loop of "
+            f"the direct ratios alone, from {abba.OF_PEER} replicates.",
+            table(heads, [row.cells for row in ratio_rows]),
             "Peak of memory above the inputs, and what the result keeps.",
             table(["scores", "truecost", "peer", "ratio", "target", "met"], memory),
             f"First call in a new process, import included, {interval_trials:,} trials.",
             table(["work", "kernels to compile", "kernels on disk"], first),
             "Checked in this run:",
-            "\n".join(f"- {line}" for line in checks + more + agreed + same),
+            "\n".join(f"- {line}" for line in checks + more + agreed + same + ratios),
         ]
     )
 

@@ -9,6 +9,7 @@ import pytest
 from pyannote.core import Annotation, Segment
 
 import truecost as tc
+from truecost.tasks.subsets import empty_cells
 
 RIGHT = ["the cat sat", "on the mat", "a dog"]
 SAID = ["the bat sat", "on mat", "a dog"]
@@ -178,8 +179,8 @@ def test_units_and_columns_come_in_any_collection(of):
 
 def test_cells_of_further_columns_may_be_empty():
     items = tc.count_transcripts(RIGHT, SAID, snr=[1, 2.5, None], noise=["a", float("nan"), pd.NA])
-    assert items.empty_cells("snr") == 1
-    assert items.empty_cells("noise") == 2
+    assert empty_cells(items.frame, "snr") == 1
+    assert empty_cells(items.frame, "noise") == 2
 
 
 def test_what_was_counted_has_a_short_name_and_notes():

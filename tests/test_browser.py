@@ -18,6 +18,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import accepted
 import spoken
 from browser import WIDTHS, Visit, missing, screenshots, started, visit
 from truecost import digits, study
@@ -29,7 +30,7 @@ LONG = "a_name_without_any_space_that_goes_on_and_on_" * 2
 AWKWARD = ("<script>alert('x')</script>", "\"quoted\" & 'more' $5$ a_{n} ^2", LONG)
 REPORTS = (
     *("demo", "one", "awkward", "classes", "numbers", "few", "several", "board", "methods"),
-    *("transcripts", "translation", "diarization"),
+    *("transcripts", "translation", "diarization", "deployments", "thresholds"),
 )
 VIEWS = (
     ("wide", "light"),
@@ -202,6 +203,26 @@ def diarization(folder):
     """Two systems on sixteen recordings."""
     outcome = spoken.diarizations(folder, {"the-old-one": 0.3, "the-new-one": 0.1})
     study.write(outcome, str(folder / "out"))
+
+
+ABBA = ("--map", f"{accepted.MAP},machine=m", "--threshold-a", 0.5, "--threshold-b", 0.6)
+
+
+def deployments(folder):
+    """Two deployments, one with an awkward name, by all estimators and subset."""
+    for name, labelled, seed in (("a.csv", 0.4, 1), ("b.csv", 1.0, 2)):
+        accepted.written(folder, name, machine=True, labelled=labelled, seed=seed)
+    logs = (f"{AWKWARD[0]}={folder / 'a.csv'}", folder / "b.csv")
+    how = ("--exposure-a", 1500, "--exposure-b", 1500, "--subset", "room", "--replicates", 200)
+    tell("abba", "score", *logs, *ABBA, *how, "-o", folder / "out")
+
+
+def thresholds(folder):
+    """Thresholds by two estimators and two rules, with subsets."""
+    accepted.written(folder, machine=True, labelled=0.5, number=5000)
+    rules = ("--max-rfpr", 0.4, "--min-rrecall", 0.9, "--estimator", "corrected,direct")
+    how = (*ABBA, *rules, "--subset", "room", "--replicates", 200, "-o", folder / "out")
+    tell("abba", "thresholds", folder / "log.csv", *how)
 
 
 @pytest.fixture(scope="module")

@@ -255,6 +255,7 @@ ENTRIES = {
     "temperature": {"guo-2017-calibration"},
     "pav": {"brummer-2006-cllr", "ayer-1955-pav"},
     "spline": {"eilers-1996-p-splines"},
+    "poly3": {"petegrosso-2022-abba", "eilers-1996-p-splines"},
 }
 
 

@@ -19,6 +19,7 @@ from truecost.calibration import (
     METHODS,
     Affine,
     AffineClasses,
+    Cubic,
     Kind,
     Pav,
     Spline,
@@ -603,7 +604,13 @@ def test_no_unit_is_fitted_and_judged(method):
     for unit in np.unique(units):
         assert len(set(found.used[units == unit])) == 1
     # each trial is calibrated by a fit to the other folds, and by that alone
-    fits = {"affine": Affine, "temperature": Temperature, "pav": Pav, "spline": Spline}
+    fits = {
+        "affine": Affine,
+        "temperature": Temperature,
+        "pav": Pav,
+        "spline": Spline,
+        "poly3": Cubic,
+    }
     for k in range(4):
         others, own = found.used != k, found.used == k
         options = {} if method == "pav" else {"prior": float(np.mean(trials.labels[others]))}

@@ -7,6 +7,7 @@ In a page, examples share one namespace and one empty folder, in the order of th
   (standard output and standard error, as a terminal shows them).
 A page that says `<!-- needs: PATH, ... -->` finds these files and folders, of the repository or of
 `shared/` beside it, in its folder by their last names; it is skipped where `shared` is missing.
+A page that says `<!-- long -->` takes a minute or more: it runs with the long studies.
 `...` in an output stands for any text. UPDATE_DOCS=1 writes what is printed now into the pages.
 """
 
@@ -64,7 +65,13 @@ def folder(tmp_path, monkeypatch) -> Iterator[Path]:
             del sys.modules[name]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def marked(page: Path) -> Any:
+    """A page as a parameter of tests, marked where it takes long."""
+    long = "<!-- long -->" in page.read_text(encoding="utf-8")
+    return pytest.param(page, marks=[pytest.mark.long] if long else [])
+
+
+@pytest.mark.parametrize("page", [*map(marked, PAGES)], ids=lambda p: str(p.relative_to(ROOT)))
 def test_examples_of_a_page(page, folder, request):
     text, names = page.read_text(encoding="utf-8"), {"__name__": "__main__"}
     for needed in NEEDS.findall(text):

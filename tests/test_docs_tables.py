@@ -8,13 +8,14 @@ import pytest
 
 import test_house
 from truecost.calibration import METHODS
-from truecost.cli import GLOBAL, ITEMS, TASKS, TRIALS
+from truecost.cli import ABBA, GLOBAL, ITEMS, TASKS, TRIALS
 from truecost.cli import METHODS as RUNS
 from truecost.flags import FLAGS
 from truecost.gates import Gate
 from truecost.names import FORMATS, NORMALISATIONS, TASK_FORMATS
 from truecost.study import Study
 from truecost.study.tables import (
+    AbbaTable,
     ApplicationTable,
     DataTable,
     DiarizationTable,
@@ -66,7 +67,8 @@ def keys_of(table: type) -> set[str]:
         ("`[methods]`, in", "`[transcripts]` (", keys_of(MethodsTable)),
         ("`[transcripts]` (", "`[translation]` (", keys_of(TranscriptsTable)),
         ("`[translation]` (", "`[diarization]` (", keys_of(TranslationTable)),
-        ("`[diarization]` (", "`[interval]`:", keys_of(DiarizationTable)),
+        ("`[diarization]` (", "`[abba]` (", keys_of(DiarizationTable)),
+        ("`[abba]` (", "`[interval]`:", keys_of(AbbaTable)),
         ("`[interval]`:", "`[subsets]` has", keys_of(IntervalTable)),
     ],
 )
@@ -112,6 +114,7 @@ def test_every_command_is_explained():
     )
     commands = {verb for verb, *_ in (*TRIALS, *GLOBAL)} | {f"methods {v}" for v, *_ in RUNS}
     commands |= {f"{task} {verb}" for task in TASKS for verb, *_ in ITEMS}
+    commands |= {f"abba {verb}" for verb, *_ in ABBA}
     assert {re.split(r" [A-Z\[]", name)[0] for name in named} == commands
 
 

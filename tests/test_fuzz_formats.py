@@ -83,6 +83,7 @@ TASK_VALID = {
         **TABLES,
         "csv": b"recording,speaker,start,duration\nr,A,0.5,1\nr,B,1,0\n",
     },
+    "abba": TABLES | {"csv": b"id,arm,sa,sb,y\nu-1,A,0.5,1,\nu-2,B,1,0,1\n"},
 }
 CASES = [(task, kind) for task, kinds in TASK_VALID.items() for kind in kinds]
 BINARY = ("parquet", "npz", "npy")

@@ -366,7 +366,8 @@ def test_measures_are_listed_with_their_task(capsys):
     code, out, _ = run("list measures", capsys)
     tasks = [line.rpartition("; for ")[2] for line in out.splitlines()]
     assert code == 0
-    assert list(dict.fromkeys(tasks)) == ["trials", "transcripts", "translation", "diarization"]
+    every = ["trials", "transcripts", "translation", "diarization", "abba"]
+    assert list(dict.fromkeys(tasks)) == every
     assert tasks == sorted(tasks, key=list(dict.fromkeys(tasks)).index)  # those of a task together
     found = json.loads(run("list measures --json", capsys)[1])
     assert {e["name"]: e["tasks"] for e in found}["wer"] == ["transcripts"]

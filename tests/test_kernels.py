@@ -84,7 +84,7 @@ def test_multinomial_moments_and_uniformity(units, replicates):
 
 def test_poisson_mean_variance_and_probabilities():
     rows, error = np.empty((200, 1003), np.uint16), 4 / math.sqrt(200 * 1003)
-    draws.poisson_rows(rows, 0, draws.POISSON_TABLE, *KEY)
+    draws.poisson_rows(rows, 0, draws.POISSON_TABLE, draws.POISSON_GUIDE, *KEY)
     assert (rows.mean(), rows.var()) == pytest.approx((1, 1), abs=error * math.sqrt(3))
     for k in range(6):
         p = math.exp(-1) / math.factorial(k)

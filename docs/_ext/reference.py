@@ -26,15 +26,24 @@ def home_of(name: str) -> str:
 
 
 def entry_of(name: str) -> str:
-    """The autodoc directive for a public name."""
+    """The autodoc directives for a public name; for a module those of its own public names."""
     value = getattr(truecost, name)
-    if inspect.isclass(value):
-        bases = "" if value.__bases__ == (object,) else "   :show-inheritance:\n"
-        return f".. autoclass:: truecost.{name}\n   :members:\n{bases}"
+    if inspect.ismodule(value):
+        return "\n".join(
+            directive(f"{value.__name__}.{n}", getattr(value, n)) for n in value.__all__
+        )
     if callable(value):
-        return f".. autofunction:: truecost.{name}\n"
+        return directive(f"truecost.{name}", value)
     # Data have no docstring of their own: autodoc reads it where the name is defined.
     return f".. autodata:: {truecost._MODULE[name]}.{name}\n   :no-value:\n"
+
+
+def directive(place: str, value: object) -> str:
+    """The autodoc directive for a class or a function."""
+    if not inspect.isclass(value):
+        return f".. autofunction:: {place}\n"
+    bases = "" if value.__bases__ == (object,) else "   :show-inheritance:\n"
+    return f".. autoclass:: {place}\n   :members:\n{bases}"
 
 
 class PublicNames(SphinxDirective):

@@ -11,6 +11,9 @@ import truecost as tc
 from truecost.gates import check
 from truecost.report import curves, plots
 from truecost.report.units import units_of
+from truecost.tasks.abba.arrays import collected_items
+from truecost.tasks.abba.planes import Plane
+from truecost.tasks.abba.thresholds import Choice, choose
 
 INK = "#30363d"
 SUBSETS = ("active < 0.4", "active >= 0.4 AND active < 0.8", "active >= 0.8")
@@ -59,6 +62,26 @@ def diarized(name: str, rate: float) -> tc.Items:
     return tc.count_diarization(right, said, name=name)
 
 
+def planes() -> list[Plane]:
+    """Both ratios over the thresholds of a made-up candidate, as in docs/abba.md."""
+    rng, items = np.random.default_rng(4), 9000
+    user, label = rng.integers(0, 400, items), (rng.random(items) < 0.3).astype(int)
+    sound = 4 * label - 2 + rng.normal(0, 1.4, items)
+    a, b = (sound + rng.normal(0, spread, items) for spread in (1.1, 0.8))
+    kept = np.where(user % 2, b >= 0, a >= 0.5)
+    deployment = collected_items(
+        np.array(["A", "B"])[user % 2][kept],
+        score_a=a[kept],
+        score_b=b[kept],
+        label=label[kept],
+        unit=user[kept],
+        threshold_a=0.5,
+        threshold_b=0.0,
+        name="candidate",
+    )
+    return choose(deployment, tc.Scoring(), Choice(max_rfpr=1.0))[1]
+
+
 def pictures(outcome: tc.Outcome) -> dict[str, Axes]:
     """One of each kind, by name of the file."""
     [part] = outcome.parts
@@ -79,6 +102,7 @@ def pictures(outcome: tc.Outcome) -> dict[str, Axes]:
         "gates": plots.gates(check(gates, whole)),
         "errors": plots.error_breakdown(ders),
         "units": plots.by_unit([units_of(s, row) for s, row in zip(meetings, ders, strict=True)]),
+        "plane": plots.trade_off(planes()),
     }
 
 

@@ -133,6 +133,17 @@ PAPERS: dict[str, str] = {
   pages = {223--231},
   year = {2006},
 }""",
+    "ppi": """@article{angelopoulos-2023-prediction-powered,
+  author = {Angelopoulos, Anastasios N. and Bates, Stephen and Fannjiang, Clara and
+    Jordan, Michael I. and Zrnic, Tijana},
+  title = {Prediction-powered inference},
+  journal = {Science},
+  volume = {382},
+  number = {6671},
+  pages = {669--674},
+  year = {2023},
+  doi = {10.1126/science.adi6000},
+}""",
     "ayer": """@article{ayer-1955-pav,
   author = {Ayer, Miriam and Brunk, H. D. and Ewing, G. M. and Reid, W. T. and Silverman, Edward},
   title = {An Empirical Distribution Function for Sampling with Incomplete Information},
@@ -147,6 +158,7 @@ INTERVALS = "003"  # section 4: bootstrap intervals by unit
 MARKS = {  # what a signature says of intervals, and what is cited for it
     "|bca:": ("bca",),
     ":blocks|": ("blocks",),
+    ":corrected|": ("ppi",),
 }
 
 

@@ -241,7 +241,7 @@ def estimate(
     left: list[Values | None] = [None] * len(measures)
     if method == "bca":
         left = [*replicate(evidence, measures, application, _jackknife(evidence, plan), jobs)]
-    setting = _Setting(plan, level, method, context, application, factors)
+    setting = Setting(plan, level, method, context, application, factors)
     return [setting.row(*found) for found in zip(measures, points, drawn, left, strict=True)]
 
 
@@ -270,8 +270,19 @@ def _jackknife(evidence: Evidence, plan: Plan) -> Weights:
 
 
 @dataclass(frozen=True)
-class _Setting:
-    """What the rows of one run share."""
+class Setting:
+    """What the rows of one run share.
+
+    Attributes
+    ----------
+    plan : Plan
+    level : float
+    method : {"percentile", "bca"}
+    context : Context
+    application : Application
+    factors : mapping of str to Factor
+        Those of the evidence.
+    """
 
     plan: Plan
     level: float
@@ -290,7 +301,7 @@ class _Setting:
         """One measure's point, replicates and leave-one-out values as an estimate."""
         value, reference = float(point.values[0]), float(point.references[0])
         left_out = None if left is None else left.values
-        units = {n: len(f) for n, f in self.factors.items() if n not in self.plan.hold}
+        units = {n: f.count for n, f in self.factors.items() if n not in self.plan.hold}
         parameters = _parameters(measure, self.application)
         lower, upper, reason = ends(
             drawn.values, self.level, self.method, value, left_out, measure.undefined

@@ -60,7 +60,7 @@ class Evidence:
             if known is not factor and not known.same_units(factor):
                 raise InputError(
                     f"factor {factor.name!r} has different units in two parts of the "
-                    f"evidence ({len(known)} and {len(factor)}): they must share them"
+                    f"evidence ({known.count} and {factor.count}): they must share them"
                 )
         for factor in self.outer:
             for name, part in self.parts.items():

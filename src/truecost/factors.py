@@ -8,7 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from truecost.errors import InputError, counted
+
 Array = npt.NDArray[Any]
+MOST_UNITS = 4_000_000_000  # of a factor with sizes: its weights are 32-bit numbers
 
 
 def encode(column: npt.ArrayLike) -> tuple[Array, npt.NDArray[np.int32]]:
@@ -56,18 +59,50 @@ class Factor:
     strata : ndarray of int, shape (units,), optional
         Stratum code of each unit; one stratum when left out. Units of one stratum are drawn among
         themselves.
+    sizes : ndarray of int, shape (units,), optional
+        How many equal units each label stands for, one when left out. A row counts what one such
+        unit has; in a replicate it weighs the number of draws that fall on any of them. So a
+        million units with only a hundred different rows are drawn as fast as a hundred.
+
+    Raises
+    ------
+    InputError
+        When the sizes are not one whole number from 1 up for each label, or sum to more than
+        4,000,000,000.
+
+    Examples
+    --------
+    Two users with something to count, and 7 of whom nothing is known but that they exist.
+
+    >>> import numpy as np
+    >>> import truecost as tc
+    >>> users = tc.Factor("user", np.array(["ann", "bob", "others"]), sizes=np.array([1, 1, 7]))
+    >>> len(users), users.count
+    (3, 9)
+    >>> tc.Plan(replicates=3, seed=1).weights({"user": users}).block()["user"].tolist()
+    [[0, 1, 8], [1, 0, 8], [0, 0, 9]]
     """
 
     name: str
     labels: Array
     strata: npt.NDArray[np.int64] | None = None
+    sizes: npt.NDArray[np.int64] | None = None
+
+    def __post_init__(self) -> None:
+        if self.sizes is not None:
+            _refuse_sizes(np.asarray(self.sizes), self.name, len(self.labels))
 
     def __len__(self) -> int:
         return len(self.labels)
 
+    @property
+    def count(self) -> int:
+        """Number of units: the sum of the sizes, or the number of labels."""
+        return len(self.labels) if self.sizes is None else int(np.sum(self.sizes))
+
     @cached_property
     def digest(self) -> str:
-        """A short hash of the units and their strata."""
+        """A short hash of the units, their strata and their sizes."""
         labels = self.labels
         if labels.dtype.kind in "OU":
             data = "\0".join(labels.tolist()).encode()
@@ -76,6 +111,8 @@ class Factor:
         found = hashlib.sha256(data)
         if self.strata is not None:
             found.update(np.asarray(self.strata, np.int64).tobytes())
+        if self.sizes is not None:
+            found.update(b"sizes" + np.asarray(self.sizes, np.int64).tobytes())
         return found.hexdigest()[:16]
 
     @staticmethod
@@ -142,9 +179,34 @@ class Factor:
         return Factor(name, codes), codes
 
     def same_units(self, other: "Factor") -> bool:
-        """Whether two factors draw the same weights: equal name, labels and strata."""
-        if self.strata is None or other.strata is None:
-            strata = self.strata is other.strata
-        else:
-            strata = np.array_equal(self.strata, other.strata)
-        return self.name == other.name and strata and np.array_equal(self.labels, other.labels)
+        """Whether two factors draw the same weights: equal name, labels, strata and sizes."""
+        return (
+            self.name == other.name
+            and _equal(self.strata, other.strata)
+            and _equal(self.sizes, other.sizes)
+            and np.array_equal(self.labels, other.labels)
+        )
+
+
+def _equal(one: Array | None, other: Array | None) -> bool:
+    """Whether both are left out, or both given and equal."""
+    if one is None or other is None:
+        return one is other
+    return np.array_equal(one, other)
+
+
+def _refuse_sizes(sizes: Array, name: str, labels: int) -> None:
+    """Refuse sizes that are no numbers of units."""
+    if sizes.shape != (labels,) or sizes.dtype.kind not in "iu":
+        raise InputError(
+            f"sizes of factor {name!r} have shape {sizes.shape} and type {sizes.dtype}: one whole "
+            f"number for each of {counted(labels, 'label')} is needed"
+        )
+    if labels and int(sizes.min()) < 1:
+        at = int(np.argmin(sizes))
+        raise InputError(
+            f"label {at} of factor {name!r} stands for {sizes[at]} units: leave out labels that "
+            f"stand for none"
+        )
+    if (total := int(sizes.sum())) > MOST_UNITS:
+        raise InputError(f"factor {name!r} has {total} units: at most {MOST_UNITS} can be drawn")

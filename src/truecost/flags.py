@@ -98,6 +98,60 @@ _ALL = (
         "some replicates undefined",
         "in some replicates a measure is undefined: they are counted and left out of its interval",
     ),
+    Flag(
+        "uncorrected",
+        "uncorrected",
+        "machine labels alone: right only if the machine's mean probability is the true share in "
+        "each arm and agreement cell; some 100 human labels a cell correct it (truecost abba "
+        "select chooses them)",
+        caveat="machine labels, uncorrected",
+        beware="machine labels, uncorrected",
+    ),
+    Flag(
+        "other_side",
+        "disagrees",
+        "machine labels and human labels put a ratio on different sides of 1: trust the human "
+        "labels",
+        caveat="human labels say the opposite",
+        beware="human labels say the opposite",
+    ),
+    Flag(
+        "label_mix",
+        "label mix differs",
+        "the share of true accepts among the items that both models accept differs between the "
+        "arms: the pooled estimate assumes that it is the same; trust the direct one",
+        caveat="it assumes an equal label mix, which the data contradict",
+        beware="its assumption does not hold",
+    ),
+    Flag(
+        "small_cells",
+        "small cells",
+        "fewer than 5 items of the label in a cell: the interval is that of the delta method with "
+        "half an item added to each cell",
+        caveat="few items in a cell",
+        weak=True,
+    ),
+    Flag(
+        "broken_replicates",
+        "delta method",
+        "more than 1 % of the replicates are undefined or infinite: the interval is that of the "
+        "delta method with half an item added to each cell",
+        caveat="too many undefined replicates",
+        weak=True,
+    ),
+    Flag(
+        "few_labels",
+        "few labels",
+        "fewer than 100 human labels in a cell: the corrected interval has one residual of +1 or "
+        "-1 more in each such cell, whichever widens it",
+        caveat="few human labels",
+    ),
+    Flag(
+        "clipped",
+        "clipped",
+        "a corrected total of a cell lay outside 0 to its number of items and was clipped",
+        caveat="a corrected total was clipped",
+    ),
 )
 FLAGS = {flag.name: flag for flag in _ALL}
 

@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from truecost.names import Method
+from truecost.names import Ends, Method
 
 Floats = npt.NDArray[np.float64]
 ONE_UNIT = "no interval: there is one unit, so nothing can be resampled"
@@ -87,7 +87,7 @@ def finite(value: float) -> float | None:
 def ends(
     replicates: Floats,
     level: float,
-    method: Method,
+    method: Ends,
     point: float,
     left_out: Floats | None = None,
     undefined: str = "",
@@ -98,7 +98,8 @@ def ends(
     ----------
     replicates : ndarray of float64, shape (replicates,)
     level : float
-    method : {"percentile", "bca"}
+    method : {"percentile", "bca", "delta"}
+        `delta` rows are compared by the percentiles of their replicates.
     point : float
         The value.
     left_out : ndarray of float64, optional
@@ -116,7 +117,8 @@ def ends(
     if np.isnan(point):
         why = undefined or "a class or a denominator that the measure needs has no weight"
         return None, None, f"undefined: {why}"
-    lower, upper = interval(replicates, level, method, point, left_out)
+    way: Method = "bca" if method == "bca" else "percentile"
+    lower, upper = interval(replicates, level, way, point, left_out)
     if np.isinf(point):
         reason = "infinite: a truth was given probability 0"
     elif np.isnan(upper) and np.isnan(replicates).all():

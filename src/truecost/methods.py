@@ -25,7 +25,7 @@ from truecost.errors import InputError, UsageError, counted
 from truecost.estimates import FEW_UNITS
 from truecost.flags import raised
 from truecost.intervals import ONE_UNIT, ends, finite
-from truecost.names import Method
+from truecost.names import Ends
 from truecost.results import Comparison, Estimate
 from truecost.runs import Runs
 from truecost.weights import Plan
@@ -170,7 +170,7 @@ def _check(members: Sequence[Estimate], runs: Runs, plan: Plan) -> None:
         )
 
 
-def refuse_bca(method: Method) -> None:
+def refuse_bca(method: Ends) -> None:
     """Refuse bca intervals for methods: UsageError."""
     if method == "bca":
         raise UsageError(

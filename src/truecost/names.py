@@ -2,16 +2,20 @@
 
 from typing import Literal
 
-Task = Literal["trials", "transcripts", "translation", "diarization"]
+Task = Literal["trials", "transcripts", "translation", "diarization", "abba"]
 ScoreType = Literal["llr", "posterior", "log-posterior", "log-score", "score", "decision", "number"]
 Missing = Literal["error", "drop", "worst"]
 Annotators = Literal["votes", "any"]
 Outside = Literal["error", "drop"]
+Mismatch = Literal["error", "drop"]
 SpeakerMapping = Literal["scored", "evaluated"]
 Estimator = Literal["mean", "run"]
+ChosenBy = Literal["point", "upper"]
+LabelTarget = Literal["rfpr", "rrecall", "both", "fpr"]
 Scheme = Literal["multinomial", "poisson", "blocks"]
 Method = Literal["percentile", "bca"]
-CalibrationMethod = Literal["affine", "temperature", "pav", "spline"]
+Ends = Literal["percentile", "bca", "delta"]  # how the ends of an interval were made
+CalibrationMethod = Literal["affine", "temperature", "pav", "spline", "poly3"]
 
 POSTERIORS: tuple[str, ...] = ("posterior", "log-posterior", "log-score")
 PARTS = ("collection", "application")  # each has a section of a report and gates of its own
@@ -61,6 +65,19 @@ SEGMENT_MAP_KEYS: dict[str, str] = {  # of tables of segments (diarization)
     "start": "start of a segment in seconds (diarization)",
     "end": "end of a segment in seconds (diarization)",
     "duration": "length of a segment in seconds, in place of its end (diarization)",
+}
+ABBA_MAP_KEYS: dict[str, str] = {  # of logs of what two models collected
+    "id": "id of the collected item (utterance)",
+    "collected_by": "the model that collected the item: A (deployed) or B (candidate)",
+    "score_a": "score of model A, online or offline",
+    "score_b": "score of model B, online or offline",
+    "accept_a": "whether A accepts the item (1 or 0), in place of its score",
+    "accept_b": "whether B accepts the item (1 or 0), in place of its score",
+    "label": "1 for a true accept, 0 for a false one, empty where nobody labelled it",
+    "machine": "probability of label 1 that a machine gives",
+    "inclusion": "probability with which the item was chosen for a label",
+    "stratum": "stratum in which items were chosen, or are to be chosen, for labels",
+    "unit": "who uttered it (user, device): items of one are resampled together",
 }
 NORMALISATIONS: dict[str, str] = {  # of the texts of transcripts
     "nfc": "Unicode's composed form: a letter and its marks are one character where there is one",
@@ -113,4 +130,5 @@ TASK_FORMATS: dict[str, dict[str, str]] = {  # tasks but trials, whose formats a
         "seglst": _SEGLST,
         **_TABLES,
     },
+    "abba": _TABLES,
 }

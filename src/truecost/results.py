@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from truecost.digits import Scale, ShownIn, bracketed, figure, scale_of, signed
 from truecost.errors import UsageError, plural
-from truecost.names import DIMS, Method
+from truecost.names import DIMS, Ends
 
 Floats = npt.NDArray[np.float64]
 MOST_UNITS = 1e12  # no plan goes further
@@ -42,8 +42,9 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         infinite: `reason` says which.
     level : float
         Level of the interval, between 0 and 1.
-    method : {"percentile", "bca"}
-        How the ends of the interval were made (see `truecost.estimate`).
+    method : {"percentile", "bca", "delta"}
+        How the ends of the interval were made (see `truecost.estimate`); `delta` is the delta
+        method on the logarithm of a ratio.
     reference : float or None
         The naive system's value on the same scale; None when there is none.
     direction : {"lower", "higher"}
@@ -90,7 +91,18 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
           too little;
         - `few_errors`: fewer than 10 errors of the kind that the measure counts;
         - `no_spread`: the interval has no width, no replicate differs from the value;
-        - `undefined_replicates`: the measure is undefined in some replicates.
+        - `undefined_replicates`: the measure is undefined in some replicates;
+        - `uncorrected`: machine labels alone (AB/BA); right only if the machine is calibrated in
+          each cell;
+        - `other_side`: machine labels put a ratio on the other side of 1 than human labels do;
+        - `label_mix`: the label mix of the arms differs, which the pooled estimate assumes it does
+          not;
+        - `small_cells`: fewer than 5 items of the label in a cell; the interval is that of the
+          delta method;
+        - `broken_replicates`: more than 1 % of the replicates are undefined or infinite; the
+          interval is that of the delta method;
+        - `few_labels`: fewer than 100 human labels in a cell; the corrected interval is widened;
+        - `clipped`: a corrected total lay outside its cell and was clipped.
     signature : str
         How the figure was computed: measure, parameters, choices while reading and scoring,
         resampling, method, level and version, separated by bars.
@@ -105,7 +117,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     lower: float | None
     upper: float | None
     level: float
-    method: Method
+    method: Ends
     reference: float | None
     direction: Literal["lower", "higher"]
     factors: tuple[str, ...]

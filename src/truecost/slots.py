@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from truecost.errors import InputError
 from truecost.factors import Factor, encode
-from truecost.weights import Block
+from truecost.weights import Block, Columns, Counts
 
 Codes = npt.NDArray[np.int32]
 
@@ -78,7 +78,8 @@ class Slots:
         Raises
         ------
         InputError
-            When a code is no unit of its factor.
+            When a code is no unit of its factor, or a factor with sizes stands on several sides:
+            whether two of its units are the same cannot be told.
         """
         factors: list[Factor] = []
         offsets: dict[str, int] = {}
@@ -87,6 +88,11 @@ class Slots:
             if factor.name not in offsets:
                 offsets[factor.name] = sum(len(f) for f in factors)
                 factors.append(factor)
+            elif factor.sizes is not None:
+                raise InputError(
+                    f"factor {factor.name!r} stands on several sides, but its labels stand for "
+                    f"several units each: give every unit its own label"
+                )
         if len(sides) == 1:
             return Slots((sides[0][0],), sides[0][1].astype(np.int32, copy=False).reshape(-1, 1))
         columns = [codes.astype(np.int32) + np.int32(offsets[f.name]) for f, codes in sides]
@@ -97,15 +103,15 @@ class Slots:
             slots[repeated, later] = ones
         return Slots(tuple(factors), slots)
 
-    def rows(self, block: Block) -> npt.NDArray[np.uint16]:
-        """The joined weights under a block: ndarray of uint16, shape (replicates, slots)."""
+    def rows(self, block: Block) -> Counts:
+        """The joined weights under a block: shape (replicates, slots)."""
         if len(self.factors) == 1 and self.codes.shape[1] == 1:
             return block[self.factors[0].name]
         ones = np.ones((block.count, 1), np.uint16)
         return np.concatenate([*(block[f.name] for f in self.factors), ones], axis=1)
 
-    def columns(self, block: Block) -> npt.NDArray[np.float32]:
-        """The joined weights transposed: ndarray of float32, shape (slots, replicates)."""
+    def columns(self, block: Block) -> Columns:
+        """The joined weights transposed: shape (slots, replicates)."""
         return block.columns(tuple(f.name for f in self.factors))
 
 
@@ -191,7 +197,7 @@ def join(left: Slots, right: Slots) -> Slots:
     Parameters
     ----------
     left, right : Slots
-        With the same factors in the same order, without strata.
+        With the same factors in the same order, without strata or sizes.
 
     Returns
     -------
@@ -201,7 +207,8 @@ def join(left: Slots, right: Slots) -> Slots:
     Raises
     ------
     InputError
-        When the factors do not match, have strata, or label units by text here and numbers there.
+        When the factors do not match, have strata or sizes, or label units by text here and numbers
+        there.
     """
     if [f.name for f in left.factors] != [f.name for f in right.factors] or (
         left.codes.shape[1] != right.codes.shape[1]
@@ -213,8 +220,9 @@ def join(left: Slots, right: Slots) -> Slots:
     factors, maps = [], [np.zeros(0, np.int32), np.zeros(0, np.int32)]
     offset = 0
     for a, b in zip(left.factors, right.factors, strict=True):
-        if a.strata is not None or b.strata is not None:
-            raise InputError(f"factor {a.name!r} has strata: join the records before counting")
+        for what in ("strata", "sizes"):
+            if getattr(a, what) is not None or getattr(b, what) is not None:
+                raise InputError(f"factor {a.name!r} has {what}: join the records before counting")
         if (a.labels.dtype.kind in "OU") != (b.labels.dtype.kind in "OU"):
             raise InputError(
                 f"the units of {a.name!r} are text in one part and numbers in the other: read "

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from truecost.errors import UsageError
 from truecost.ranking import Ranking
-from truecost.weights import Block
+from truecost.weights import Block, Counts
 
 Floats = npt.NDArray[np.float64]
 EER_KINDS = ("rocch", "nearest", "nearest-pfa", "nearest-pmiss", "interpolated")
@@ -51,7 +51,7 @@ class Sweep:
     block: Block
 
     @cached_property
-    def _rows(self) -> npt.NDArray[np.uint16]:
+    def _rows(self) -> Counts:
         return self.ranking.slots.rows(self.block)
 
     @cached_property

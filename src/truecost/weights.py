@@ -5,14 +5,15 @@ one of its levels. A `Plan` says how each factor is resampled, `Weights` are the
 (replicates x units) matrices, drawn in blocks and never held whole. Weights of one give the point
 estimate, leave-one-out rows the jackknife, equal weights for two systems a paired comparison.
 
-A weight depends on (seed, factor name, replicate, place of the unit among the sorted units) and on
-nothing else: not on threads, blocks, machines, file order or what else is resampled.
+A weight depends on (seed, factor name, replicate, place of the unit among the sorted units), on the
+strata and sizes of the units, and on nothing else: not on threads, blocks, machines, file order or
+what else is resampled.
 """
 
 import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -21,8 +22,12 @@ from truecost.errors import InputError, UsageError, counted
 from truecost.factors import Array, Factor
 from truecost.names import Scheme
 
+Counts = npt.NDArray[np.unsignedinteger[Any]]
+Columns = npt.NDArray[np.floating[Any]]
+
 MOST_REPLICATES = 10_000_000  # a thousand times more than any interval needs
 _BLOCK_BYTES = 1 << 26  # weights held at once by one thread
+ONE_BY_ONE = 8  # labels of up to so many units: drawing unit by unit is five times faster there
 
 
 @dataclass(frozen=True)
@@ -138,22 +143,20 @@ class Block:
 
     Attributes
     ----------
-    rows : mapping of str to ndarray of uint16, shape (replicates, units)
-        How often each unit of a factor is in each replicate.
+    rows : mapping of str to ndarray of uint16 or uint32, shape (replicates, units)
+        How often each unit of a factor is in each replicate; uint32 when the factor has sizes.
     count : int
         Number of replicates.
     """
 
-    rows: Mapping[str, npt.NDArray[np.uint16]]
+    rows: Mapping[str, Counts]
     count: int
-    _columns: dict[tuple[str, ...], npt.NDArray[np.float32]] = field(
-        default_factory=dict, init=False, repr=False
-    )
+    _columns: dict[tuple[str, ...], Columns] = field(default_factory=dict, init=False, repr=False)
 
-    def __getitem__(self, factor: str) -> npt.NDArray[np.uint16]:
+    def __getitem__(self, factor: str) -> Counts:
         return self.rows[factor]
 
-    def columns(self, factors: tuple[str, ...]) -> npt.NDArray[np.float32]:
+    def columns(self, factors: tuple[str, ...]) -> Columns:
         """The weights of the joined factors and a last slot of ones, transposed.
 
         Parameters
@@ -163,14 +166,16 @@ class Block:
 
         Returns
         -------
-        ndarray of float32, shape (slots, replicates)
-            One slot for each unit of each factor, and one more; kept, so do not change it.
+        ndarray of float32 or float64, shape (slots, replicates)
+            One slot for each unit of each factor, and one more; kept, so do not change it. float64
+            when a factor has sizes, so that the counts stay exact.
         """
         from truecost.kernels.sums import transpose_block
 
         if factors not in self._columns:
             size = 1 + sum(self.rows[name].shape[1] for name in factors)
-            columns, offset = np.empty((size, self.count), np.float32), 0
+            kind = np.result_type(np.float32, *(self.rows[name].dtype for name in factors))
+            columns, offset = np.empty((size, self.count), kind), 0
             columns[-1] = 1
             for name in factors:
                 transpose_block(self.rows[name], columns, offset)
@@ -217,7 +222,10 @@ class Weights:
 
     @staticmethod
     def ones(factors: Mapping[str, Factor]) -> "Weights":
-        """One replicate in which every unit of these factors weighs one: the point estimate."""
+        """One replicate in which every unit of these factors weighs one: the point estimate.
+
+        A label of a factor with sizes stands for several units and weighs its size.
+        """
         return Weights(dict(factors), 1)
 
     @staticmethod
@@ -241,7 +249,13 @@ class Weights:
         -------
         Weights
             As many replicates as there are groups (or units).
+
+        Raises
+        ------
+        UsageError
+            When labels of the factor stand for several units each.
         """
+        _refuse(factor, "the jackknife leaves out", "percentile intervals")
         count = len(factor) if groups is None else min(groups, len(factor))
         groups_of = np.arange(len(factor)) % max(1, count)
         known = dict(factors or {factor.name: factor})
@@ -255,7 +269,8 @@ class Weights:
         start, stop : int
             In order; 8 to 256 replicates each, but for the last.
         """
-        slots = 1 + sum(len(f) for f in self.factors.values())
+        # Weights of a factor with sizes are twice as wide.
+        slots = 1 + sum(len(f) * (1 if f.sizes is None else 2) for f in self.factors.values())
         size = int(np.clip(_BLOCK_BYTES // (6 * slots + 16 * cells), 8, 256))
         for start in range(0, self.count, size):
             yield start, min(self.count, start + size)
@@ -275,7 +290,8 @@ class Weights:
         Raises
         ------
         UsageError
-            When Poisson weights are asked for a factor with strata.
+            When Poisson weights are asked for a factor with strata, or moving blocks of labels
+            that stand for several units each.
         InputError
             When a factor has not one stratum code for each unit.
         """
@@ -285,8 +301,12 @@ class Weights:
             stop - start,
         )
 
-    def _rows(self, factor: Factor, start: int, stop: int) -> npt.NDArray[np.uint16]:
-        rows = np.ones((stop - start, len(factor)), np.uint16)
+    def _rows(self, factor: Factor, start: int, stop: int) -> Counts:
+        rows: Counts
+        if factor.sizes is None:
+            rows = np.ones((stop - start, len(factor)), np.uint16)
+        else:
+            rows = np.tile(factor.sizes.astype(np.uint32), (stop - start, 1))
         if self.groups is not None:
             if factor.name != self.left:
                 return rows
@@ -296,16 +316,64 @@ class Weights:
         return rows
 
 
-def _draw(rows: npt.NDArray[np.uint16], first: int, factor: Factor, plan: Plan) -> None:
+def _draw(rows: Counts, first: int, factor: Factor, plan: Plan) -> None:
     """Fill `rows` with the weights of replicates first, first + 1, ..."""
+    scheme = plan.scheme_of(factor.name)
+    if scheme == "poisson" and factor.strata is not None:
+        raise UsageError(f"factor {factor.name!r} has strata: Poisson weights ignore strata")
+    if scheme == "blocks":
+        _refuse(factor, "moving blocks join", "another scheme")
+    draw = _draw_units if factor.sizes is None else _draw_sized
+    draw(rows, first, factor, plan, *_key(plan.seed, factor.name))
+
+
+def _refuse(factor: Factor, what: str, instead: str) -> None:
+    """Refuse a factor with sizes where each unit is needed alone."""
+    if factor.sizes is not None:
+        raise UsageError(
+            f"{what} single units, but labels of factor {factor.name!r} stand for several each: "
+            f"choose {instead}, or give every unit its own label"
+        )
+
+
+def _draw_sized(
+    rows: Counts, first: int, factor: Factor, plan: Plan, k0: np.uint64, k1: np.uint64
+) -> None:
+    """Fill `rows` where labels stand for several units."""
+    from truecost.kernels import counts, draws
+
+    sizes = np.asarray(factor.sizes, np.int64)
+    if plan.scheme_of(factor.name) == "poisson":
+        if bool((sizes == 1).any()):
+            draws.poisson_rows(rows, first, draws.POISSON_TABLE, draws.POISSON_GUIDE, k0, k1)
+        counts.poisson_counts(rows, first, sizes, np.flatnonzero(sizes > 1), k0, k1)
+        return
+    members, start = _strata(factor)
+    members = members if len(members) else np.arange(len(factor))
+    large = sizes[members] > ONE_BY_ONE
+    alone = np.where(large, 0, sizes[members])
+    counts.multinomial_counts(
+        rows,
+        first,
+        sizes,
+        members[large],
+        np.append(0, np.cumsum(large))[start],
+        np.repeat(members, alone),
+        np.append(0, np.cumsum(alone))[start],
+        k0,
+        k1,
+    )
+
+
+def _draw_units(
+    rows: Counts, first: int, factor: Factor, plan: Plan, k0: np.uint64, k1: np.uint64
+) -> None:
+    """Fill `rows` where each label is one unit."""
     from truecost.kernels import draws
 
-    k0, k1 = _key(plan.seed, factor.name)
     scheme = plan.scheme_of(factor.name)
     if scheme == "poisson":
-        if factor.strata is not None:
-            raise UsageError(f"factor {factor.name!r} has strata: Poisson weights ignore strata")
-        draws.poisson_rows(rows, first, draws.POISSON_TABLE, k0, k1)
+        draws.poisson_rows(rows, first, draws.POISSON_TABLE, draws.POISSON_GUIDE, k0, k1)
         return
     members, start = _strata(factor)
     if scheme == "multinomial":

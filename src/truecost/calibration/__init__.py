@@ -5,7 +5,8 @@ Each method is a frozen calibrator with a static `fit` and a call that maps new 
 - `affine`: scale and offset by logistic regression (`Affine`, `AffineClasses`);
 - `temperature`: a scale alone (`Temperature`, `TemperatureClasses`);
 - `pav`: pool adjacent violators, the best monotone step function (`Pav`);
-- `spline`: monotone P-spline logistic regression (`Spline`).
+- `spline`: monotone P-spline logistic regression (`Spline`);
+- `poly3`: a cubic polynomial by least squares, or the spline where it is no probability (`Cubic`).
 
 Conventions: natural logarithms; class 1 is the target; a calibrator of detection maps scores (N,)
 to log-likelihood ratios (N,), one of classes maps log-scores (N, K) to log-posteriors (N, K) at its
@@ -15,6 +16,7 @@ cross-fitted.
 
 from truecost.calibration.affine import Affine, AffineClasses
 from truecost.calibration.base import Calibrator, Kind, TwoClasses
+from truecost.calibration.cubic import Cubic
 from truecost.calibration.pav import Pav
 from truecost.calibration.spline import Spline
 from truecost.calibration.temperature import Temperature, TemperatureClasses
@@ -24,6 +26,7 @@ __all__ = [
     "Affine",
     "AffineClasses",
     "Calibrator",
+    "Cubic",
     "Kind",
     "Pav",
     "Spline",
@@ -57,6 +60,11 @@ METHODS: dict[str, Kind] = {
         "monotone P-spline logistic regression (two classes)",
         Spline.fit,
         cites=("spline",),
+    ),
+    "poly3": Kind(
+        "cubic polynomial by least squares, checked; spline where it fails (two classes)",
+        Cubic.fit,
+        cites=("001", "spline"),
     ),
 }
 """The methods by name. Registering one here is all that other modules need."""

@@ -1,6 +1,7 @@
-"""What calibrators share: checked and weighted training data, and Newton's method."""
+"""What calibrators share: checked and weighted training data, Newton's method, plain results."""
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -342,3 +343,19 @@ class TwoClasses:
     def problems(self) -> tuple[str, ...]:
         """Those of the inner calibrator."""
         return self.inner.problems
+
+
+def problems_of(calibrators: Sequence[Calibrator]) -> list[str]:
+    """What the fits suffer from, once each, with the number of fits when there are several."""
+    found = Counter(problem for calibrator in calibrators for problem in calibrator.problems)
+    of = f" (in {{}} of {len(calibrators)} fits)" if len(calibrators) > 1 else ""
+    return [problem + of.format(count) for problem, count in found.items()]
+
+
+def plain(value: Any) -> Any:
+    """The value with infinite numbers, which JSON has none of, as text."""
+    if isinstance(value, dict):
+        return {k: plain(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [plain(v) for v in value]
+    return value if not isinstance(value, float) or np.isfinite(value) else str(value)

@@ -13,7 +13,7 @@ import sys
 from cyclopts import App
 
 from truecost.errors import InputError, TruecostError
-from truecost.names import MAP_KEYS
+from truecost.names import ABBA_MAP_KEYS, MAP_KEYS
 from truecost.version import __version__
 
 EXIT_USAGE, EXIT_INPUT, EXIT_FAULT, EXIT_INTERRUPTED = 2, 3, 70, 130
@@ -49,6 +49,19 @@ TASKS = {
     "translation": "Translation: BLEU and its like.",
     "diarization": "Diarization: who spoke when, and voice activity.",
 }
+ABBA = (
+    ("score", "abba:score", "Relative recall and false-positive rate, with intervals."),
+    ("thresholds", "abba:thresholds", "Choose a threshold of the candidate."),
+    ("select", "abba_labels:select", "Choose which items to label."),
+    (
+        "calibrate",
+        "abba_labels:calibrate",
+        "Turn machine scores into probabilities of a true accept.",
+    ),
+    ("simulate", "abba_simulations:simulate", "Reproduce the simulations of paper 001."),
+    ("validate", "abba:validate", "Check logs: every fault is listed."),
+    ("plan", "abba:plan", "How many more units narrow the interval."),
+)
 GLOBAL = (
     ("run", "studies:run", "Run a study: several systems, applications, subsets, collections."),
     ("gate", "gate:gate", "Check a result against limits: pass, fail or undecided."),
@@ -74,6 +87,10 @@ for name, text in TASKS.items():
     for verb, place, said in ITEMS:
         task.command(f"truecost.cli.{name}:{place}", name=verb, help=said)
     app.command(task)
+abba = App(name="abba", help="AB/BA: two models of which only what they accept is ever collected.")
+for verb, place, text in ABBA:
+    abba.command(f"truecost.cli.{place}", name=verb, help=text)
+app.command(abba)
 
 
 def main() -> None:
@@ -124,8 +141,9 @@ def _plain(error: Exception) -> str:
     if lacking:
         said = f"{lacking[1]} needs {lacking[2]}"
     unknown = re.match(r"Unknown option: (?:\"?)--([\w-]+)", said)
-    if unknown and unknown[1] in MAP_KEYS:
-        said = f"columns are mapped: --map {unknown[1]}=COLUMN"
+    key = unknown[1].replace("-", "_") if unknown else ""
+    if key in MAP_KEYS or key in ABBA_MAP_KEYS:
+        said = f"columns are mapped: --map {key}=COLUMN"
     return f"{said} (see --help)"
 
 

@@ -1,20 +1,18 @@
 """`calibrate`: scores into likelihood ratios or log-posteriors, and what that saves."""
 
-from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, replace
-from io import StringIO
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from truecost.cli.options import NO_COSTS, NO_DATA, Costs, Data, Flag, Interval, Output, study_of
+from truecost.cli.options import NO_COSTS, NO_DATA, Costs, Data, Flag, Interval, study_of
 from truecost.cli.trials import Names, report, said_instead
-from truecost.cli.writing import format_for, put, to_standard_output
+from truecost.cli.writing import ToFile, aside, check_file, put, to_standard_output
 from truecost.errors import UsageError
 from truecost.names import CalibrationMethod
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from truecost.cli.terminal import Screen
     from truecost.study import Outcome, Study
@@ -94,15 +92,11 @@ class Resampling:
 
 @Parameter(name="*", group="Output")
 @dataclass(frozen=True, kw_only=True)
-class Written(Output):
+class Written(ToFile):
     """Where the calibrated scores go."""
 
     output: Annotated[str | None, Parameter(name=["--output", "-o"])] = None
     """File for all columns that were read and the calibrated score; - for standard output."""
-    output_format: str | None = None
-    """From the file's ending unless given (csv for -). See: truecost list formats"""
-    force: Annotated[bool, Flag] = False
-    """Replace the output when it is there already."""
 
 
 FIT, OPTIONS, RESAMPLING, WRITTEN = Fit(), Options(), Resampling(), Written()
@@ -145,14 +139,14 @@ def calibrate(
         )
     if said_instead(study, output, fit.method):
         return 0
-    kind = None if output.output is None else _checked(output, study)  # before the work
+    kind = check_file(output, study)  # before the work
     screen = Screen(output)
     with screen.progress() as progress:
         calibrated, outcome = run_calibration(study, fit.fitting(options), progress)
     if output.output is None or kind is None:
         return _told(outcome, output, screen)
     note = put(calibrated, output.output, kind, force=output.force)
-    with _aside(output):
+    with aside(output):
         code = _told(outcome, replace(output, output=None), screen)
     if not to_standard_output(output.output):
         screen.say(f"calibrated scores: {output.output}")
@@ -187,40 +181,3 @@ def _short(value: Any) -> str:
     if isinstance(value, list):
         return f"({', '.join(map(_short, value))})" if len(value) <= 8 else f"({len(value)} values)"
     return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def _checked(output: Written, study: "Study") -> str:
-    """The format to write, once nothing stands against it: UsageError."""
-    from truecost.formats.writers import check_target
-
-    assert output.output is not None
-    kind = format_for(output.output, output.output_format)
-    if not to_standard_output(output.output):
-        check_target(output.output, _files(study), force=output.force)
-    elif output.json:
-        raise UsageError("--json and --output - both write standard output: give --output a file")
-    return kind
-
-
-def _files(study: "Study") -> list[str]:
-    """The files that are read."""
-    found: list[str] = []
-
-    def note(file: str) -> str:
-        found.append(file)
-        return file
-
-    study.moved(note)
-    return found
-
-
-@contextmanager
-def _aside(output: Written) -> "Iterator[None]":
-    """Tables go to standard error while standard output takes the scores."""
-    import sys
-
-    if output.output is None or not to_standard_output(output.output):
-        yield
-        return
-    with redirect_stdout(StringIO() if output.quiet else sys.stderr):
-        yield

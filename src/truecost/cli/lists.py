@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 
 from truecost.names import (
+    ABBA_MAP_KEYS,
     FORMATS,
     ITEM_MAP_KEYS,
     MAP_KEYS,
@@ -69,21 +70,32 @@ def _entries(kind: Kind) -> list[dict[str, Any]]:
         return _formats()
     found = {
         "types": SCORE_TYPES,
-        "map": ITEM_MAP_KEYS | SEGMENT_MAP_KEYS | MAP_KEYS,
+        "map": ITEM_MAP_KEYS | SEGMENT_MAP_KEYS | MAP_KEYS | _of_logs(),
         "normalisations": NORMALISATIONS,
     }[kind]
     return [{"name": name, "text": text} for name, text in found.items()]
+
+
+def _of_logs() -> dict[str, str]:
+    """The keys of logs of AB/BA, marked as such, behind what they are to trials."""
+    return {
+        key: f"{MAP_KEYS[key]}; abba: {text}" if key in MAP_KEYS else f"{text} (abba)"
+        for key, text in ABBA_MAP_KEYS.items()
+    }
 
 
 def _measures() -> list[dict[str, Any]]:
     """Every measure, those of a task together."""
     from truecost.measures import registry
     from truecost.study.itemised import counting_of
+    from truecost.tasks.abba.scoring import LABELS  # ratios whose parameter is the estimator
 
-    counted = {part: task for task in TASK_FORMATS for part in counting_of(task).parts}
+    items = [task for task in TASK_FORMATS if task != "abba"]
+    counted = {part: task for task in items for part in counting_of(task).parts}
+    counted["collected"] = "abba"
     found = [
         {
-            "name": m.label,
+            "name": m.name if m.name in LABELS else m.label,
             "text": f"{m.title}; {m.direction} is better ({m.source})",
             "tasks": [counted.get(m.parts[0], "trials")],
             "direction": m.direction,

@@ -29,6 +29,7 @@ def _whole(type_: object, tokens: "Sequence[Token]") -> int:
     return int(tokens[0].value)
 
 
+Integer = Annotated[int, Parameter(converter=_whole)]
 Whole = Annotated[int | None, Parameter(converter=_whole)]
 
 

@@ -213,12 +213,15 @@ class Columns:
 
 def result_table(outcome: Outcome, verbose: bool = False) -> list[Columns]:
     """The values, then the comparisons; of subsets the first measure only, unless verbose."""
+    if any(part.planes for part in outcome.parts):
+        return [_chosen(outcome.estimates)]
     first = outcome.estimates[0].label
 
     def shown(row: Row) -> bool:
         return verbose or "subset" not in row.dims or row.label == first
 
-    tables = [_values([e for e in outcome.estimates if shown(e)])]
+    values = [e for e in outcome.estimates if shown(e)]
+    tables = [_ratios(values) if outcome.task == "abba" else _values(values)]
     if outcome.comparisons:
         tables.append(_pairs([c for c in outcome.comparisons if shown(c.difference)]))
     return tables
@@ -251,6 +254,51 @@ def _values(rows: Sequence[Row]) -> Columns:
     spare = ("units", items, "naive")
     table = Columns((*dims, *names, "note"), cells, spare=spare, about=dims, above=ABOVE)
     return table if any(map(units_shown, rows)) else table.without("units")
+
+
+def _ratios(rows: Sequence[Row]) -> Columns:
+    """Values by measure and estimator; a ratio of 1 says that nothing changes."""
+    table = _values(rows)
+    names = ["no change" if name == "naive" else name for name in table.names]
+    order = [k for k, name in enumerate(names) if name != "estimator"]
+    order.insert(names.index("measure"), names.index("estimator"))
+    return replace(
+        table,
+        names=tuple(names[k] for k in order),
+        rows=tuple(tuple(row[k] for k in order) for row in table.rows),
+        left=table.left | {"estimator"},
+        spare=("units", items_of(rows), "no change"),
+        about=(*(name for name in table.about if name != "estimator"), "measure"),
+    )
+
+
+def _chosen(rows: Sequence[Row]) -> Columns:
+    """A line for each rule that chose a threshold of B, with both ratios there."""
+    dims = _dims(rows)
+    found: dict[tuple[str, ...], dict[str, Row]] = {}
+    for row in rows:
+        found.setdefault((*_about(row, dims), row.parameters["variant"]), {})[row.measure] = row
+    ratios = tuple(dict.fromkeys(row.measure for row in rows))
+    cells = []
+    for key, both in found.items():
+        some = next(iter(both.values()))
+        threshold = "none" if some.threshold is None else _threshold(some)
+        values = (" ".join(figures(both[name])).strip() for name in ratios)
+        notes = dict.fromkeys(filter(None, map(_note, both.values())))
+        cells.append((*key, threshold, *values, ", ".join(notes)))
+    return Columns(
+        (*dims, "rule", "threshold of B", *ratios, "note"),
+        tuple(cells),
+        left=frozenset({"rule", "threshold of B", *ratios, "note"}),
+        about=dims,
+        above=("system", "estimator"),
+    )
+
+
+def _threshold(row: Row) -> str:
+    """The chosen threshold, and between which ones the replicates chose."""
+    lower, upper = (row.counts.get(f"threshold_{end}") for end in ("lower", "upper"))
+    return f"{figure(row.threshold)} {between(lower, upper)}".strip()
 
 
 def _note(row: Row) -> str:
@@ -314,8 +362,11 @@ def plan_table(rows: Sequence[Mapping[str, object]]) -> list[Columns]:
         return figure(value, scale) if isinstance(value, float) else str(value)
 
     keys = ("value", "half_width", "n_units", "wanted_half_width", "units_needed", "more_units")
-    names = ("system", "measure", "value", "half-width", "units now", "wanted", "units needed")
+    names = ("value", "half-width", "units now", "wanted", "units needed", "more")
+    about = [n for n in ("system", "measure", "estimator") if any(n in row for row in rows)]
     cells = tuple(
-        (str(row["system"]), str(row["measure"]), *(text(row, key) for key in keys)) for row in rows
+        (*(str(row.get(name, "")) for name in about), *(text(row, key) for key in keys))
+        for row in rows
     )
-    return [Columns((*names, "more"), cells, spare=("wanted", "half-width", "value"))]
+    left = frozenset({"measure", "estimator"})
+    return [Columns((*about, *names), cells, left, spare=("wanted", "half-width", "value"))]

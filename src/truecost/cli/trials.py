@@ -148,6 +148,7 @@ def plan_rows(outcome: "Outcome", half_width: float | None) -> list[dict[str, ob
             {
                 "system": e.dims["system"],
                 "measure": e.label,
+                **{k: v for k, v in e.dims.items() if k == "estimator"},
                 "value": e.value,
                 **({"shown_in": e.shown_in} if e.shown_in else {}),
                 "n_units": e.n_units,
@@ -208,12 +209,18 @@ def cited(study: "Study", method: str | None = None) -> str:
     measures = study.measures or default_measures(study.task or "trials", kind)
     interval = study.interval
     calibration = f"|calibrated:{method}:" if method else ""
-    marks = f"{calibration}|resample:unit:{interval.resample}|{interval.method}:"
-    return bibtex(measures, [marks])
+    corrected = study.task == "abba" and "corrected" in (study.abba.estimators or ["corrected"])
+    marks = [":corrected|"] if corrected else []
+    marks += [f"{calibration}|resample:unit:{interval.resample}|{interval.method}:"]
+    return bibtex(measures, marks)
 
 
 def default_measures(task: "Task", kind: "ScoreType | None") -> tuple[str, ...]:
     """The measures of a task, or of a type of scores, when none is asked for."""
+    if task == "abba":
+        from truecost.tasks.abba.scoring import DEFAULT_MEASURES as RATIOS
+
+        return RATIOS
     if task != "trials":
         from truecost.study.itemised import counting_of
 
@@ -245,7 +252,8 @@ def report(
         print(outcome.to_json(), end="")
     else:
         screen.show(table(outcome) if table else result_table(outcome, output.verbose))
-        several = len({e.label for e in outcome.estimates}) > 1 and not (table or output.verbose)
+        whole = table or output.verbose or any(part.planes for part in outcome.parts)
+        several = len({e.label for e in outcome.estimates}) > 1 and not whole
         if several and any("subset" in e.dims for e in outcome.estimates):
             screen.say(f"subsets: {outcome.estimates[0].label} only; -v shows every measure")
         for part in outcome.parts:

@@ -1,12 +1,70 @@
 """Tables that commands write: into a file, a folder of arrays, or standard output."""
 
-from typing import TYPE_CHECKING
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass
+from io import StringIO
+from typing import TYPE_CHECKING, Annotated
 
+from cyclopts import Parameter
+
+from truecost.cli.options import Flag, Output
 from truecost.errors import UsageError
 from truecost.names import STANDARD_INPUT
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from truecost.formats import Table
+    from truecost.study import Study
+
+
+@Parameter(name="*", group="Output")
+@dataclass(frozen=True, kw_only=True)
+class ToFile(Output):
+    """Output of commands that write a table: `output` names its file."""
+
+    output_format: str | None = None
+    """From the file's ending unless given (csv for -). See: truecost list formats"""
+    force: Annotated[bool, Flag] = False
+    """Replace the output when it is there already."""
+
+
+def check_file(output: ToFile, study: "Study") -> str | None:
+    """The format to write, once nothing stands against it (UsageError); None without a file."""
+    from truecost.formats.writers import check_target
+
+    if output.output is None:
+        return None
+    kind = format_for(output.output, output.output_format)
+    if not to_standard_output(output.output):
+        check_target(output.output, _files(study), force=output.force)
+    elif output.json:
+        raise UsageError("--json and --output - both write standard output: give --output a file")
+    return kind
+
+
+def _files(study: "Study") -> list[str]:
+    """The files that are read."""
+    found: list[str] = []
+
+    def note(file: str) -> str:
+        found.append(file)
+        return file
+
+    study.moved(note)
+    return found
+
+
+@contextmanager
+def aside(output: ToFile) -> "Iterator[None]":
+    """Tables go to standard error while standard output takes what is written."""
+    import sys
+
+    if output.output is None or not to_standard_output(output.output):
+        yield
+        return
+    with redirect_stdout(StringIO() if output.quiet else sys.stderr):
+        yield
 
 
 def to_standard_output(path: str) -> bool:

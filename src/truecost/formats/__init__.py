@@ -22,6 +22,7 @@ EXPECTED: dict[Task, str] = {
     "transcripts": "texts of utterances",
     "translation": "texts of sentences",
     "diarization": "segments of speakers",
+    "abba": "items that two models collected",
 }
 __all__ = ["STANDARD_INPUT", "Table", "read", "read_bytes", "sha256", "write"]
 
@@ -41,7 +42,7 @@ def read(
         .parquet, .ndjson, .jsonl, .npz, .npy); with any other ending, and for standard input, the
         content does: a list of trials is of the layout that fits every line. A .tsv file with the
         columns modelid and segmentid is of NIST's format.
-    task : {"trials", "transcripts", "translation", "diarization"}
+    task : {"trials", "transcripts", "translation", "diarization", "abba"}
         Whose formats are meant. Endings of the others are .trn, .stm, .ctm, .json (SegLST), .rttm
         and .uem beside those of tables; `recognising.py` says how content decides.
     empty : bool
@@ -124,7 +125,7 @@ def _of_folder(path: str, stated: str | None, task: Task, empty: bool) -> Table:
 
 
 def _of_task(data: bytes, source: str, stated: str | None, task: Task) -> Table:
-    """The table of a file of transcripts, a translation or a diarization."""
+    """The table of a file of any task but trials."""
     from truecost.formats.recognising import LINES, recognised
 
     kind = stated or recognised(data, source, task)

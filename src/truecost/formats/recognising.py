@@ -1,4 +1,4 @@
-"""Which format a file of transcripts, translations or diarizations has, when its ending is silent.
+"""Which format a file of any task but trials has, when its ending is silent.
 
 - Parquet is known by its first bytes, SegLST and NDJSON by their first brackets, CSV and TSV by a
   header with the columns that the task needs.
@@ -7,6 +7,7 @@
   begin with different words that have a digit or one of `_-.`; any text is `lines`, so that `lines`
   is never recognised but stated.
 - Translation: any text is `lines`, unless it looks like a table or like `kaldi-text`.
+- AB/BA: a log is a table; of text, either commas or tabs stand apart the names of its header.
 """
 
 import re
@@ -34,6 +35,7 @@ NEEDED = {  # columns by which a header is known
     "transcripts": ("id", "text"),
     "translation": ("id", "text"),
     "diarization": ("recording", "start"),
+    "abba": ("collected_by",),
 }
 NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)"
 FIRST = r"^[ \t]*([^ \t]*)"
@@ -57,7 +59,7 @@ def recognised(data: bytes, source: str, task: Task) -> str:
         Not empty, not compressed.
     source : str
         Name for messages.
-    task : {"transcripts", "translation", "diarization"}
+    task : {"transcripts", "translation", "diarization", "abba"}
 
     Returns
     -------
@@ -69,7 +71,7 @@ def recognised(data: bytes, source: str, task: Task) -> str:
     UsageError
         When several fit, or what fits is never recognised but stated.
     InputError
-        When it is no text, or of a diarization that nothing fits.
+        When it is no text, or of a diarization or a log that nothing fits.
     """
     if data.startswith(b"PAR1"):
         return "parquet"
@@ -77,12 +79,13 @@ def recognised(data: bytes, source: str, task: Task) -> str:
     table = _structured(data, task)
     if task == "translation":
         return _translation(table, data, source)
-    return table or (_transcripts if task == "transcripts" else _diarization)(data, source)
+    otherwise = {"transcripts": _transcripts, "diarization": _diarization, "abba": _log}
+    return table or otherwise[task](data, source)
 
 
 def _structured(data: bytes, task: Task) -> str | None:
     """JSON or a table with a header; None for anything else."""
-    if re.match(rb"(?:\xef\xbb\xbf)?\s*\[\s*[{\]]", data):
+    if task != "abba" and re.match(rb"(?:\xef\xbb\xbf)?\s*\[\s*[{\]]", data):
         return "seglst"
     end = data.find(b"\n")
     first = data[: None if end < 0 else end].decode("utf-8", "replace")
@@ -127,6 +130,22 @@ def _diarization(data: bytes, source: str) -> str:
                 f"({LINES['uem']}): {cut(text)!r}; name any other format with --input-format"
             )
     raise InputError(f"{source}: there are only comments; expected rttm ({LINES['rttm']})")
+
+
+def _log(data: bytes, source: str) -> str:
+    """The separator of a header whose names are not known, where one alone stands in it."""
+    header = data.partition(b"\n")[0].decode("utf-8", "replace")
+    found = [kind for kind, separator in SEPARATORS.items() if separator in header]
+    if len(found) == 2:
+        raise UsageError(
+            f"{source}: commas and tabs stand in the header: say --input-format csv|tsv"
+        )
+    if not found:
+        raise InputError(
+            f"{source}, line 1: no header with names separated by commas or tabs: {cut(header)!r}; "
+            f"name any other format with --input-format"
+        )
+    return found[0]
 
 
 def _transcripts(data: bytes, source: str) -> str:

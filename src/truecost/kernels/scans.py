@@ -4,10 +4,10 @@ Conventions as in `sweeps`: trials in ascending order of score, code 1 a target,
 """
 
 import numpy as np
-import numpy.typing as npt
 
 from truecost.kernels import kernel
-from truecost.kernels.sweeps import Codes, Cuts, Floats, Ints, Row, Slots, weight_of
+from truecost.kernels.sums import Columns
+from truecost.kernels.sweeps import Codes, Cuts, Floats, Ints, Row, Rows, Slots, weight_of
 
 
 @kernel
@@ -87,7 +87,7 @@ def pooling_knots(codes: Codes, cut: Cuts, knots: Ints) -> int:
 
 @kernel
 def areas(
-    columns: npt.NDArray[np.float32],
+    columns: Columns,
     slots: Slots,
     codes: Codes,
     extra: Floats,
@@ -151,7 +151,7 @@ LANES = 16  # replicates pooled side by side: one cache line of weights serves t
 @kernel
 def pooled_entropies(
     priors: Floats,
-    columns: npt.NDArray[np.float32],
+    columns: Columns,
     slots: Slots,
     codes: Codes,
     extra: Floats,
@@ -204,7 +204,7 @@ def pooled_entropies(
 @kernel
 def weighted_medians(
     values: Floats,
-    rows: npt.NDArray[np.uint16],
+    rows: Rows,
     slots: Slots,
     extra: Floats,
     medians: Floats,

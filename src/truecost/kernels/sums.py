@@ -6,15 +6,19 @@ contiguous axis, so the inner loop runs over replicates side by side while each 
 adds its entries in their order: no sum depends on threads or vector width.
 """
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
 from truecost.kernels import kernel
 
+Columns = npt.NDArray[np.floating[Any]]  # float64 where weights may exceed 2^24
+
 
 @kernel
 def entry_sums(
-    columns: npt.NDArray[np.float32],
+    columns: Columns,
     slots: npt.NDArray[np.int32],
     cells: npt.NDArray[np.int64],
     values: npt.NDArray[np.float64],
@@ -26,7 +30,7 @@ def entry_sums(
     """
     # Plain indices, no row views: a view's reference count is shared between threads (2x slower).
     replicates = columns.shape[1]
-    weight = np.empty(replicates, np.float32)
+    weight = np.empty(replicates, columns.dtype)
     for e in range(len(cells)):
         cell, slot = cells[e], slots[e, 0]
         for r in range(replicates if slots.shape[1] > 1 else 0):
@@ -49,7 +53,7 @@ def entry_sums(
 
 @kernel
 def transpose_block(
-    rows: npt.NDArray[np.uint16], columns: npt.NDArray[np.float32], offset: int
+    rows: npt.NDArray[np.unsignedinteger[Any]], columns: Columns, offset: int
 ) -> None:
     """Write `rows` (replicates x units) into `columns` (slots x replicates) from slot `offset`."""
     tile = 16  # units whose lines of the input stay near; writing along a line is 5 times faster

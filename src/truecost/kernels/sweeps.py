@@ -11,13 +11,15 @@ The step past a trial is written out in each scan: a shared function that return
 the equal error rate four times slower.
 """
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
 from truecost.kernels import inline_kernel, kernel
 
-Row = npt.NDArray[np.uint16]
-Rows = npt.NDArray[np.uint16]  # (replicates x slots)
+Row = npt.NDArray[np.unsignedinteger[Any]]
+Rows = npt.NDArray[np.unsignedinteger[Any]]  # (replicates x slots)
 Slots = npt.NDArray[np.int32]
 Codes = npt.NDArray[np.uint8]
 Cuts = npt.NDArray[np.bool_]

@@ -112,7 +112,7 @@ def _ranking(story: Story) -> Measure | None:
 
     found = [measure_of(label) for label in dict.fromkeys(r.label for r in story.whole)]
     measures = [m for m in found if m is not None]
-    worst = counting_of(story.result.task).worst if story.by_items else ()
+    worst = counting_of(story.result.task).worst if story.items is not None else ()
     return next((m for part in worst for m in measures if m.parts[0] == part), None)
 
 

@@ -190,20 +190,26 @@ def _all_values(story: Story) -> list[Table]:
     """Values of the whole data, then those of subsets."""
     some = [r for r in story.values if "subset" in r.dims]
     whole = story.whole
-    tables = [of_values("Values of the whole data", whole, MOST_ROWS)] if whole else []
-    return tables + ([of_values("Values by subset", some, MOST_ROWS)] if some else [])
+    named = {"Values of the whole data": whole, "Values by subset": some}
+    reference = "no change" if story.deployed else "naive"
+    return [of_values(name, rows, MOST_ROWS, reference) for name, rows in named.items() if rows]
 
 
 def _measures(story: Story) -> list[tuple[str, str]]:
     """Each measure with what it is."""
     said = []
-    for label in dict.fromkeys(r.label for r in story.values):
+    rows: dict[str, list[Row]] = {}
+    for row in story.values:  # the rule that chose a threshold is no parameter of a ratio
+        rows.setdefault(row.measure if story.deployed else row.label, []).append(row)
+    for label, every in rows.items():
         measure = measure_of(label)
         if measure is not None:
-            known = {shown(r, r.reference): r for r in story.whole if r.label == label}
+            known = {shown(r, r.reference): r for r in every if "subset" not in r.dims}
             naive = [text for text, r in known.items() if r.reference is not None]
             what = f"{measure.title}; {measure.direction} is better"
-            if len(naive) == 1:
+            if len(naive) == 1 and story.deployed:
+                what += f"; {naive[0]} is no change"
+            elif len(naive) == 1:
                 what += f"; the naive system has {naive[0]}{shortest(known[naive[0]])}"
             said.append((label, f"{what}. {authors(measure.source)}."))
     return said
@@ -285,5 +291,6 @@ def _references(result: "ResultFile") -> set[str]:
 
 def _sources(rows: Sequence[Row]) -> str:
     """What to cite for the measures that this version knows."""
-    labels = [r.label for r in rows if measure_of(r.label) is not None]
+    labels = [r.label if measure_of(r.label) else r.measure for r in rows]
+    labels = [label for label in labels if measure_of(label) is not None]
     return bibtex([*dict.fromkeys(labels)], [*dict.fromkeys(r.signature for r in rows)])

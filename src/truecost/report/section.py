@@ -1,12 +1,13 @@
 """A section of the page: a heading with pictures and tables, and how its pictures are made."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from truecost.report.cases import Worst
 from truecost.report.drawing import Drawing
+from truecost.report.lines import Line
 from truecost.report.tables import Table
 
 TOLD = 12  # figures in the words of a picture
@@ -27,6 +28,8 @@ class Section:
         In full below the pictures.
     cases : tuple of Worst
         Text in columns, by system.
+    lines : tuple of Line
+        Outcomes with a word each.
     """
 
     title: str
@@ -34,11 +37,12 @@ class Section:
     drawings: tuple[Drawing, ...] = ()
     tables: tuple[Table, ...] = ()
     cases: tuple[Worst, ...] = ()
+    lines: tuple[Line, ...] = ()
 
 
 def drawing_of(
     draw: Callable[..., Any],
-    data: Sequence[Any],
+    data: Any,
     height: Callable[..., float],
     alternative: str,
     table: Table | None,

@@ -13,10 +13,19 @@ from truecost.names import PARTS
 from truecost.report import plots
 from truecost.report.cases import about_worst, worst_of
 from truecost.report.curve_sections import calibration, det, threshold
+from truecost.report.deployed_sections import (
+    by_subset,
+    checks,
+    machine_against_human,
+    parts_with,
+    ratios,
+    what_was_collected,
+)
 from truecost.report.drawing import Drawing
 from truecost.report.item_sections import breakdown, matching, paired, unit_by_unit
 from truecost.report.many import counted
 from truecost.report.numbers import of_differences, of_gates, of_rows, slot_of
+from truecost.report.plane_sections import by_threshold, trade_off
 from truecost.report.plots.bars import costs_of
 from truecost.report.plots.limits import is_difference
 from truecost.report.plots.rows import WEAK
@@ -111,7 +120,9 @@ def _bound(row: Row) -> Row:
 
 
 def subsets(story: Story) -> Section | None:
-    """The main measure by subset, for each part."""
+    """The main measure by subset, for each part; of AB/BA every ratio."""
+    if story.deployed:
+        return _ratios_by_subset(story)
     labels = dict.fromkeys(r.label for r in story.values if "subset" in r.dims)
     if not labels:
         return None
@@ -135,6 +146,21 @@ def subsets(story: Story) -> Section | None:
     if any("estimator" in r.dims for r in story.values):
         text += " Means over runs; what one run gives stands under All values."
     return Section("Subsets", text, tuple(drawings))
+
+
+def _ratios_by_subset(story: Story) -> Section | None:
+    """Every ratio by subset, of the estimator to trust."""
+    drawings = []
+    for label in dict.fromkeys(r.label for r in story.values if "subset" in r.dims):
+        for name, rows in parts_with([r for r in story.values if r.label == label], story):
+            of = [bare(r, ("estimator",)) for r in means(rows)]
+            shown, said = _chosen_slots(of, MOST_LINES // len({r.dims["system"] for r in of}))
+            slots = [*dict.fromkeys(map(slot_of, shown))]
+            shown.sort(key=lambda r: slots.index(slot_of(r)))  # deployments side by side
+            words = _in_words("Ratios by subset with intervals", shown)
+            drawings.append(by_subset(shown, ": ".join(filter(None, (name, said))), words))
+    text = "Each subset by the estimator to trust, with its own items and labels."
+    return Section("Subsets", text, tuple(drawings)) if drawings else None
 
 
 def _chosen_slots(rows: Sequence[Row], most: int = MOST_LINES) -> tuple[list[Row], str]:
@@ -302,8 +328,9 @@ def worst(story: Story) -> Section | None:
 
 
 SECTIONS: tuple[Callable[[Story], Section | None], ...] = (
-    *(bars, breakdown, matching, runs, det, threshold, calibration, subsets, comparison, gates),
-    *(unit_by_unit, paired, worst),
+    *(bars, breakdown, matching, ratios, trade_off, by_threshold, runs, det, threshold),
+    *(calibration, subsets, comparison, gates, unit_by_unit, paired, worst),
+    *(what_was_collected, machine_against_human, checks),
 )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from truecost.measures.relative import ESTIMATORS
 from truecost.names import PARTS
 from truecost.report.curves import Curves
 from truecost.report.plots.bars import minima
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from truecost.study import Problem, ResultFile
 
+TRUSTED = ("mean", *ESTIMATORS)  # the first that there is tells of a system
 LEFT_OUT = "left out: "  # how the problem of a submission begins that was not scored
 
 
@@ -147,6 +149,11 @@ class Story:
         return self.result.task != "trials"
 
     @property
+    def deployed(self) -> bool:
+        """Whether two models are compared by what they collected (AB/BA)."""
+        return self.result.task == "abba"
+
+    @property
     def title(self) -> str:
         """Name of the main measure for a reader."""
         measure = measure_of(self.main)
@@ -195,5 +202,21 @@ def bare(row: Row, names: Sequence[str] = PARTS) -> Row:
 
 
 def means(rows: Iterable[Row]) -> list[Row]:
-    """Of methods the means over runs only; every row of systems."""
-    return [r for r in rows if r.dims.get("estimator", "mean") == "mean"]
+    """Of methods the means over runs only, of AB/BA the estimator to trust; every row of systems.
+
+    That to trust is the one of the whole data, where they have a row.
+    """
+    found = [r for r in rows if r.dims.get("estimator", "mean") in TRUSTED]
+    trusted: dict[tuple[str, ...], str] = {}
+    for row in sorted(found, key=lambda r: ("subset" in r.dims, TRUSTED.index(_estimator(r)))):
+        trusted.setdefault(_case(row), _estimator(row))
+    return [r for r in found if _estimator(r) == trusted[_case(r)]]
+
+
+def _estimator(row: Row) -> str:
+    return row.dims.get("estimator", "mean")
+
+
+def _case(row: Row) -> tuple[str, ...]:
+    """What has an estimator of its own: a measure of a system in a part."""
+    return (row.label, row.dims["system"], *(row.dims.get(name, "") for name in PARTS))

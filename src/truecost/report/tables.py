@@ -68,8 +68,8 @@ def of_numbers(caption: str, found: Sequence[Numbers]) -> Table:
     return used(caption, found[0].header, [row for one in found for row in one.rows])
 
 
-def of_values(caption: str, rows: Sequence[Row], most: int) -> Table:
-    """Values with intervals, references and counts, whatever they are about."""
+def of_values(caption: str, rows: Sequence[Row], most: int, reference: str = "naive") -> Table:
+    """Values with intervals, references (by their name) and counts, whatever they are about."""
     dims = dims_of(rows)
     cells = [
         (
@@ -80,7 +80,7 @@ def of_values(caption: str, rows: Sequence[Row], most: int) -> Table:
         )
         for row in rows[:most]
     ]
-    names = ("measure", "value", _interval(rows), "naive", items_of(rows), "units", "note")
+    names = ("measure", "value", _interval(rows), reference, items_of(rows), "units", "note")
     return _capped(used(caption, (*dims, *names), cells), len(rows) - most)
 
 

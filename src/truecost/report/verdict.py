@@ -5,11 +5,13 @@ from dataclasses import dataclass
 
 from truecost.digits import between, figure, percent, scale_of, signed
 from truecost.gates import Verdict as Gated
+from truecost.report.deployed_verdict import about_ratios, groups_of
+from truecost.report.lines import Group, Line
 from truecost.report.many import counted
 from truecost.report.plots.look import short
 from truecost.report.plots.rows import WEAK
 from truecost.report.story import Part, Story, goodness, means, part_of
-from truecost.report.tables import Table, of_pairs, of_systems
+from truecost.report.tables import of_pairs, of_systems
 from truecost.report.words import (
     against_naive,
     at_best,
@@ -47,48 +49,6 @@ GOOD = {"pass": "good", "better": "good", "fail": "bad", "worse": "bad"}
 
 
 @dataclass(frozen=True)
-class Line:
-    """One line of the verdict.
-
-    Attributes
-    ----------
-    look : {"good", "bad", "open"}
-        Colour of the chip.
-    chip : str
-        The outcome in a word or two; empty when there is none.
-    name, text, more : str
-        What it is about, the figures, and what they rest on.
-    """
-
-    look: str
-    chip: str
-    name: str
-    text: str
-    more: str = ""
-
-
-@dataclass(frozen=True)
-class Group:
-    """Lines under a heading, and those that are folded away.
-
-    Attributes
-    ----------
-    title : str
-    lines, folded : tuple of Line
-    summary : str
-        What is said of the folded lines.
-    tables : tuple of Table
-        In place of lines, where there would be many.
-    """
-
-    title: str
-    lines: tuple[Line, ...] = ()
-    folded: tuple[Line, ...] = ()
-    summary: str = ""
-    tables: tuple[Table, ...] = ()
-
-
-@dataclass(frozen=True)
 class Verdict:
     """All of it.
 
@@ -112,8 +72,12 @@ def verdict(story: Story) -> Verdict:
     mains = [r for part in story.parts for r in story.mains(part)]
     board = story.result.leaderboard
     groups = [_gates(story.result.gates)] if story.result.gates else []
-    groups += [_first(story)] if board and mains else _costs(story)
-    groups += [Group("", (line,)) for line in _worst(story)]
+    if story.deployed:
+        groups += groups_of(story)
+    else:
+        groups += [_first(story)] if board and mains else _costs(story)
+    if not story.result.planes:  # else the thresholds of subsets stand there already
+        groups += [Group("", (line,)) for line in _worst(story)]
     return Verdict(
         _lead(story, mains[0]) if mains else "",
         tuple(groups),
@@ -125,6 +89,8 @@ def verdict(story: Story) -> Verdict:
 
 def _lead(story: Story, row: Row) -> str:
     """Which measure, which way is better, what naive means."""
+    if story.deployed:
+        return about_ratios(row)
     title = story.title.removesuffix(" (normalised)")
     if not title[1:2].isupper():  # but BLEU stays as it is
         title = f"{title[:1].lower()}{title[1:]}"
@@ -272,7 +238,8 @@ def _worst(story: Story) -> list[Line]:
     part = part_of(row)
     where = f", {part.name}" if part.name else ""
     whole = next((r for r in story.ranked(part) if r.dims["system"] == row.dims["system"]), None)
-    text = f"{isolated(row.dims['subset'])} ({system_of(row)}{where}): {value(row)}"
+    text = f"{isolated(row.dims['subset'])} ({system_of(row)}{where}): "
+    text += f"{story.main} {value(row)}" if story.deployed else value(row)
     if whole is not None and whole.value is not None:
         text += f"; on all data {shown(whole, whole.value)}"
     more = f"{counts(row)}. Of {counted(len(strong), 'subset value')} that rest on enough."

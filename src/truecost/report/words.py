@@ -18,7 +18,7 @@ from truecost.results import Row, shown, units_shown
 State = Literal["better", "worse", "same", "undecided", "best", ""]
 
 LEFT_TO_RIGHT = frozenset({"L", "EN", "ES", "ET", "CS", "B", "S", "WS", "ON", "BN", "NSM"})
-ESTIMATORS = {"mean": "mean over runs", "run": "one run"}
+ESTIMATORS = {"mean": "mean over runs", "run": "one run", "test_set": "test set"}
 
 
 def naive_of(task: Task) -> str:

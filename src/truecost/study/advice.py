@@ -15,6 +15,7 @@ from truecost.tasks.counting import bayes_threshold, class_shares
 from truecost.tasks.items import Items
 from truecost.tasks.records import Trials
 from truecost.tasks.scoring import Scoring
+from truecost.tasks.subsets import empty_cells
 from truecost.tasks.systems import System, measures_for
 
 HINT = (
@@ -36,11 +37,22 @@ def problems_of(parts: Sequence[Part]) -> list[Problem]:
     """
     found = [p for part in parts for p in _faults(part)]
     found += [p for part in parts for p in _on_measures(part)]
-    flags = {flag for part in parts for e in part.estimates for flag in e.flags}
+    flags = {flag for part in parts for e in part.estimates for flag in _flags(e, part)}
     sides = any(map(_is_trial_list, parts))
     texts = [(f.sides if sides else "") or f.advice for f in FLAGS.values() if f.name in flags]
     found += [Problem(kind="advice", message=text) for text in texts]
     return list(dict.fromkeys(found))
+
+
+def _flags(row: Estimate, part: Part) -> tuple[str, ...]:
+    """The flags of a row that call for advice: what a row beside it corrects does not."""
+    if "uncorrected" not in row.flags:
+        return row.flags
+    corrected = {**row.dims, "estimator": "corrected"}
+    beside = [e for e in part.estimates if e.dims == corrected and e.measure == row.measure]
+    if not any(e.value is not None for e in beside):
+        return row.flags
+    return tuple(flag for flag in row.flags if flag != "uncorrected")
 
 
 def _is_trial_list(part: Part) -> bool:
@@ -75,13 +87,21 @@ def _common(texts: Sequence[Sequence[str]]) -> set[str]:
 def _of_record(part: Part, record: System) -> list[str]:
     """What the data of one system suffer from."""
     scoring = part.scoring[record.name]
-    item = record.counting.item if isinstance(record, Items) else "trial"
+    item = _item(record)
     found = [*record.problems]
     for subset in scoring.subsets:
         name = subset if isinstance(subset, str) else subset[1]
-        if empty := record.empty_cells(name):
+        if empty := empty_cells(record.frame, name):
             found.append(f"{counted(empty, item, 'have')} no {name}: in no subset of it")
-    return found if isinstance(record, Items) else [*found, *_of_trials(part, record)]
+    found += [text for d in part.deployments if d.system == record.name for text in d.warnings]
+    return [*found, *_of_trials(part, record)] if isinstance(record, Trials) else found
+
+
+def _item(record: System) -> str:
+    """What a system is counted by."""
+    if isinstance(record, Items):
+        return record.counting.item
+    return "trial" if isinstance(record, Trials) else "item"
 
 
 def _of_trials(part: Part, trials: Trials) -> list[str]:
@@ -148,12 +168,12 @@ def _impossible(estimates: Sequence[Estimate], system: str) -> float:
 
 
 def _on_measures(part: Part) -> list[Problem]:
-    """The advice of measures that were asked for by name, and of those of items."""
+    """The advice of measures that were asked for by name; of other tasks than trials, of all."""
     asked: dict[Measure, None] = {}
     for record in part.systems:
         scoring = part.scoring[record.name]
         names = set(scoring.measures)
         found = measures_for(record, scoring)
-        every = isinstance(record, Items)
+        every = not isinstance(record, Trials)
         asked |= {m: None for m in found if every or {m.name, m.label} & names}
     return [Problem(kind="advice", message=f"{m.label}: {m.advice}") for m in asked if m.advice]

@@ -19,17 +19,27 @@ _OF_ITEMS = (
     "missing",
     "input_format",
 )
+_OF_LOGS = (
+    "threshold_a",
+    "threshold_b",
+    "exposure_a",
+    "exposure_b",
+    "units_a",
+    "units_b",
+    "split",
+    "users",
+    "labels",
+)
+_NOT_OF_TRIALS = ("reference", "reference_map", "reference_format", "lines", *_OF_LOGS)
 DATA_OF: Mapping[str, tuple[str, ...]] = {
-    "trials": tuple(
-        name
-        for name in DataTable.__struct_fields__
-        if name not in ("reference", "reference_map", "reference_format", "lines")
-    ),
+    "trials": tuple(n for n in DataTable.__struct_fields__ if n not in _NOT_OF_TRIALS),
     "transcripts": (*_OF_ITEMS, "lines"),
     "translation": (*_OF_ITEMS, "lines"),
     "diarization": _OF_ITEMS,
+    "abba": ("map", "metadata", "input_format", *_OF_LOGS),
 }
-TASK_TABLES = ("transcripts", "translation", "diarization")
+TASK_TABLES = ("transcripts", "translation", "diarization", "abba")
+_OF_CHOICES = ("max_rfpr", "min_rrecall", "by", "grid", "test_set")
 
 
 def check_task(study: "Study") -> None:
@@ -50,9 +60,9 @@ def check_task(study: "Study") -> None:
             raise UsageError(f"[{name}] goes with task {name}; the task of the study is {task}")
     for table in (study.data, *study.collections.values(), *study.systems.values()):
         _check_data(table, task)
+    if task in ("trials", "abba") and study.worst is not None:
+        raise UsageError("worst goes with transcripts, translation and diarization")
     if task == "trials":
-        if study.worst is not None:
-            raise UsageError("worst goes with transcripts, translation and diarization")
         return
     if study.methods.given():
         raise UsageError(f"[methods] has runs of trials; {task} has systems")
@@ -61,6 +71,9 @@ def check_task(study: "Study") -> None:
     if study.worst is not None and study.worst < 0:
         raise UsageError(f"worst is {study.worst}: give 0 or more")
     _check_standard_input(study)
+    if task == "abba":
+        _check_abba(study)
+        return
     for name in study.collections or ("",):
         _check_references(study.collections.get(name, DataTable()).over(study.data), task, name)
 
@@ -86,6 +99,31 @@ def _check_data(table: DataTable, task: str) -> None:
         raise UsageError(
             f"{first_five(wrong)} under [data] does not go with {task}: it takes "
             f"{', '.join(DATA_OF[task])}"
+        )
+
+
+def _check_abba(study: "Study") -> None:
+    """Refuse what AB/BA does not do: comparing deployments, choices without a choice."""
+    from truecost.measures.relative import ESTIMATORS
+
+    if study.baseline is not None:
+        raise UsageError(
+            "abba compares model B with model A within each deployment, and no deployment with "
+            "another: leave out the baseline"
+        )
+    asked = study.abba
+    if unknown := [name for name in asked.estimators if name not in ESTIMATORS]:
+        raise UsageError(
+            f"estimator {unknown[0]!r} is not known: choose of {', '.join(ESTIMATORS)}"
+        )
+    if not asked.thresholds and (given := [k for k in _OF_CHOICES if k in asked.given()]):
+        raise UsageError(
+            f"{first_five(given)} under [abba] goes with the choice of a threshold: say thresholds "
+            f"= true, or truecost abba thresholds"
+        )
+    if asked.thresholds and study.measures:
+        raise UsageError(
+            "a threshold is chosen by rrecall and rfpr: leave out the measures, or choose none"
         )
 
 

@@ -42,6 +42,7 @@ from truecost.gates import Gate
 from truecost.names import STANDARD_INPUT, Task
 from truecost.study.checking import check_task
 from truecost.study.tables import (
+    AbbaTable,
     ApplicationTable,
     DataTable,
     DiarizationTable,
@@ -62,7 +63,7 @@ class Study(
 
     Attributes
     ----------
-    task : {"trials", "transcripts", "translation", "diarization"}, optional
+    task : {"trials", "transcripts", "translation", "diarization", "abba"}, optional
         What the systems do; trials unless given.
     measures : tuple of str
         `NAME` or `NAME:PARAMETER`; those that suit the score type, or the task, when left out.
@@ -85,7 +86,7 @@ class Study(
         How intervals are made.
     subsets : dict of str to str
         A column (each of its levels is a subset) or a condition, by name.
-    transcripts, translation, diarization : table
+    transcripts, translation, diarization, abba : table
         Choices of the task.
     worst : int, optional
         How many of the worst utterances, sentences or recordings of each system are stored and
@@ -129,6 +130,7 @@ class Study(
     transcripts: TranscriptsTable = TranscriptsTable()
     translation: TranslationTable = TranslationTable()
     diarization: DiarizationTable = DiarizationTable()
+    abba: AbbaTable = AbbaTable()
     worst: int | None = None
     gate: tuple[Gate, ...] = ()
 
@@ -189,8 +191,8 @@ class Study(
                 "lines": tuple(_side(m, place) for m in data.lines),
                 "reference": tuple(map(place, data.reference)),
             }
-            if data.key is not None:
-                changed["key"] = place(data.key)
+            alone = {"key": data.key, "users": data.users, "labels": data.labels}
+            changed |= {name: place(file) for name, file in alone.items() if file is not None}
             if isinstance(data, SystemTable):
                 changed["file"] = None if data.file is None else place(data.file)
                 changed["files"] = {k: place(v) for k, v in data.files.items()}
@@ -207,6 +209,10 @@ class Study(
             diarization=msgspec.structs.replace(
                 self.diarization,
                 uem=None if self.diarization.uem is None else place(self.diarization.uem),
+            ),
+            abba=msgspec.structs.replace(
+                self.abba,
+                test_set=None if self.abba.test_set is None else place(self.abba.test_set),
             ),
         )
 
@@ -246,6 +252,7 @@ class Study(
             transcripts=self.transcripts.over(base.transcripts),
             translation=self.translation.over(base.translation),
             diarization=self.diarization.over(base.diarization),
+            abba=self.abba.over(base.abba),
             worst=base.worst if self.worst is None else self.worst,
             gate=self.gate or base.gate,
         )

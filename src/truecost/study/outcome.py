@@ -13,6 +13,8 @@ from truecost.gates import Gate, Verdict, check
 from truecost.leaderboard import Standing
 from truecost.names import Task
 from truecost.results import Comparison, Estimate, Row, title_of
+from truecost.tasks.abba.describing import Description
+from truecost.tasks.abba.planes import Plane
 from truecost.tasks.scoring import Scoring
 from truecost.tasks.systems import System
 from truecost.version import __version__
@@ -105,6 +107,10 @@ class ResultFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         Submissions by rank.
     cases : tuple of Case
         The worst items of each system.
+    deployments : tuple of Description
+        What each deployment of AB/BA holds, and what its checks found.
+    planes : tuple of Plane
+        Both ratios over the thresholds of model B, where one was to be chosen.
     calibration : dict
         Method, training data and parameters of what was fitted (`Calibrated.summary`).
     versions : dict of str to str
@@ -122,6 +128,8 @@ class ResultFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     configuration: str = ""
     leaderboard: tuple[Standing, ...] = ()
     cases: tuple[Case, ...] = ()
+    deployments: tuple[Description, ...] = ()
+    planes: tuple[Plane, ...] = ()
     calibration: dict[str, Any] = {}
     versions: dict[str, str] = {}
 
@@ -134,7 +142,7 @@ class Part:
     ----------
     dims : mapping of str to str
         `collection` and `application`, where there are several.
-    systems : tuple of Trials or Items
+    systems : tuple of Trials, Items or Deployment
         In the order in which they were given.
     scoring : mapping of str to Scoring
         What was asked for, by name of the system.
@@ -142,6 +150,10 @@ class Part:
         Rows of all systems, subsets included.
     comparisons : tuple of Comparison
         Each other system against the baseline.
+    deployments : tuple of Description
+        What each deployment of AB/BA holds.
+    planes : tuple of Plane
+        Both ratios over the thresholds of model B, where one was to be chosen.
     """
 
     dims: Mapping[str, str]
@@ -149,6 +161,8 @@ class Part:
     scoring: Mapping[str, Scoring]
     estimates: tuple[Estimate, ...]
     comparisons: tuple[Comparison, ...] = ()
+    deployments: tuple[Description, ...] = ()
+    planes: tuple[Plane, ...] = ()
 
     @property
     def title(self) -> str:
@@ -200,7 +214,7 @@ class Outcome:
 
     @property
     def systems(self) -> tuple[System, ...]:
-        """The trials or items of all parts; those of several applications once."""
+        """The records of all parts; those of several applications once."""
         seen = {id(t): t for part in self.parts for t in part.systems}
         return tuple(seen.values())
 
@@ -235,6 +249,8 @@ class Outcome:
             configuration=self.configuration,
             leaderboard=self.leaderboard,
             cases=self.cases,
+            deployments=tuple(d for part in self.parts for d in part.deployments),
+            planes=tuple(plane for part in self.parts for plane in part.planes),
             calibration=dict(self.calibration),
             versions=_versions(self.task),
         )

@@ -74,7 +74,7 @@ def run(study: Study, progress: Progress | None = None) -> Outcome:
         for name, table in (study.applications or {"": study.application}).items():
             dims = {k: v for k, v in (("collection", collection), ("application", name)) if v}
             chosen = {s.name: scoring_of(kept, table, s.data, progress) for s in sources}
-            parts.append(score_part(systems, chosen, dims, study.baseline))
+            parts.append(_part(study, reader, systems, chosen, dims))
     _refuse_lost(study, missing)
     return Outcome(
         tuple(parts),
@@ -82,14 +82,41 @@ def run(study: Study, progress: Progress | None = None) -> Outcome:
         tuple(reader.inputs),
         configuration=configuration(study),
         readings=tuple(dict.fromkeys(reader.readings)),
+        remarks=_remarks(study, parts),
         task=study.task or "trials",
         cases=_cases(study, parts),
     ).judged(study.gate)
 
 
+def _part(
+    study: Study,
+    reader: Reader,
+    systems: Sequence[System],
+    scoring: Mapping[str, Scoring],
+    dims: Mapping[str, str],
+) -> Part:
+    """The systems of one collection for one application, or the thresholds that are chosen."""
+    if study.task != "abba":
+        return score_part(systems, scoring, dims, study.baseline)
+    from truecost.study.deployed import chosen_part, described
+
+    if study.abba.thresholds:
+        return described(chosen_part(systems, scoring, dims, study, reader))
+    return described(score_part(systems, scoring, dims, None))
+
+
+def _remarks(study: Study, parts: Sequence[Part]) -> tuple[str, ...]:
+    """What a reader of chosen thresholds should be told first."""
+    if not study.abba.thresholds:
+        return ()
+    from truecost.study.deployed import remarks_of
+
+    return remarks_of(parts)
+
+
 def _cases(study: Study, parts: Sequence[Part]) -> tuple[Case, ...]:
     """The worst items of each system, of tasks that count items."""
-    if study.task in (None, "trials"):
+    if study.task in (None, "trials", "abba"):
         return ()
     from truecost.study.itemised import cases_of
 
@@ -130,8 +157,9 @@ def check_study(study: Study) -> None:
         scoring_of(study, table, study.data)
     for name in study.measures:
         find(name)
-    for gate in study.gate:
-        gate.check_size(find(gate.measure).shown_in)
+    for gate in study.gate:  # the variant of a chosen threshold is its rule, no parameter
+        name = gate.measure.partition(":")[0] if study.abba.thresholds else gate.measure
+        gate.check_size(find(name).shown_in)
 
 
 def configuration(study: Study) -> str:
@@ -151,7 +179,7 @@ def score_part(
 
     Parameters
     ----------
-    systems : sequence of Trials or Items
+    systems : sequence of Trials, Items or Deployment
         Paired already when there is a baseline.
     scoring : mapping of str to Scoring
         By name of the system.

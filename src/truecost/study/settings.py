@@ -77,6 +77,7 @@ def scoring_of(
         interval.jobs,
         bool(data.allow_reversed),
         progress=progress,
+        estimators=study.abba.estimators,
     )
 
 

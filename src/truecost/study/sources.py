@@ -69,7 +69,7 @@ def read_system(source: Source, reader: Reader, study: "Study") -> System:
 
     Returns
     -------
-    Trials or Items
+    Trials, Items or Deployment
 
     Raises
     ------
@@ -78,6 +78,10 @@ def read_system(source: Source, reader: Reader, study: "Study") -> System:
     """
     if study.task in (None, "trials"):
         return read_trials(source, reader)
+    if study.task == "abba":
+        from truecost.study.deployed import read_deployment
+
+        return read_deployment(source, reader, study)
     from truecost.study.itemised import read_items
 
     return read_items(source, reader, study)

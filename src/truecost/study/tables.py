@@ -10,8 +10,10 @@ import msgspec
 
 from truecost.names import (
     Annotators,
+    ChosenBy,
     Estimator,
     Method,
+    Mismatch,
     Missing,
     Outside,
     Scheme,
@@ -79,6 +81,20 @@ class DataTable(_Table, frozen=True, kw_only=True, omit_defaults=True):
         Accept scores that rank nontargets above targets.
     input_format, key_format, reference_format : str, optional
         Formats of the scores (or outputs), the key and the reference; recognised unless given.
+    threshold_a, threshold_b : float, optional
+        Deployed thresholds of the two models of a log (abba): each accepts scores at or above its
+        own.
+    exposure_a, exposure_b : float, optional
+        Amount of traffic of each arm in one unit, such as hours.
+    units_a, units_b : int, optional
+        Number of units (users, devices) of each arm, those included of which nothing was accepted.
+    split : float, optional
+        Share of the units that was meant for arm A.
+    users : str, optional
+        File with every unit and its arm.
+    labels : str, optional
+        File with labels of some items of a log and their inclusion probabilities, as `truecost abba
+        select` writes it.
     """
 
     type: ScoreType | None = None
@@ -101,6 +117,15 @@ class DataTable(_Table, frozen=True, kw_only=True, omit_defaults=True):
     input_format: str | None = None
     key_format: str | None = None
     reference_format: str | None = None
+    threshold_a: float | None = None
+    threshold_b: float | None = None
+    exposure_a: float | None = None
+    exposure_b: float | None = None
+    units_a: int | None = None
+    units_b: int | None = None
+    split: float | None = None
+    users: str | None = None
+    labels: str | None = None
 
 
 class SystemTable(DataTable, frozen=True, kw_only=True, omit_defaults=True):
@@ -255,3 +280,36 @@ class DiarizationTable(_Table, frozen=True, kw_only=True, omit_defaults=True):
     uem: str | None = None
     tolerance: float | None = None
     merge_gaps: float | None = None
+
+
+class AbbaTable(_Table, frozen=True, kw_only=True, omit_defaults=True):
+    """`[abba]`: how two models are compared of which only accepted items are collected.
+
+    Attributes
+    ----------
+    estimators : tuple of str
+        `corrected`, `direct`, `pooled`, `ab`, `soft`; those that the log allows when left out.
+    mismatch : {"error", "drop"}, optional
+        What to do with items that the model which collected them rejects offline.
+    thresholds : bool, optional
+        Choose a threshold of B, in place of scoring it at the deployed one.
+    max_rfpr : float, optional
+        The highest relative recall is chosen whose relative false-positive rate keeps this limit.
+    min_rrecall : float, optional
+        The lowest relative false-positive rate is chosen whose relative recall keeps this limit.
+    by : {"point", "upper"}, optional
+        Whether the value keeps the limit, or the end of its interval; the value unless given.
+    grid : int or tuple of float, optional
+        Number of candidate thresholds, or the thresholds themselves; 200 quantiles unless given.
+    test_set : str, optional
+        File with scores of both models and labels of a test set, to stand beside the log.
+    """
+
+    estimators: tuple[str, ...] = ()
+    mismatch: Mismatch | None = None
+    thresholds: bool | None = None
+    max_rfpr: float | None = None
+    min_rrecall: float | None = None
+    by: ChosenBy | None = None
+    grid: int | tuple[float, ...] | None = None
+    test_set: str | None = None

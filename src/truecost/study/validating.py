@@ -111,6 +111,38 @@ def validate_items(study: Study, ids: str | None = None) -> dict[str, list[Check
     return found
 
 
+def validate_logs(study: Study) -> dict[str, list[Check]]:
+    """All checks of the logs of a study of AB/BA.
+
+    Parameters
+    ----------
+    study : Study
+
+    Returns
+    -------
+    dict of str to list of Check
+        By name of the deployment, after its collection where there are several.
+
+    Raises
+    ------
+    UsageError
+        When the study contradicts itself.
+    """
+    from truecost.study.deployed import LogFile
+
+    study.check()
+    reader = Reader("abba")
+    found = {}
+    for collection in study.collections or ("",):
+        for source in sources_of(study, collection):
+            name = f"{collection}, {source.name}" if collection else source.name
+            try:
+                found[name] = LogFile.read(source, reader, study).checks()
+            except TruecostError as error:
+                found[name] = [Check("file", "error", str(error))]
+    return found
+
+
 def _read(source: Source, reader: Reader) -> tuple[Table | None, list[Check]]:
     """The file of a system, and what is to be said of it."""
     try:

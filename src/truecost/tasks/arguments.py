@@ -205,7 +205,10 @@ def ids_in(given: Any, item: str) -> pl.Series:
 
 
 def further_columns(
-    columns: Mapping[str, Any], counts: Callable[..., object], item: str
+    columns: Mapping[str, Any],
+    counts: Callable[..., object],
+    item: str,
+    meanings: Mapping[str, str] = ITEM_MAP_KEYS,
 ) -> dict[str, pl.Series]:
     """Further columns of a function that takes any by name.
 
@@ -217,6 +220,8 @@ def further_columns(
         The function, whose parameters none of them may be meant to be.
     item : str
         What there is a value for, in the singular.
+    meanings : mapping of str to str
+        Names that mean something in files of the task, and what.
 
     Returns
     -------
@@ -236,10 +241,10 @@ def further_columns(
                 f"{counts.__name__} has no parameter {name!r}: did you mean {close[0]!r}? "
                 f"(call a further column otherwise)"
             )
-        if name in ITEM_MAP_KEYS:
+        if name in meanings:
             raise UsageError(
                 f"a further column cannot be named {name!r}, which means something in files "
-                f"({ITEM_MAP_KEYS[name]}): call it otherwise"
+                f"({meanings[name]}): call it otherwise"
             )
         if given is not None and not _has_entries(given):
             raise UsageError(
@@ -251,13 +256,20 @@ def further_columns(
 
 
 def segments_in(parameter: str, given: Any) -> pl.DataFrame:
-    """Columns of segments or regions as a frame.
+    """Columns of segments or regions as a frame (see `columns_in`)."""
+    return columns_in(parameter, given, lambda: _how_to_get_columns(parameter, given))
+
+
+def columns_in(parameter: str, given: Any, advice: Callable[[], str]) -> pl.DataFrame:
+    """Columns of one table as a frame.
 
     Parameters
     ----------
     parameter : str
         What messages call it.
     given : mapping of str to array_like, polars.DataFrame or pandas.DataFrame
+    advice : callable
+        Says what to pass in place of anything else.
 
     Returns
     -------
@@ -271,7 +283,7 @@ def segments_in(parameter: str, given: Any) -> pl.DataFrame:
     if isinstance(given, pl.DataFrame):
         return given
     if not isinstance(given, Mapping) and not _of_pandas(given):
-        raise InputError(f"{parameter} is {_told(given)}: {_how_to_get_columns(parameter, given)}")
+        raise InputError(f"{parameter} is {_told(given)}: {advice()}")
     names = given if isinstance(given, Mapping) else given.columns
     columns = {str(name): column_in(f"{parameter}[{name!r}]", given[name]) for name in names}
     if len({len(column) for column in columns.values()}) > 1:

@@ -4,7 +4,6 @@ What a calibration gives is a new system: its trials are scored as any others, a
 stay as they are in every replicate. Sources: Brümmer and du Preez (2006); paper 002, section 4.2.5.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -15,6 +14,7 @@ import numpy.typing as npt
 from truecost.application import Application
 from truecost.bayes import move_posteriors
 from truecost.calibration import Calibrator
+from truecost.calibration.base import plain, problems_of
 from truecost.errors import InputError, UsageError, first_five
 from truecost.formats import Table
 from truecost.names import ScoreType
@@ -173,7 +173,7 @@ class Calibrated:
             "trained": self.trained,
             "priors": "empirical" if self.priors is None else [*self.priors],
             "fits": [
-                {"n_trials": int(count), **_plain(parameters)}
+                {"n_trials": int(count), **plain(parameters)}
                 for count, parameters in zip(
                     np.bincount(self.used, minlength=len(self.calibrators)),
                     self.parameters,
@@ -225,8 +225,8 @@ def calibrate(
     ----------
     trials : Trials
         To be calibrated; of any type but decisions and numbers.
-    method : {"affine", "temperature", "pav", "spline"}
-        See `truecost.calibration`; the last two are for detection and for two classes.
+    method : {"affine", "temperature", "pav", "spline", "poly3"}
+        See `truecost.calibration`; the last three are for detection and for two classes.
     train : Trials or "self", optional
         Fit on these trials of the same type and classes. "self" fits on the trials themselves,
         which is optimistic: a bound, no estimate of use.
@@ -235,8 +235,8 @@ def calibrate(
     fold : str or array_like of shape (N,), optional
         Fold of each trial, in place of dealt ones: a column of `trials.frame`, or labels.
     application : Application, optional
-        Its effective prior (for classes its priors) weighs the classes in the loss of `affine`,
-        `temperature` and `spline`; the shares in the training trials of each fit when it has none
+        Its effective prior (for classes its priors) weighs the classes in the loss of all
+        methods but `pav`; the shares in the training trials of each fit when it has none
         or is left out.
     training_prior : tuple of float, optional
         Priors that posteriors contain (see `Scoring`); the shares in the training trials of each
@@ -309,7 +309,7 @@ def calibrate(
         trained = "self" if source is trials else f"train-{source.name}"
         notes += [OPTIMISTIC] if source is trials else []
     fittings, calibrators = zip(*fits, strict=True)
-    notes += [*_of_fits(calibrators), *problems_of_scores(trials.name, scores)]
+    notes += [*problems_of(calibrators), *problems_of_scores(trials.name, scores)]
     if not trials.detection:
         scores = _at_shares(trials, scores, used, fittings)
     words = fittings[0].said(trained, trials.kind, training_prior, empirical)
@@ -354,15 +354,6 @@ def _at_shares(trials: Trials, scores: Floats, used: Ints, fittings: Sequence[Fi
     return moved
 
 
-def _plain(value: Any) -> Any:
-    """The value with infinite numbers, which JSON has none of, as text."""
-    if isinstance(value, dict):
-        return {k: _plain(v) for k, v in value.items()}
-    if isinstance(value, list):
-        return [_plain(v) for v in value]
-    return value if not isinstance(value, float) or np.isfinite(value) else str(value)
-
-
 OPTIMISTIC = (
     "calibrated on the trials that are scored, which is optimistic: a bound for the scores, no "
     "estimate of use"
@@ -395,10 +386,3 @@ def _same_task(trials: Trials, source: Trials) -> list[str]:
         for what, count, examples in shared
         if count
     ]
-
-
-def _of_fits(calibrators: Sequence[Calibrator]) -> list[str]:
-    """What the fits suffer from, once each."""
-    found = Counter(problem for calibrator in calibrators for problem in calibrator.problems)
-    of = f" (in {{}} of {len(calibrators)} fits)" if len(calibrators) > 1 else ""
-    return [problem + of.format(count) for problem, count in found.items()]

@@ -24,7 +24,7 @@ from truecost.tally import Tally
 from truecost.tasks.columns import is_whole
 from truecost.tasks.counting import refuse_divided
 from truecost.tasks.scoring import Scoring
-from truecost.tasks.subsets import Masks, masks_of, typed
+from truecost.tasks.subsets import Masks, masks_of
 
 Array = npt.NDArray[Any]
 Parts = Mapping[str, Mapping[str, Array]]
@@ -134,12 +134,6 @@ class Items:
     def masks(self, subset: str | tuple[str, str]) -> Masks:
         """Name and rows of each subset that a column or a condition gives (see `masks_of`)."""
         return masks_of(self.frame, subset, self.name, self.counting.item)
-
-    def empty_cells(self, column: str) -> int:
-        """How many items have nothing in a column (0 when it is no column)."""
-        if column not in self.frame.columns:
-            return 0
-        return typed(self.frame.select(column))[column].null_count()
 
     def each(self, measure: Measure) -> npt.NDArray[np.float64]:
         """The value of a measure for each item alone, NaN where undefined; float64 (N,)."""

@@ -13,7 +13,7 @@ from truecost.formats import Table
 from truecost.names import Annotators, ScoreType
 from truecost.tasks.annotators import Annotation
 from truecost.tasks.columns import Options
-from truecost.tasks.subsets import Masks, masks_of, typed
+from truecost.tasks.subsets import Masks, masks_of
 
 Floats = npt.NDArray[np.float64]
 SIMILAR = {"units": "unit", "weights": "weight", "targets": "labels"}
@@ -213,12 +213,6 @@ class Trials:
             annotation=None if self.annotation is None else self.annotation.take(rows),
             frame=self.frame[places] if self.frame.width else self.frame,
         )
-
-    def empty_cells(self, column: str) -> int:
-        """How many trials have nothing in a column (0 when it is no column)."""
-        if column not in self.frame.columns:
-            return 0
-        return typed(self.frame.select(column))[column].null_count()
 
     def subset(self, expression: str) -> "list[tuple[str, Trials]]":
         """The trials of each level of a column, or of a condition such as `snr < 10`.

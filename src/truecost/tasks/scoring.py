@@ -47,6 +47,9 @@ class Scoring:
     whole_shares : tuple of float, optional
         Class shares of the whole when a subset is scored: what the system takes from the data
         (the training prior, the prior of its decisions) does not change from subset to subset.
+    estimators : tuple of str
+        Of relative measures (AB/BA): `corrected`, `direct`, `pooled`, `ab`, `soft`; those that the
+        log allows when left out.
     progress : callable, optional
         Told what is being scored, the replicates done and all of them, from time to time.
 
@@ -69,6 +72,7 @@ class Scoring:
     allow_reversed: bool = False
     whole_shares: tuple[float, ...] | None = None
     progress: Callable[[str, int, int], None] | None = field(default=None, compare=False)
+    estimators: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.jobs is not None and self.jobs < 1:

@@ -101,6 +101,11 @@ def _quoted(text: str) -> str:
     return "'{}'".format(text.replace("'", "''"))
 
 
+def empty_cells(frame: pl.DataFrame, column: str) -> int:
+    """How many rows have nothing in a column (0 when it is no column)."""
+    return typed(frame.select(column))[column].null_count() if column in frame.columns else 0
+
+
 def typed(frame: pl.DataFrame) -> pl.DataFrame:
     """Columns as a condition sees them: empty cells and NaN are missing, numbers are numbers.
 

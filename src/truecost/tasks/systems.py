@@ -7,12 +7,13 @@ from truecost.errors import UsageError
 from truecost.measures import Measure
 from truecost.results import Comparison, Estimate
 from truecost.tasks import items, pairing, trials
+from truecost.tasks.abba.records import Deployment
 from truecost.tasks.items import Items
 from truecost.tasks.records import Trials
 from truecost.tasks.scoring import Scoring
 from truecost.tasks.subsets import Masks
 
-System = Trials | Items
+System = Trials | Items | Deployment
 
 
 def score(
@@ -25,10 +26,11 @@ def score(
 
     Parameters
     ----------
-    system : Trials or Items
+    system : Trials, Items or Deployment
     scoring : Scoring
         Items (of transcripts, translations, recordings) take measures, plan, level, method, subsets
-        and jobs from it; costs, priors and thresholds are for trials.
+        and jobs from it, and so do deployments, with their estimators; costs, priors and thresholds
+        are for trials.
     masks : sequence of (str, ndarray of bool), optional
         Name and rows of each subset; those of `scoring.subsets` when left out.
     dims : mapping of str to str, optional
@@ -65,6 +67,10 @@ def score(
     """
     if isinstance(system, Items):
         return items.score_items(system, scoring, masks, dims)
+    if isinstance(system, Deployment):
+        from truecost.tasks.abba.scoring import score_deployment
+
+        return score_deployment(system, scoring, masks, dims)
     return trials.score_trials(system, scoring, masks, dims)
 
 
@@ -73,7 +79,7 @@ def measures_for(system: System, scoring: Scoring) -> list[Measure]:
 
     Parameters
     ----------
-    system : Trials or Items
+    system : Trials, Items or Deployment
     scoring : Scoring
 
     Returns
@@ -87,6 +93,10 @@ def measures_for(system: System, scoring: Scoring) -> list[Measure]:
     """
     if isinstance(system, Items):
         return items.measures_of(scoring.measures, system.counting)
+    if isinstance(system, Deployment):
+        from truecost.tasks.abba import scoring as abba
+
+        return abba.measures_of(scoring.measures)
     return trials.measures_for(system, scoring)
 
 
@@ -106,10 +116,16 @@ def pair(systems: Sequence[System]) -> list[System]:
     Raises
     ------
     UsageError
-        When a system of trials has no ids, or systems are of different tasks.
+        When a system of trials has no ids, systems are of different tasks, or they are deployments
+        of AB/BA, of which each is a comparison already.
     InputError
         When ids, labels, weights, strata or units do not agree.
     """
+    if any(isinstance(system, Deployment) for system in systems):
+        raise UsageError(
+            "a deployment compares model B with model A already: deployments stand side by side, "
+            "and cannot be paired"
+        )
     counted = [system for system in systems if isinstance(system, Items)]
     listed = [system for system in systems if isinstance(system, Trials)]
     if counted and listed:

@@ -1,0 +1,220 @@
+"""Cubic polynomial by least squares: the probability itself, kept only where it can be one.
+
+Source: paper 001, appendix A.4, which maps the scores of a labelling machine so. A polynomial need
+neither rise nor stay within 0 and 1; the paper hopes that it does. Here both are checked, and the
+monotone spline takes the place of one that fails: for scores that tell much that is the rule.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from truecost.calibration.affine import standard
+from truecost.calibration.base import Floats, Sample, logit, sample
+from truecost.calibration.spline import Spline
+from truecost.errors import InputError, counted
+
+GRID = 1_001  # points at which the polynomial is checked
+ROUNDING = 1e-9  # of a probability, that is no fall and no way out of [0, 1]
+PLACES = ("low", "middle", "high")  # thirds of the range of the scores, for messages
+
+Stretches = tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Cubic:
+    """llr = logit p(score) - logit P, in nats, with a cubic polynomial p; or a monotone spline.
+
+    p = c0 + c1 z + c2 z^2 + c3 z^3 with z = (2 score - low - high) / (high - low), from -1 to 1. A
+    score beyond the training scores takes the value of the nearest one, as nothing was checked
+    there. A probability of 0 or 1, which touches the border at an end, would be an infinite
+    likelihood ratio: p is kept within [clip, 1 - clip], with clip = 1 / (n + 2), the share that n
+    training trials of one class alone leave the other one by Laplace's rule.
+
+    Parameters
+    ----------
+    low, high : float
+        Least and greatest training score.
+    coefficients : tuple of float
+        c0 to c3.
+    prior : float
+        P, prior of a target in the loss that was minimised.
+    clip : float
+        Least probability of either class.
+    falls : tuple of (float, float)
+        Stretches of scores in which the polynomial falls.
+    leaves : tuple of (float, float)
+        Stretches in which it is below 0 or above 1.
+    fallback : Spline, optional
+        What takes its place when it does either.
+
+    Examples
+    --------
+    >>> from truecost.calibration import Cubic
+    >>> scores, labels = [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3], [0, 0, 1, 0, 1, 0, 1, 1, 0, 1, 1, 0]
+    >>> found = Cubic.fit(scores, labels)
+    >>> [round(float(p), 3) for p in found.polynomial([0, 1, 2, 3])]
+    [0.333, 0.333, 0.667, 0.667]
+    >>> found.problems[0]
+    'the cubic polynomial falls at low and high scores: a monotone spline takes its place'
+    """
+
+    low: float
+    high: float
+    coefficients: tuple[float, ...]
+    prior: float
+    clip: float
+    falls: Stretches = ()
+    leaves: Stretches = ()
+    fallback: Spline | None = None
+
+    @staticmethod
+    def fit(
+        scores: npt.ArrayLike,
+        labels: npt.ArrayLike,
+        *,
+        prior: float | None = None,
+        weights: npt.ArrayLike | None = None,
+    ) -> "Cubic":
+        """The cubic polynomial of least prior-weighted squared error, checked.
+
+        P/T sum over targets of (1 - p)^2 + (1-P)/N sum over nontargets of p^2, where T and N are
+        the weights of the classes; with P the share of the targets that is plain least squares of
+        the labels on the scores. Checked at 1,001 equally spaced points of the range of the scores:
+        where p falls or lies outside [0, 1], by more than rounding, `Spline.fit` of the same data
+        takes its place.
+
+        Parameters
+        ----------
+        scores : array_like, shape (N,)
+            Finite; at least four different ones.
+        labels : array_like, shape (N,)
+            1 for a target, 0 for a nontarget.
+        prior : float, optional
+            P, between 0 and 1; the share of the targets in the data when left out.
+        weights : array_like, shape (N,), optional
+            Trial weights, at least 0.
+
+        Returns
+        -------
+        Cubic
+
+        Raises
+        ------
+        InputError
+            When a class has no trials, there are fewer than four different scores, the polynomial
+            fails and no spline can be fitted, or as the arrays do not fit.
+        UsageError
+            When the prior is out of range.
+        """
+        data = sample(scores, labels, prior, weights)
+        standard(data)  # refuses equal scores
+        distinct = len(np.unique(data.scores))
+        if distinct < 4:
+            raise InputError(
+                f"there are {counted(distinct, 'different score')}: a cubic polynomial needs at "
+                f"least 4; take another method of calibration"
+            )
+        low, high = float(data.scores.min()), float(data.scores.max())
+        coefficients = _least_squares(_placed(data.scores, low, high), data)
+        clip = 1 / (len(data.scores) + 2)
+        found = Cubic(low, high, tuple(coefficients.tolist()), data.prior, clip)
+        falls, leaves = found._checked()
+        if not (falls or leaves):
+            return found
+        spline = Spline.fit(data.scores, data.codes, prior=data.prior, weights=data.own)
+        return Cubic(low, high, found.coefficients, data.prior, clip, falls, leaves, spline)
+
+    def __call__(self, scores: npt.ArrayLike) -> Floats:
+        """Log-likelihood ratios of scores, in nats; of the shape of the scores."""
+        if self.fallback is not None:
+            return self.fallback(scores)
+        inside = np.clip(np.asarray(scores, np.float64), self.low, self.high)
+        p = np.clip(self.polynomial(inside), self.clip, 1 - self.clip)
+        return np.asarray(np.log(p) - np.log1p(-p) - logit(self.prior))
+
+    def polynomial(self, scores: npt.ArrayLike) -> Floats:
+        """Values of the polynomial as it was fitted, whether or not they can be probabilities."""
+        z = _placed(np.asarray(scores, np.float64), self.low, self.high)
+        c0, c1, c2, c3 = self.coefficients
+        return np.asarray(((c3 * z + c2) * z + c1) * z + c0)
+
+    def _checked(self) -> tuple[Stretches, Stretches]:
+        """Where the polynomial falls, and where it leaves [0, 1]."""
+        at = np.linspace(self.low, self.high, GRID)
+        p = self.polynomial(at)
+        rises = np.diff(p) >= -ROUNDING / GRID
+        inside = (p >= -ROUNDING) & (p <= 1 + ROUNDING)
+        return _stretches(at, ~rises, 1), _stretches(at, ~inside, 0)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Range, coefficients and prior of the fit, where it fails, and the spline in its place."""
+        own = {
+            "low": self.low,
+            "high": self.high,
+            "coefficients": [*self.coefficients],
+            "prior": self.prior,
+            "clip": self.clip,
+            "falls": [[*ends] for ends in self.falls],
+            "leaves": [[*ends] for ends in self.leaves],
+        }
+        if self.fallback is None:
+            return own
+        spline = self.fallback.parameters
+        return {**own, "fallback": "spline", **{f"spline_{k}": v for k, v in spline.items()}}
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Where the polynomial fails, and what the spline in its place suffers from."""
+        if self.fallback is None:
+            return ()
+        faults = [("falls", self.falls), ("leaves [0, 1]", self.leaves)]
+        said = [f"{verb} at {self._where(stretches)}" for verb, stretches in faults if stretches]
+        text = f"the cubic polynomial {' and '.join(said)}: a monotone spline takes its place"
+        return (text, *self.fallback.problems)
+
+    def _where(self, stretches: Stretches) -> str:
+        """In which thirds of the range, in words: the same for fits that differ a little."""
+        touched = set[int]()
+        for ends in stretches:
+            thirds = [(end - self.low) / (self.high - self.low) * 3 for end in ends]
+            first, last = (min(int(third), 2) for third in thirds)
+            touched |= {*range(first, last + 1)}
+        names = [PLACES[k] for k in sorted(touched)]
+        return f"{' and '.join(names)} scores"
+
+
+def _placed(scores: Floats, low: float, high: float) -> Floats:
+    """Scores with the training range as [-1, 1]."""
+    return np.asarray((2 * scores - low - high) / (high - low))
+
+
+def _least_squares(z: Floats, data: Sample) -> Floats:
+    """Coefficients of powers of z, by orthogonal polynomials (Forsythe 1957).
+
+    Plain sums alone, which do not depend on threads, and no badly conditioned equations.
+    """
+    weights, targets = data.weights, data.codes == 1
+    power, last = np.eye(4)[0], np.zeros(4)
+    at, last_at = np.ones(len(z)), np.zeros(len(z))
+    found, before = np.zeros(4), 1.0
+    for degree in range(4):
+        weighted = weights * at
+        norm = float((weighted * at).sum())
+        found += float(weighted[targets].sum()) / norm * power
+        centre = float((weighted * at * z).sum()) / norm
+        ratio = norm / before if degree else 0.0
+        power, last = np.roll(power, 1) - centre * power - ratio * last, power
+        at, last_at = (z - centre) * at - ratio * last_at, at
+        before = norm
+    return found
+
+
+def _stretches(at: Floats, bad: npt.NDArray[np.bool_], reach: int) -> Stretches:
+    """Ends of the runs of bad points, or of bad steps to the next point (`reach` 1)."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], bad, [False]])))
+    starts, stops = at[edges[::2]], at[edges[1::2] - 1 + reach]
+    return tuple(zip(starts.tolist(), stops.tolist(), strict=True))

@@ -1,0 +1,264 @@
+"""`abba select` and `abba calibrate`: which items to label, what a machine says of the others."""
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from truecost.cli.abba import study_of
+from truecost.cli.abba_options import NO_DEPLOYED, NO_LOGS, Deployed, Logs
+from truecost.cli.options import Flag, Integer, Whole
+from truecost.cli.writing import ToFile, aside, check_file, put, to_standard_output
+from truecost.errors import UsageError
+from truecost.names import CalibrationMethod, LabelTarget
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+
+    from truecost.cli.terminal import Columns, Screen
+    from truecost.formats import Table
+    from truecost.study import Study
+    from truecost.tasks.abba.calibrating import MachineCalibration
+    from truecost.tasks.abba.selecting import Selection
+
+WORDS = {  # columns of the tables that are printed
+    "rate": "false accepts",
+    "source": "from",
+    "standard_deviation": "deviation",
+    "chosen": "to label",
+    "mean_probability": "probability",
+    "share_positive": "true accepts",
+}
+
+
+@Parameter(name="*", group="Selection")
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """What the labels are for."""
+
+    target: LabelTarget = "rfpr"
+    """The result that is to be surest; fpr is the share of false accepts among all items."""
+    floor: Whole = None
+    """Labels that each stratum has at least (10 unless given)."""
+    rates: str = ""
+    """Shares of false accepts to assume, as CELL=RATE,... (cells: 11A, 10A, 11B, 01B)."""
+    seed: Integer = 0
+    """Seed of the draw."""
+
+
+@Parameter(name="*", group="Output")
+@dataclass(frozen=True, kw_only=True)
+class ChosenFile(ToFile):
+    """Where the chosen items go."""
+
+    output: Annotated[str | None, Parameter(name=["--output", "-o"])] = None
+    """File for the items to label, with an empty column to fill in; - for standard output."""
+    every: Annotated[bool, Flag] = False
+    """Write every item with its state and inclusion probability, those left out too."""
+
+
+@Parameter(name="*", group="Calibration")
+@dataclass(frozen=True, kw_only=True)
+class Mapping:
+    """What is fitted, and to which labels."""
+
+    train: str | None = None
+    """File with labels and scores of the same machine to fit to; LOG is cross-fitted without."""
+    method: CalibrationMethod | None = None
+    """spline unless given, affine (Platt) below 100 labels; poly3 is that of the paper."""
+    folds: Integer = 5
+    """Folds of whole users for cross-fitting."""
+    seed: Integer = 0
+    """Seed of the folds."""
+
+
+@Parameter(name="*", group="Output")
+@dataclass(frozen=True, kw_only=True)
+class CalibratedFile(ToFile):
+    """Where the probabilities go."""
+
+    output: Annotated[str | None, Parameter(name=["--output", "-o"])] = None
+    """File for all columns of the log and the probability; - for standard output."""
+
+
+WANTED, CHOSEN, MAPPING, CALIBRATED = Wanted(), ChosenFile(), Mapping(), CalibratedFile()
+
+
+def select(
+    log: str | None = None,
+    /,
+    *,
+    budget: Integer,
+    wanted: Wanted = WANTED,
+    logs: Logs = NO_LOGS,
+    deployed: Deployed = NO_DEPLOYED,
+    output: ChosenFile = CHOSEN,
+) -> int:
+    """Choose the items whose labels make the result surest, and the probability of each.
+
+    Fill in the column label of the file that is written, and score with it: --labels to_label.csv.
+
+    Example: truecost abba select log.csv --map ... --budget 400 --target rfpr -o to_label.csv
+
+    Parameters
+    ----------
+    log
+        Log, one row for each collected item, with or without labels; NAME=PATH names it.
+    budget
+        Number of new labels.
+    """
+    from truecost.cli.abba_options import rates_of
+    from truecost.cli.terminal import Screen
+    from truecost.formats import Table
+    from truecost.study.deployed import log_of
+    from truecost.tasks.abba.labels import to_fill_in
+    from truecost.tasks.abba.selecting import FLOOR
+    from truecost.tasks.abba.selecting import select as choose
+
+    study = _study(log, logs, deployed, output)
+    kind = check_file(output, study)
+    file = log_of(study, unlabelled=True, raw_machine=True)
+    deployment = file.deployment()
+    floor = FLOOR if wanted.floor is None else wanted.floor
+    rates = rates_of(wanted.rates) or None
+    found = choose(deployment, budget, wanted.target, floor, wanted.seed, rates)
+    screen = Screen(output)
+    chosen = Table(file.table.source, to_fill_in(deployment, found, every=output.every))
+    note = _written(chosen, output, kind)
+    with aside(output):
+        if output.json:
+            _json(_selection(deployment.name, found))
+        else:
+            screen.show(_selection_tables(found))
+    _said(screen, output, "items", (*deployment.problems, *found.problems), note)
+    return 0
+
+
+def calibrate(
+    log: str | None = None,
+    /,
+    *,
+    mapping: Mapping = MAPPING,
+    logs: Logs = NO_LOGS,
+    deployed: Deployed = NO_DEPLOYED,
+    output: CalibratedFile = CALIBRATED,
+) -> int:
+    """Turn machine scores into probabilities of a true accept, held against labels in each cell.
+
+    Example: truecost abba calibrate log.csv --map label=y,machine=m,... -o calibrated.csv
+
+    Parameters
+    ----------
+    log
+        Log with machine scores on any scale, higher for true accepts; NAME=PATH names it.
+    """
+    from truecost.cli.terminal import Screen
+    from truecost.study.deployed import PROBABILITY, log_of, training_of
+    from truecost.tasks.abba.calibrating import calibrate_machine
+
+    study = _study(log, logs, deployed, output)
+    kind = check_file(output, study)
+    file = log_of(study, raw_machine=True)
+    deployment = file.deployment()
+    train = None if mapping.train is None else training_of(mapping.train, study)
+    found = calibrate_machine(deployment, train, mapping.method, mapping.folds, mapping.seed)
+    screen = Screen(output)
+    calibrated = file.with_probabilities(deployment, found.probabilities)
+    note = _written(calibrated, output, kind)
+    with aside(output):
+        if output.json:
+            _json({"deployment": deployment.name, "column": PROBABILITY, **found.summary()})
+        else:
+            screen.show([_table(found.by_cell.drop("units", "standard_error"))])
+            screen.say(_fitted(found))
+    _said(screen, output, "probabilities", (*deployment.problems, *found.problems), note)
+    return 0
+
+
+def _study(log: str | None, logs: Logs, deployed: Deployed, output: ToFile) -> "Study":
+    """The study that names the log; nothing is said in place of the work."""
+    if output.print_config or output.cite:
+        option = "--print-config" if output.print_config else "--cite"
+        raise UsageError(f"nothing is scored here: {option} goes with truecost abba score")
+    return study_of(() if log is None else (log,), logs, deployed, config=output.config)
+
+
+def _written(table: "Table", output: ToFile, kind: str | None) -> str:
+    """Write a table where it was asked for; says which columns had no place there, if any."""
+    if output.output is None or kind is None:
+        return ""
+    return put(table, output.output, kind, force=output.force)
+
+
+def _said(
+    screen: "Screen", output: ToFile, what: str, problems: "Sequence[str]", note: str
+) -> None:
+    """Where the table went, and what a reader should know."""
+    for text in problems:
+        screen.say(f"note: {text}")
+    if output.output is None:
+        screen.say(f"the {what} were not written: name a file with -o")
+    elif not to_standard_output(output.output):
+        screen.say(f"{what}: {output.output}")
+    if note:
+        screen.say(note)
+
+
+def _json(content: dict[str, Any]) -> None:
+    """Print JSON, null where a number is undefined."""
+    from truecost.study.outcome import json_text
+
+    print(json_text(content), end="")
+
+
+def _selection(name: str, found: "Selection") -> dict[str, Any]:
+    """The allocation as plain values."""
+    return {
+        "deployment": name,
+        "signature": found.signature,
+        "strata": found.table.fill_nan(None).to_dicts(),
+        "expected": found.expected.fill_nan(None).to_dicts(),
+        "items": found.rows.to_dicts(),
+        "relabelled": found.relabelled.to_dicts(),
+        "problems": [*found.problems],
+    }
+
+
+def _selection_tables(found: "Selection") -> "list[Columns]":
+    """Every stratum with its labels, then the standard errors that can be expected."""
+    strata = _table(found.table.drop("gradient", "wanted"))
+    expected = _table(found.expected.rename({"measure": "standard error of"}))
+    return [strata, expected]
+
+
+def _table(frame: "pl.DataFrame") -> "Columns":
+    """A frame as a table of text."""
+    from truecost.cli.terminal import Columns
+
+    said = {name: WORDS.get(name, name.replace("_", " ")) for name in frame.columns}
+    texts = frozenset(said[name] for name, kind in frame.schema.items() if not kind.is_numeric())
+    rows = tuple(tuple(map(_cell, row)) for row in frame.iter_rows())
+    return Columns(tuple(said.values()), rows, left=texts)
+
+
+def _cell(value: Any) -> str:
+    from truecost.digits import figure
+
+    if isinstance(value, float):
+        return "" if math.isnan(value) else figure(value)
+    return str(value)
+
+
+def _fitted(found: "MachineCalibration") -> str:
+    """What was fitted, and how far from the isotonic curve it lies, in one line."""
+    from truecost.digits import figure
+    from truecost.errors import counted
+
+    return (
+        f"fitted: {found.method}, {found.trained}, {counted(found.labels, 'label')}; from the "
+        f"isotonic curve by {figure(found.mean_difference)} on average, "
+        f"{figure(found.largest_difference)} at most"
+    )

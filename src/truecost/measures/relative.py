@@ -1,0 +1,266 @@
+"""Measures of two models of which only accepted items are collected: a candidate over the deployed.
+
+All read the tally `collected` with the axes arm (A, B) and other (accepts, rejects): the cells 11A,
+10A, 11B, 01B. Its statistics: `items` counts the collected items and `labels` those with a human
+label; `labelled` sums the inverse inclusion probabilities of the latter, `positive` those of label
+1. `machine` has `all`, the sum of the machine's probabilities over all items, and `known`, their
+weighted sum over the labelled ones. `traffic` has the `exposure` of each arm (axis arm).
+
+Every estimator first finds the cell totals T_h of a class (label 1 for the recall, 0 for the false
+positives), then divides. Conventions: arrays of totals have the axes (..., arm, other).
+Source: paper 001, as `spec/abba.md` corrects it.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from truecost.application import Application
+from truecost.evidence import Totals
+from truecost.measures.base import Floats, Measure, Result
+
+Array = npt.NDArray[Any]
+ESTIMATORS = ("corrected", "direct", "pooled", "ab", "soft")  # in the order of tables
+READS = {  # parts by estimator
+    "corrected": ("collected", "machine"),
+    "direct": ("collected",),
+    "pooled": ("collected",),
+    "ab": ("collected", "traffic"),
+    "soft": ("collected", "machine"),
+}
+Sums = Callable[[str, str], Array]
+Lean = tuple[Array, Array]  # a residual by arm and other, and where there is one
+CORRECTION = 1e-9  # of a cell: what rounding may take a total beyond it without being clipped
+
+
+def human(sums: Sums) -> tuple[Array, Array]:
+    """Totals of both labels from human labels alone: N_h times the share among the labelled.
+
+    Post-stratified: how many items a cell has is known, however few of them were labelled.
+    """
+    n = sums("collected", "items")
+    labelled, positive = sums("collected", "labelled"), sums("collected", "positive")
+    # Products first, and not n minus the other: whole where all items are labelled.
+    one, other = (np.where(n == 0, 0.0, n * k / labelled) for k in (positive, labelled - positive))
+    return one, other
+
+
+def soft(sums: Sums) -> tuple[Array, Array]:
+    """Totals of both labels from the machine's probabilities (paper 001, Eq. 8-9)."""
+    p = sums("machine", "all")
+    return p, sums("collected", "items") - p
+
+
+def corrected(sums: Sums, lean: Lean | None = None) -> tuple[Array, Array, Array]:
+    """Totals of both labels: the machine's, corrected by the labelled items of each cell.
+
+    T_h = N_h [mean_all(m) + mean_labelled(L - m)], clipped to [0, N_h]; how many cells were clipped
+    comes third. `lean` adds one labelled item with some residual L - m to some cells.
+    """
+    n = sums("collected", "items")
+    labelled = sums("collected", "labelled")
+    residual = sums("collected", "positive") - sums("machine", "known")
+    if lean is not None:
+        labels = sums("collected", "labels")
+        one = np.where(labels == 0, 1.0, labelled / labels)  # what an item weighs on average
+        residual = residual + lean[0] * one
+        labelled = labelled + np.where(lean[1], one, 0.0)
+    total = np.where(n == 0, 0.0, sums("machine", "all") + n * (residual / labelled))
+    within = np.clip(total, 0.0, n)
+    clipped = (np.abs(total - within) > CORRECTION * n).sum(axis=(-2, -1))
+    return within, n - within, clipped
+
+
+def direct_ratio(total: Array) -> Floats:
+    """[T11A / (T11A + T10A)] [(T11B + T01B) / T11B] (paper 001, Eq. 1-3); traffic shares cancel."""
+    a, b = total[..., 0, :], total[..., 1, :]
+    return np.asarray(a[..., 0] / a.sum(axis=-1) * (b.sum(axis=-1) / b[..., 0]))
+
+
+def pooled_ratio(total: Array, items: Array) -> Floats:
+    """(T01B / beta + T11) / (T10A / alpha + T11) with T11 of both arms (paper 001, Eq. 4-6).
+
+    alpha is the share of A among the items of both labels that both accept, beta = 1 - alpha.
+    """
+    both = items[..., 0]
+    alpha = both[..., 0] / both.sum(axis=-1)
+    shared = total[..., 0].sum(axis=-1)
+    over = total[..., 1, 1] / (1 - alpha) + shared
+    return np.asarray(over / (total[..., 0, 1] / alpha + shared))
+
+
+def ab_ratio(total: Array, exposure: Array) -> Floats:
+    """(T_B / exposure of B) / (T_A / exposure of A), of all that each arm collected."""
+    a, b = np.moveaxis(total.sum(axis=-1) / exposure, -1, 0)
+    return np.asarray(b / a)
+
+
+def ratio(sums: Sums, estimator: str, label: int, lean: Lean | None = None) -> tuple[Floats, Array]:
+    """The ratio of one estimator for the items of a label, and how many cells it clipped.
+
+    Parameters
+    ----------
+    sums : callable
+        `sums(part, statistic)`, each of shape (..., arm, other); the exposure (..., arm).
+    estimator : {"corrected", "direct", "pooled", "ab", "soft"}
+    label : {0, 1}
+        1 for the recall, 0 for the false positives.
+    lean : tuple of ndarray, shape (arm, other), optional
+        A pseudo-residual, 0 where there is none, and which cells have one: for the ends of the
+        corrected interval.
+
+    Returns
+    -------
+    values : ndarray of float64, shape (...)
+        NaN or infinite where a cell that divides is empty.
+    clipped : ndarray, shape (...)
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if estimator == "corrected":
+            *totals, clipped = corrected(sums, lean)
+        else:
+            totals = list(soft(sums) if estimator == "soft" else human(sums))
+            clipped = np.zeros(totals[0].shape[:-2], np.int64)
+        total = totals[1 - label]
+        if estimator == "pooled":
+            return pooled_ratio(total, sums("collected", "items")), clipped
+        if estimator == "ab":
+            return ab_ratio(total, sums("traffic", "exposure")), clipped
+        return direct_ratio(total), clipped
+
+
+def _known(text: str) -> str:
+    if text not in ESTIMATORS:
+        raise ValueError(f"estimators are {', '.join(ESTIMATORS)}")
+    return text
+
+
+def _column(text: str) -> str:
+    if not text:
+        raise ValueError("name a numeric column of the log, such as rmean:latency")
+    return text
+
+
+def _of(label: int, totals: Totals, estimator: str) -> tuple[Array, float, dict[str, Array]]:
+    values, clipped = ratio(totals.sums, estimator, label)
+    return values, 1.0, {"clipped": clipped} if estimator == "corrected" else {}
+
+
+def rrecall(
+    totals: Totals, application: Application, estimator: str
+) -> tuple[Array, float, dict[str, Array]]:
+    """Recall of the candidate B over that of the deployed A, P(B = 1 | L = 1) / P(A = 1 | L = 1).
+
+    Range [0, inf), higher is better; 1 is a candidate that finds as many as the deployed model. By
+    Bayes' theorem it is P(B = 1 | A = 1, L = 1) / P(A = 1 | B = 1, L = 1), which items that were
+    collected tell. Paper 001, Eq. 1, 2, 6, 9.
+    """
+    del application
+    return _of(1, totals, estimator)
+
+
+def rfpr(
+    totals: Totals, application: Application, estimator: str
+) -> tuple[Array, float, dict[str, Array]]:
+    """False-positive rate of the candidate B over that of the deployed A, the same with L = 0.
+
+    Range [0, inf), lower is better; 1 is a candidate that falsely accepts as much as the deployed
+    model. Paper 001, Eq. 3, 6, 7, 8.
+    """
+    del application
+    return _of(0, totals, estimator)
+
+
+def rfdr(totals: Totals, application: Application) -> Result:
+    """False-discovery rate of arm B over that of arm A: shares of false accepts among the accepted.
+
+    A plain A/B test: what B collected against what A collected, nothing decoded offline. Range
+    [0, inf), lower is better; 1 is no difference. Paper 001, Eq. 13 and A.1.3.
+    """
+    del application
+    with np.errstate(divide="ignore", invalid="ignore"):
+        false = human(totals.sums)[1].sum(axis=-1)
+        a, b = np.moveaxis(false / totals.sums("collected", "items").sum(axis=-1), -1, 0)
+        return np.asarray(b / a), 1.0
+
+
+def raccepts(totals: Totals, application: Application) -> Result:
+    """Accepted items per exposure of arm B over those of arm A, labels aside: a plain A/B test.
+
+    Range [0, inf); neither way is better by itself (the direction is that of fewer interruptions);
+    1 is no difference. Paper 001, A.1.3.
+    """
+    del application
+    with np.errstate(divide="ignore", invalid="ignore"):
+        items = totals.sums("collected", "items")
+        return ab_ratio(items, totals.sums("traffic", "exposure")), 1.0
+
+
+def rmean(totals: Totals, application: Application, column: str) -> Result:
+    """Mean of a numeric column over the items of arm B, over that of arm A: a plain A/B test.
+
+    Range (-inf, inf); 1 is no difference. Which way is better depends on the column (the direction
+    is that of costs such as latency). Paper 001, A.1.3.
+    """
+    del application
+    with np.errstate(divide="ignore", invalid="ignore"):
+        items = totals.sums("collected", "items").sum(axis=-1)
+        a, b = np.moveaxis(totals.sums("columns", column).sum(axis=-1) / items, -1, 0)
+        return np.asarray(b / a), 1.0
+
+
+MEASURES = (
+    Measure(
+        "rrecall",
+        rrecall,
+        ("collected",),
+        "Recall of the candidate over that of the deployed model",
+        "higher",
+        "paper 001, Eq. 1, 2, 6, 9",
+        parameter="direct",
+        parse=_known,
+        uses=(),
+    ),
+    Measure(
+        "rfpr",
+        rfpr,
+        ("collected",),
+        "False-positive rate of the candidate over that of the deployed model",
+        "lower",
+        "paper 001, Eq. 3, 6, 7, 8",
+        parameter="direct",
+        parse=_known,
+        uses=(),
+    ),
+    Measure(
+        "rfdr",
+        rfdr,
+        ("collected",),
+        "False-discovery rate of arm B over that of arm A (A/B test)",
+        "lower",
+        "paper 001, Eq. 13 and A.1.3",
+        uses=(),
+    ),
+    Measure(
+        "raccepts",
+        raccepts,
+        ("collected", "traffic"),
+        "Accepted items per exposure of arm B over those of arm A (A/B test)",
+        "lower",
+        "paper 001, A.1.3",
+        uses=(),
+    ),
+    Measure(
+        "rmean",
+        rmean,
+        ("collected", "columns"),
+        "Mean of a column in arm B over that in arm A (A/B test)",
+        "lower",
+        "paper 001, A.1.3",
+        parameter="",
+        parse=_column,
+        uses=(),
+    ),
+)

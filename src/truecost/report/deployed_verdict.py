@@ -1,0 +1,221 @@
+"""What the verdict says of AB/BA: how much more B finds than A, and how much it falsely accepts."""
+
+from collections.abc import Sequence
+
+from truecost.digits import bracketed, figure, percent
+from truecost.report.lines import Group, Line
+from truecost.report.many import amount, counted
+from truecost.report.story import Part, Story, means, part_of
+from truecost.report.words import (
+    ESTIMATORS,
+    against_naive,
+    caveats,
+    isolated,
+    units_of,
+    value,
+)
+from truecost.results import Row
+from truecost.tasks.abba.planes import Chosen, Plane
+
+RATIOS = ("rrecall", "rfpr")
+MOST = 10  # lines; more are folded
+TIMES = 3.0  # from here on how many times as many is said, not how many percent more
+CHIPS = {  # by recall and false accepts
+    ("better", "better"): ("good", "better on both"),
+    ("better", "worse"): ("open", "trade-off"),
+    ("worse", "better"): ("open", "trade-off"),
+    ("worse", "worse"): ("bad", "worse on both"),
+    ("better", ""): ("good", "more recall"),
+    ("", "better"): ("good", "fewer false accepts"),
+    ("worse", ""): ("bad", "less recall"),
+    ("", "worse"): ("bad", "more false accepts"),
+    ("", ""): ("open", "undecided"),
+}
+WORDS = {  # more, less, neither and many times as much, by ratio
+    "rrecall": (
+        *("finds {} more than A", "finds {} less than A", "finds as much as A"),
+        "finds {} times as much as A",
+    ),
+    "rfpr": (
+        "falsely accepts {} more often than A",
+        "falsely accepts {} less often than A",
+        "falsely accepts as often as A",
+        "falsely accepts {} times as often as A",
+    ),
+}
+UNDEFINED = {"rrecall": "its recall", "rfpr": "its false-positive rate"}
+
+
+def about_ratios(row: Row) -> str:
+    """What the figures are, before the first of them."""
+    return (
+        f"B is the candidate, A the deployed model; rrecall is the recall of B over that of A, "
+        f"rfpr the same of false-positive rates, and 1 is no change. What neither model accepts "
+        f"was never collected, so the recall of a single model is not known, nor what a lower "
+        f"threshold would give. In brackets the {percent(row.level)} interval."
+    )
+
+
+def groups_of(story: Story) -> list[Group]:
+    """A line for each deployment, or for each threshold that was chosen, by part."""
+    groups = []
+    for part in story.parts:
+        lines, subsets = _deployments(story, part), list[Line]()
+        if story.result.planes:
+            lines, subsets = (_chosen(story, part, subset=some) for some in (False, True))
+        folded = (*lines[MOST:], *subsets)
+        summary = "Thresholds of subsets" if len(lines) <= MOST else f"{len(folded)} more"
+        groups.append(Group(part.title, tuple(lines[:MOST]), folded, summary))
+    return groups
+
+
+def _deployments(story: Story, part: Part) -> list[Line]:
+    """What the estimator to trust says of each deployment."""
+    rows = [r for r in story.whole if part_of(r) == part]
+    found: dict[str, dict[str, Row]] = {}
+    for row in means(rows):
+        if row.label in RATIOS:
+            found.setdefault(row.dims["system"], {})[row.measure] = row
+    return [
+        _line(isolated(name), both, "", _other_side(rows, name)) for name, both in found.items()
+    ]
+
+
+def _line(name: str, both: dict[str, Row], before: str = "", more: str = "") -> Line:
+    """One outcome of both ratios, or of the one that there is."""
+    look, chip = outcome(both)
+    some = next(iter(both.values()))
+    rests = ". ".join(filter(None, (_rests_on(some), _beware(both), more)))
+    return Line(look, chip, name, before + sentence(both), f"{rests}.")
+
+
+def outcome(both: dict[str, Row]) -> tuple[str, str]:
+    """Look and words of the chip; what machine labels alone say is neither good nor bad."""
+    states = [against_naive(both[name]) if name in both else "" for name in RATIOS]
+    key = tuple(state if state in ("better", "worse") else "" for state in states)
+    look, chip = CHIPS[key[0], key[1]]
+    alone = any(r.dims.get("estimator") == "soft" for r in both.values())
+    return ("open" if alone else look), chip
+
+
+def sentence(both: dict[str, Row]) -> str:
+    """`B finds 2.5% more than A [0.5%, 4.5%]; it falsely accepts 25% less often [-34%, -14%]`."""
+    said = [_change(both[name]) for name in RATIOS if name in both]
+    return "; ".join(f"{who} {text}" for who, text in zip(("B", "it"), said, strict=False))
+
+
+def _change(row: Row) -> str:
+    """How much more or less B does than A, with the interval."""
+    more, less, same, times = WORDS[row.measure]
+    if row.value is None:
+        return f"cannot be judged by {UNDEFINED[row.measure]} ({value(row)})"
+    if row.value >= TIMES:
+        ends = bracketed(_times(row.lower), _times(row.upper), "")
+        return f"{times.format(_times(row.value))} {ends}"
+    change = _percents(row.value)
+    pattern = same if change == "0%" else less if row.value < 1 else more
+    ends = bracketed(_percents(row.lower), _percents(row.upper), "")
+    return f"{pattern.format(change.removeprefix('-'))} {ends}"
+
+
+def _times(ratio: float | None) -> str:
+    return "undefined" if ratio is None else f"{ratio:.2g}" if ratio < 100 else f"{ratio:.0f}"
+
+
+def _percents(ratio: float | None) -> str:
+    """The change that a ratio means: `2.5%`, `-14%`, `120%`."""
+    if ratio is None:
+        return "undefined"
+    change = round(100 * (ratio - 1), 2) + 0.0
+    return f"{change:.2g}%" if abs(change) < 9.95 else f"{change:.0f}%"
+
+
+def _rests_on(row: Row) -> str:
+    """`corrected: 3490 items (1710 by A, 1780 by B), 1044 labels; 300 units (user)`."""
+    found = row.counts
+    estimator = row.dims.get("estimator", "")
+    said = counted(row.n_trials, row.item)
+    if "items_a" in found:
+        said += f" ({amount(found['items_a'])} by A, {amount(found['items_b'])} by B)"
+        said += f", {counted(found['labels'], 'label')}"
+    text = f"{ESTIMATORS.get(estimator, estimator)}: {said}"
+    return "; ".join(filter(None, (text, units_of(row))))
+
+
+def _beware(both: dict[str, Row]) -> str:
+    """What to beware of before believing either ratio; once, where both have the same."""
+    said = {name: caveats(row) for name, row in both.items()}
+    texts = {*said.values()} - {""}
+    if len(texts) == 1 and all(said.values()):
+        return f"But {texts.pop()}"
+    named = [f"{name}: {text}" for name, text in said.items() if text]
+    return f"But {'; '.join(named)}" if named else ""
+
+
+def _other_side(rows: Sequence[Row], system: str) -> str:
+    """Where machine labels alone would say the opposite."""
+    said = [
+        f"{r.measure} {value(r)}"
+        for r in rows
+        if r.dims["system"] == system and "other_side" in r.flags
+    ]
+    return f"Machine labels alone would say the opposite: {', '.join(said)}" if said else ""
+
+
+def _chosen(story: Story, part: Part, *, subset: bool) -> list[Line]:
+    """A line for each rule, of the whole data or of subsets."""
+    collection = dict(part.dims).get("collection", "")
+    planes = [p for p in story.result.planes if p.collection == collection]
+    return [
+        _threshold(story, plane, chosen, plane_name(plane, planes))
+        for plane in planes
+        if bool(plane.subset) == subset
+        for chosen in plane.chosen
+    ]
+
+
+def plane_name(plane: Plane, planes: Sequence[Plane]) -> str:
+    """System, estimator where there are several, subset."""
+    several = len({p.estimator for p in planes}) > 1
+    estimator = ESTIMATORS.get(plane.estimator, plane.estimator) if several else ""
+    return ", ".join(filter(None, (isolated(plane.system), estimator, plane.subset)))
+
+
+def _threshold(story: Story, plane: Plane, chosen: Chosen, name: str) -> Line:
+    """What a rule chooses, and what that gives."""
+    both = rows_of(story, plane, chosen)
+    name = f"{name}, {rule_said(chosen.rule, plane.by)}"
+    if chosen.threshold is None or not both:
+        text = "no threshold of the grid will do"
+        return Line("open", "none", name, text)
+    before = f"threshold {figure(chosen.threshold)}"
+    if chosen.lower is not None and chosen.upper is not None:
+        before += f" {bracketed(figure(chosen.lower), figure(chosen.upper), '')}"
+    more = "Each replicate chooses its own threshold"
+    if chosen.feasible < 1:
+        more += f"; in {percent(round(1 - chosen.feasible, 4))} of them none will do"
+    return _line(name, both, f"{before}: ", more)
+
+
+def rows_of(story: Story, plane: Plane, chosen: Chosen) -> dict[str, Row]:
+    """Both ratios at the threshold that a rule chose."""
+    variant = chosen.rule + (",by=upper" if plane.by == "upper" else "")
+    about = {"system": plane.system, "estimator": plane.estimator}
+    about |= {k: v for k in ("collection", "subset") if (v := getattr(plane, k))}
+    return {
+        r.measure: r
+        for r in story.values
+        if r.parameters.get("variant") == variant
+        and {k: v for k, v in r.dims.items() if k != "application"} == about
+    }
+
+
+def rule_said(rule: str, by: str) -> str:
+    """`max-rfpr=1` in words: most recall with rfpr at most 1."""
+    name, _, limit = rule.partition("=")
+    upper = by == "upper"
+    if name == "max-rfpr":
+        what = "the upper end of rfpr" if upper else "rfpr"
+        return f"highest rrecall with {what} at most {limit}"
+    what = "the lower end of rrecall" if upper else "rrecall"
+    return f"lowest rfpr with {what} at least {limit}"

@@ -1,0 +1,237 @@
+"""What a deployment holds beside its ratios: its cells, its traffic and the checks of both."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+import numpy as np
+
+from truecost.digits import figure
+from truecost.factors import encode
+from truecost.results import Estimate
+from truecost.tasks.abba.checks import (
+    BIASED,
+    FIXED_SIZE,
+    Array,
+    Found,
+    error_by_units,
+    intervals_found,
+    label_mix,
+    labels_found,
+    machine_found,
+    mix_found,
+    narrower_found,
+    split_found,
+    units_of,
+    weights_of,
+)
+from truecost.tasks.abba.records import CELL_WORDS, CELLS, Deployment
+
+LEVEL = 0.95  # where no row has one
+
+
+class CellCounts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What one cell holds.
+
+    Attributes
+    ----------
+    cell : str
+        `11A`, `10A`, `11B` or `01B`.
+    words : str
+        The same in words.
+    items, labels, positives : int
+        Collected; with a human label; with label 1.
+    share : float or None
+        Share of label 1 among the labelled, weighted by inverse inclusion probabilities.
+    machine, machine_known : float or None
+        Mean probability of label 1 that the machine gives all items, and the labelled ones
+        (weighted in the same way).
+    human_minus_machine, lower, upper : float or None
+        `share` less `machine_known`, with its interval (normal law): the error is the larger one of
+        that by units and that of labels drawn with the machine's probabilities.
+    """
+
+    cell: str
+    words: str
+    items: int
+    labels: int
+    positives: int
+    share: float | None = None
+    machine: float | None = None
+    machine_known: float | None = None
+    human_minus_machine: float | None = None
+    lower: float | None = None
+    upper: float | None = None
+
+
+class Description(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a deployment holds, as it is stored beside its rows.
+
+    Attributes
+    ----------
+    system : str
+        Name of the deployment.
+    collection : str
+        Where there are several.
+    items, labels : int
+        Collected, and with a human label.
+    unit : str
+        What is resampled together; empty where every item is on its own.
+    units : tuple of int
+        Units of A and of B: all there are where that is known, those that collected something
+        otherwise; empty where neither is.
+    units_known : bool
+        Whether `units` are all there are.
+    exposures : tuple of float
+        Of A and of B; empty when unknown.
+    thresholds : tuple of float
+        Deployed ones of A and of B; empty where only decisions are known.
+    level : float
+        Of the intervals of the cells.
+    cells : tuple of CellCounts
+        In the order of `CELLS`.
+    checks : tuple of Found
+    """
+
+    system: str
+    collection: str = ""
+    items: int
+    labels: int
+    unit: str = ""
+    units: tuple[int, ...] = ()
+    units_known: bool = False
+    exposures: tuple[float, ...] = ()
+    thresholds: tuple[float, ...] = ()
+    level: float
+    cells: tuple[CellCounts, ...]
+    checks: tuple[Found, ...]
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the checks warn of; of several cells where the machine errs in one sentence."""
+        found = [check for check in self.checks if check.state == "warning"]
+        names = {check.name for check in found}
+        wrong = [cell for cell in self.cells if f"machine {cell.cell}" in names]
+        if len(wrong) < 2:
+            return tuple(check.text for check in found)
+        said = (_where_wrong(wrong) if c.name.startswith("machine ") else c.text for c in found)
+        return tuple(dict.fromkeys(said))
+
+
+def _where_wrong(cells: Sequence[CellCounts]) -> str:
+    """The cells in which humans find other shares than the machine expects."""
+    shares = ", ".join(
+        f"{figure(cell.share, '%')} for {figure(cell.machine_known, '%')} in {cell.cell}"
+        for cell in cells
+        if cell.share is not None and cell.machine_known is not None
+    )
+    return f"humans find other shares of true accepts than the machine expects: {shares}{BIASED}"
+
+
+def describe(
+    deployment: Deployment,
+    estimates: Sequence[Estimate] = (),
+    dims: Mapping[str, str] | None = None,
+) -> Description:
+    """What a deployment holds, and what its checks find.
+
+    Parameters
+    ----------
+    deployment : Deployment
+    estimates : sequence of Estimate
+        Rows as `score_deployment` gives them; those of other deployments and of subsets are passed
+        over.
+    dims : mapping of str to str, optional
+        `collection`, where there are several.
+
+    Returns
+    -------
+    Description
+    """
+    about = {**(dims or {}), "system": deployment.name}
+    rows = [r for r in estimates if "subset" not in r.dims and about.items() <= r.dims.items()]
+    level = rows[0].level if rows else LEVEL
+    cells = tuple(_cell(deployment, k, level) for k in range(len(CELLS)))
+    traffic = deployment.traffic
+    known, units = units_of(traffic), _units(deployment)
+    thresholds = deployment.threshold_a, deployment.threshold_b
+    return Description(
+        system=deployment.name,
+        collection=about.get("collection", ""),
+        items=len(deployment),
+        labels=int(deployment.labelled.sum()),
+        unit=next(iter(deployment.units), ""),
+        units=units if known is None else known,
+        units_known=known is not None,
+        exposures=traffic.exposures or (),
+        thresholds=tuple(t for t in thresholds if t is not None),
+        level=level,
+        cells=cells,
+        checks=(
+            *split_found(traffic),
+            *labels_found(deployment),
+            *mix_found(label_mix(deployment)),
+            *(f for cell in cells for f in _machine(cell, level)),
+            *intervals_found(rows),
+            *narrower_found(rows),
+            Found(name="fixed size", state="ok", text=FIXED_SIZE),
+        ),
+    )
+
+
+def _units(deployment: Deployment) -> tuple[int, ...]:
+    """Units of A and of B that collected something; nothing where items are on their own."""
+    for (column,) in deployment.units.values():
+        return tuple(len(encode(column[deployment.arm == arm])[0]) for arm in (0, 1))
+    return ()
+
+
+def _cell(deployment: Deployment, k: int, level: float) -> CellCounts:
+    """One cell, with what humans and the machine say of it."""
+    own = deployment.cell == k
+    items, known = np.flatnonzero(own), np.flatnonzero(own & deployment.labelled)
+    label, weight = deployment.label[known], weights_of(deployment, known)
+    said: dict[str, float] = {}
+    if len(known):
+        said["share"] = float(np.average(label, weights=weight))
+    if deployment.machine is not None and len(items):
+        said["machine"] = float(deployment.machine[items].mean())
+        if len(known):
+            said |= _gap(deployment, known, level)
+    return CellCounts(
+        cell=CELLS[k],
+        words=CELL_WORDS[CELLS[k]],
+        items=len(items),
+        labels=len(known),
+        positives=int(label.sum()),
+        **said,
+    )
+
+
+def _gap(deployment: Deployment, known: Array, level: float) -> dict[str, float]:
+    """What the machine says of the labelled items of a cell, and how far humans are from it."""
+    from scipy.special import ndtri
+
+    assert deployment.machine is not None
+    p, weight = deployment.machine[known], weights_of(deployment, known)
+    apart = deployment.label[known] - p
+    middle, total = float(np.average(apart, weights=weight)), weight.sum()
+    # Few labels that happen to be all alike have no error of their own.
+    of_machine = float(np.sqrt((weight**2 * p * (1 - p)).sum()) / total)
+    seen = error_by_units(deployment, known, weight * (apart - middle) / total)
+    half = float(ndtri((1 + level) / 2)) * max(seen, of_machine)
+    return {
+        "machine_known": float(np.average(p, weights=weight)),
+        "human_minus_machine": middle,
+        "lower": middle - half,
+        "upper": middle + half,
+    }
+
+
+def _machine(cell: CellCounts, level: float) -> list[Found]:
+    """What to say of the machine in a cell; nothing without its scores or without labels."""
+    if cell.share is None or cell.machine_known is None:
+        return []
+    assert cell.lower is not None
+    assert cell.upper is not None
+    shares = cell.share, cell.machine_known
+    return [machine_found(cell.cell, shares, (cell.lower, cell.upper), level)]

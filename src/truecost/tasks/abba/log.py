@@ -1,0 +1,362 @@
+"""The log of a deployment: each of its columns read and checked when it is first asked for."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from truecost.digits import figure
+from truecost.errors import InputError, TruecostError, UsageError, counted
+from truecost.formats import Table
+from truecost.tasks.abba import traffic
+from truecost.tasks.abba.reading import ACCEPT_WORDS, LABEL_WORDS, Floats, Mask, Rows
+from truecost.tasks.abba.records import ARMS, Traffic
+from truecost.tasks.columns import filled, refuse_repeated, unit_columns
+
+if TYPE_CHECKING:
+    from truecost.tasks.abba.columns import LogOptions
+
+KINDS = ("score", "accept")  # what the two models say: columns score_a and score_b, or accept_...
+PARTS = (  # everything that may be at fault, in the order in which it is looked at
+    "ids",
+    "arm",
+    "a",
+    "b",
+    "rejected_a",
+    "rejected_b",
+    "label",
+    "machine",
+    "inclusion",
+    "judged",
+    "units",
+    "strata",
+    "traffic",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """What one of the two models says of each item.
+
+    Attributes
+    ----------
+    accepts : ndarray of bool, shape (N,)
+    scores : ndarray of float64, shape (N,), optional
+        None where only decisions are known.
+    threshold : float, optional
+        The deployed one; the least score that the model collected where it was not given.
+    """
+
+    accepts: Mask
+    scores: Floats | None = None
+    threshold: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Log:
+    """The columns of a log, each read and checked when it is first asked for.
+
+    Attributes
+    ----------
+    table : Table
+    options : LogOptions
+    users : Table, optional
+        Every unit and its arm.
+    """
+
+    table: Table
+    options: "LogOptions"
+    users: Table | None = None
+
+    def faults(self) -> Iterator[tuple[str, TruecostError]]:
+        """Each part that cannot be used, and why; what one fault spoils fails for the same."""
+        for part in PARTS:
+            try:
+                getattr(self, part)
+            except TruecostError as error:
+                yield part, error
+
+    @cached_property
+    def ids(self) -> pl.Series:
+        """Ids as text; the places of the rows ("row 0") without a column."""
+        column = self.options.column("id", self.table)
+        if column is None:
+            return pl.select(pl.format("row {}", pl.int_range(len(self.table)))).to_series()
+        ids = self.rows.ids if self.rows.ids is not None else self.table.texts(column, "id")
+        places = ids.is_not_null().arg_true()
+        refuse_repeated(
+            self.table.source,
+            ids[places],
+            "each item stands once",
+            lambda row: self.table.where(int(places[row])),
+        )
+        Rows(self.table).refuse(ids.is_null().to_numpy(), ("id", "are", "empty"))
+        return ids
+
+    @cached_property
+    def rows(self) -> Rows:
+        """The rows, named by their ids where there are some."""
+        column = self.options.column("id", self.table)
+        known = column in self.table.frame.columns
+        return Rows(self.table, self.table.texts(str(column), "id") if known else None)
+
+    @cached_property
+    def arm(self) -> npt.NDArray[np.uint8]:
+        """The model that collected each item, 0 for A and 1 for B; both must have some."""
+        column = self._needed("collected_by")
+        what = f"collected by neither A nor B (column {column!r})"
+        arm = self.rows.arms(column, "collected_by", ("item", "were", what))
+        for k, model in enumerate(ARMS):
+            if not (arm == k).any():
+                raise InputError(
+                    f"{self.table.source}: no item was collected by {model}: AB/BA needs both arms"
+                )
+        return arm
+
+    @cached_property
+    def kind(self) -> str:
+        """Whether scores or decisions count: those that are mapped, else those found by name."""
+        named = [k for k in KINDS if all(f"{k}_{arm}" in self.table.columns for arm in "ab")]
+        found = self.options.mapped_kinds or named
+        if not found:
+            raise UsageError(
+                f"{self.table.source}: no columns give the scores of both models; "
+                f"{self.table.listed}: --map score_a=COLUMN,score_b=COLUMN, or accept_a and "
+                f"accept_b where only decisions are known"
+            )
+        return found[0]
+
+    @cached_property
+    def a(self) -> Model:
+        """What A says of each item."""
+        return self._model(0)
+
+    @cached_property
+    def b(self) -> Model:
+        """What B says of each item."""
+        return self._model(1)
+
+    def _model(self, k: int) -> Model:
+        name, given = ARMS[k], self.options.thresholds[k]
+        key = f"{self.kind}_{name.lower()}"
+        column = self._needed(key)
+        if self.kind == "score":
+            scores = self._scores(column, key, name)
+            threshold = float(scores[self.arm == k].min()) if given is None else float(given)
+            return Model(scores >= threshold, scores, threshold)
+        if given is not None:
+            raise UsageError(
+                f"--threshold-{name.lower()} goes with scores, and column {column!r} holds "
+                f"decisions: map score_a and score_b, or leave it out"
+            )
+        codes, texts, _ = self.rows.coded(column, key, ACCEPT_WORDS)
+        what = f"neither 1 nor 0 (column {column!r}: whether {name} accepts)"
+        self.rows.refuse(np.isnan(codes), ("decision", "are", what), values=texts)
+        return Model(codes == 1)
+
+    def _scores(self, column: str, key: str, name: str) -> Floats:
+        scores = self.table.numbers(column, key)
+        what = f"missing or infinite (column {column!r}, model {name})"
+        hint = (
+            "every item needs the score of both models; where one finds nothing offline, write a "
+            "score below its threshold"
+        )
+        self.rows.refuse(~np.isfinite(scores), ("score", "are", what), hint, scores)
+        return scores
+
+    @cached_property
+    def rejected_a(self) -> Mask:
+        """Items that A collected and rejects offline."""
+        return self._rejected(0, self.a)
+
+    @cached_property
+    def rejected_b(self) -> Mask:
+        """Items that B collected and rejects offline."""
+        return self._rejected(1, self.b)
+
+    def _rejected(self, k: int, model: Model) -> Mask:
+        own = self.arm == k
+        bad: Mask = own & ~model.accepts
+        if not bad.any():
+            return bad
+        if self.options.mismatch == "error":
+            raise InputError(self._mismatch(k, model, bad))
+        if (bad == own).all():
+            raise InputError(
+                f"{self.table.source}: all items collected by {ARMS[k]} are rejected by it "
+                f"offline: nothing is left with --mismatch drop"
+            )
+        return bad
+
+    def _mismatch(self, k: int, model: Model, bad: Mask) -> str:
+        """What is said of items that the model which collected them rejects."""
+        name, scored = ARMS[k], model.scores is not None
+        option = f"--threshold-{name.lower()}"
+        below = f", below its threshold {model.threshold}" if scored else ""
+        cause = f", scores are rounded, or {option} is not the deployed one" if scored else ""
+        mend = f"mend the scores or {option}" if scored else "mend the decisions"
+        return (
+            f"{self.table.source}: {self._share(k, bad)} rejected offline{below}: "
+            f"{self.rows.places(np.flatnonzero(bad), model.scores)}; the model decides otherwise "
+            f"offline than online{cause}: {mend}, or leave these items out with --mismatch drop"
+        )
+
+    def _share(self, k: int, bad: Mask) -> str:
+        """How many of the items of an arm, and which share of them."""
+        own = int((self.arm == k).sum())
+        many, share = int(bad.sum()), figure(bad.sum() / own, "%")
+        return f"{many} of {counted(own, 'item')} collected by {ARMS[k]} ({share})"
+
+    @cached_property
+    def label(self) -> Floats:
+        """1, 0, or NaN where nobody labelled an item; NaN everywhere without a column."""
+        column = self.options.column("label", self.table)
+        if column is None:
+            return np.full(len(self.table), np.nan)
+        codes, texts, unknown = self.rows.coded(column, "label", LABEL_WORDS)
+        what = f"outside {{0, 1}} (column {column!r})"
+        hint = "1 is a true accept and 0 a false one; leave the cell empty where there is no label"
+        self.rows.refuse(unknown, ("label", "are", what), hint, texts)
+        return codes
+
+    @cached_property
+    def machine(self) -> Floats | None:
+        """What a machine says of each item; None without a column."""
+        column = self.options.column("machine", self.table)
+        if column is None:
+            return None
+        scores = self.table.numbers(column, "machine")
+        refuse, noun = self.rows.refuse, "machine score"
+        hint = "every item needs one, or leave them all out"
+        refuse(~np.isfinite(scores), (noun, "are", "missing or infinite"), hint, scores)
+        if not self.options.raw_machine:
+            hint = "turn scores into probabilities first: truecost abba calibrate"
+            refuse((scores < 0) | (scores > 1), (noun, "lie", "outside 0 to 1"), hint, scores)
+        return scores
+
+    @cached_property
+    def inclusion(self) -> Floats | None:
+        """Probability of being chosen for a label; NaN may stand where there is no label."""
+        column = self.options.column("inclusion", self.table)
+        if column is None:
+            return None
+        chances = self.table.numbers(column, "inclusion")
+        refuse, noun = self.rows.refuse, "inclusion probability"
+        outside = ~np.isnan(chances) & ~((chances > 0) & (chances <= 1))
+        hint = "it is the chance with which the item was chosen for a label"
+        refuse(outside, (noun, "lie", "outside (0, 1]"), hint, chances)
+        lacking = np.isnan(chances) & ~np.isnan(self.label)
+        what = "a label and no inclusion probability"
+        refuse(lacking, ("item", "have", what), "write 1 where all items were labelled")
+        return chances
+
+    @cached_property
+    def judged(self) -> bool:
+        """Whether anything is known of the truth; a log without is refused."""
+        known = self.machine is not None or not np.isnan(self.label).all()
+        if not (known or self.options.unlabelled):
+            raise InputError(
+                f"{self.table.source}: there are neither labels nor machine scores: map them "
+                f"(--map label=COLUMN, --map machine=COLUMN), or give a file of labels (--labels "
+                f"FILE); truecost abba select says which items to label"
+            )
+        return known
+
+    @cached_property
+    def units(self) -> dict[str, tuple[npt.NDArray[Any], ...]]:
+        """The user or device of each item, by the name of its column; empty without."""
+        column = self.options.column("unit", self.table)
+        if column is None:
+            return {}
+        if "+" in column:
+            raise UsageError(
+                f"--map unit={column}: an item has one unit (user or device): map one column"
+            )
+        return unit_columns(self.table, {"unit": column})
+
+    @cached_property
+    def strata(self) -> pl.Series | None:
+        """Stratum of each item; None without a column."""
+        column = self.options.column("stratum", self.table)
+        return None if column is None else filled(self.table, column, "stratum")
+
+    @cached_property
+    def seen(self) -> pl.DataFrame | None:
+        """Each unit once for each arm in which it collected; None without units."""
+        if not self.units:
+            return None
+        [column] = self.units
+        return traffic.seen_units(filled(self.table, column, "unit"), self.arm)
+
+    @cached_property
+    def traffic(self) -> Traffic:
+        """Exposures and numbers of units, held against the units of the log."""
+        given, units = self.options, self.options.units
+        if units is not None:
+            units = int(units[0]), int(units[1])
+            seen = self.arm if self.seen is None else self.seen["arm"].to_numpy()
+            traffic.refuse_too_few(units, seen, "item" if self.seen is None else "unit")
+        return Traffic(given.exposure, units, given.split, self._listed())
+
+    def _listed(self) -> pl.DataFrame | None:
+        """Every user, held against the units of the log."""
+        if self.users is None:
+            return None
+        if self.seen is None:
+            raise UsageError(
+                f"{self.users.source}: a list of users needs to know the unit of each item: "
+                f"--map unit=COLUMN"
+            )
+        if self.options.units is not None:
+            raise UsageError("a list of users tells their number: leave out --units-a, --units-b")
+        if self.options.exposure is not None and "exposure" in self.users.columns:
+            raise UsageError(
+                f"{self.users.source} has the exposure of each user: leave out --exposure-a and "
+                f"--exposure-b, or the column"
+            )
+        users = traffic.read_users(self.users, self.options.columns)
+        traffic.refuse_unlisted(self.seen, self.table.source, users, self.users.source)
+        return users
+
+    def _needed(self, key: str) -> str:
+        column = self.options.column(key, self.table)
+        if column is None:
+            raise UsageError(
+                f"{self.table.source}: no column gives {key}; {self.table.listed}: "
+                f"--map {key}=COLUMN"
+            )
+        return column
+
+    @property
+    def signature(self) -> str:
+        """Choices made while reading."""
+        said = ["accepts"] if self.kind == "accept" else []
+        for model, name, given in zip((self.a, self.b), "ab", self.options.thresholds, strict=True):
+            if model.threshold is not None:
+                value = "least" if given is None else f"{model.threshold:.10g}"
+                said.append(f"threshold-{name}:{value}")
+        if self.options.mismatch != "error":
+            said.append(f"mismatch:{self.options.mismatch}")
+        return "|".join(said)
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What a reader should know."""
+        said = []
+        for k, model in enumerate((self.a, self.b)):
+            if model.threshold is not None and self.options.thresholds[k] is None:
+                said.append(
+                    f"the deployed threshold of {ARMS[k]} was not given: taken as the least score "
+                    f"that it collected, {model.threshold:.10g}; say --threshold-{ARMS[k].lower()}"
+                )
+        for k, bad in enumerate((self.rejected_a, self.rejected_b)):
+            if bad.any():
+                said.append(f"{self._share(k, bad)} rejected offline: left out (--mismatch drop)")
+        unused = [f"accept_{arm}" for arm in "ab" if f"accept_{arm}" in self.table.columns]
+        if self.kind == "score" and unused and not self.options.mapped_kinds:
+            said.append(f"scores decide: {', '.join(unused)} not used (map them to use them)")
+        return (*said, *(() if self.seen is None else traffic.in_both_arms(self.seen)))

@@ -1,0 +1,389 @@
+"""Which collected items to label: a budget of labels laid where it makes a result surest.
+
+The labels of a stratum go to a simple random sample of its items, so every item has a known
+probability of having one (its inclusion probability), and results weighted by the inverse are
+right. Strata are those of the log, or else the cells. Source: paper 001, A.2.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import get_args
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from truecost.errors import InputError, UsageError, counted, first_five, named
+from truecost.names import LabelTarget
+from truecost.tasks.abba.allocating import Ints, allocate
+from truecost.tasks.abba.records import CELL_WORDS, CELLS, Array, Deployment, Floats
+from truecost.tasks.abba.strata import (
+    MEASURES,
+    Precision,
+    Strata,
+    is_probable,
+    precision,
+    stratify,
+)
+
+FLOOR = 10
+EVERY = (
+    "every item has a label already: they say which rates to expect, and the choice is the one for "
+    "a log like this without labels"
+)
+SAME = 1e-9  # of probabilities, relative to them
+FEW_LABELS = 5  # of a cell: with fewer, intervals rest on an approximation
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """Items to label.
+
+    Attributes
+    ----------
+    items : polars.DataFrame
+        Every item in the order of its ids: `id`, `cell`, `stratum` where the log has strata,
+        `state` (`chosen`, `labelled` already, or `left`) and `inclusion_probability`, which is that
+        of having been chosen now or earlier.
+    table : polars.DataFrame
+        Every stratum: `stratum`; `size`; `labelled`, its earlier labels; `rate`, the share of false
+        accepts that is assumed, and `source`, where from; `standard_deviation` of a label;
+        `gradient`, how much a label weighs in the target; `wanted`, labels old and new in
+        proportion to size x standard deviation x gradient; `chosen`, new labels; `probability`, the
+        mean inclusion probability of its items.
+    expected : polars.DataFrame
+        Every `measure`: standard error of log `rrecall`, of log `rfpr` and of the share `fpr` of
+        false accepts among all items; `before` these labels, `after` them, with as many labels
+        `proportional` to the sizes of the strata, and with `all` items labelled. NaN where
+        undefined.
+    signature : str
+        Choices, separated by bars.
+    problems : tuple of str
+        What a reader should know.
+    """
+
+    items: pl.DataFrame
+    table: pl.DataFrame
+    expected: pl.DataFrame
+    signature: str
+    problems: tuple[str, ...] = ()
+
+    @cached_property
+    def rows(self) -> pl.DataFrame:
+        """The items to label: the columns of `items` but `state`."""
+        return self._of("chosen")
+
+    @cached_property
+    def relabelled(self) -> pl.DataFrame:
+        """The items that have a label already, with the inclusion probability they have now."""
+        return self._of("labelled")
+
+    def _of(self, state: str) -> pl.DataFrame:
+        return self.items.filter(pl.col("state") == state).drop("state")
+
+
+def select(
+    deployment: Deployment,
+    budget: int,
+    target: LabelTarget = "rfpr",
+    floor: int = FLOOR,
+    seed: int = 0,
+    rates: Mapping[str, float] | None = None,
+) -> Selection:
+    """Choose the items whose labels make the target surest (Neyman allocation).
+
+    The labels of a stratum, earlier ones included, are in proportion to its size times the standard
+    deviation of an item's part in the target (`strata.precision`), within what is there. Of the
+    items without a label each stratum then gives a simple random sample. A larger budget keeps the
+    items of a smaller one as far as their strata get no fewer labels.
+
+    Without inclusion probabilities in the log, or where those of a stratum are all the same as far
+    as they are known, earlier labels count as a simple random sample of their stratum, and every
+    item of it now has the probability labels/size. With others, an item that had the probability a,
+    and is chosen now with the probability b unless it has a label, has 1 - (1-a)(1-b); nearly so,
+    for b follows from how many labels a stratum happens to have.
+
+    Parameters
+    ----------
+    deployment : Deployment
+    budget : int
+        Number of new labels, at least 1.
+    target : {"rfpr", "rrecall", "both", "fpr"}
+        Log ratio of false-positive rates, or of recalls, by the direct estimator; the sum of both
+        variances, each over the least that it can have; the share of false accepts among all
+        collected items.
+    floor : int
+        Labels that each stratum has at least, earlier ones included; all its items when it has
+        fewer. Lowered evenly when the budget does not reach.
+    seed : int
+        Of the draw, from 0 up.
+    rates : mapping of str to float, optional
+        Share of false accepts to assume, by cell or by stratum; see `strata.stratify` for what is
+        assumed otherwise.
+
+    Returns
+    -------
+    Selection
+        The same whatever the order of the log.
+
+    Raises
+    ------
+    UsageError
+        When the target is not known, a number is out of range or rates name what is not there.
+    InputError
+        When an arm has no item that both models accept (the ratios are undefined), or the log has
+        different inclusion probabilities in a stratum, but not of every item without a label.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from truecost.tasks.abba.records import Deployment
+    >>> from truecost.tasks.abba.selecting import select
+    >>> arm = np.repeat([0, 1], 100).astype(np.uint8)
+    >>> other = np.arange(200) % 5 > 0
+    >>> ids = np.array([f"utt{i:03}" for i in range(200)])
+    >>> log = Deployment("new", ids, arm, other, label=np.full(200, np.nan))
+    >>> found = select(log, budget=60, rates={"11A": 0.05, "10A": 0.5, "11B": 0.05, "01B": 0.2})
+    >>> found.table.select("stratum", "size", "chosen", "probability").rows()
+    [('11A', 80, 24, 0.3), ('10A', 20, 10, 0.5), ('11B', 80, 16, 0.2), ('01B', 20, 10, 0.5)]
+    >>> found.rows.height
+    60
+    """
+    _check(deployment, budget, target, floor, seed)
+    strata = stratify(deployment, rates)
+    every = bool(deployment.labelled.all())
+    if every:  # the labels say what is to be expected, and the choice is that of a new log like it
+        unknown = np.full(len(deployment), np.nan)
+        deployment = replace(deployment, label=unknown, inclusion=None)
+        strata = replace(strata, labelled=np.zeros_like(strata.labelled))
+    precisions = {measure: precision(strata, measure) for measure in MEASURES}
+    done, size = strata.done, strata.size
+    total = min(int(done.sum()) + budget, len(deployment))
+    low, reached = _floors(strata, floor, total)
+    spreads = _spreads(precisions, target, low, total)
+    labels = allocate(spreads, low, size, total)
+    chosen = _draw(strata.codes, deployment.labelled, labels - done, seed)
+    inclusion = _inclusion(deployment, strata, labels)
+    problems = (
+        *([EVERY] if every else []),
+        *_budget_problems(budget, total - int(done.sum()), floor, reached, len(size)),
+        *([] if every else _rate_problems(deployment, strata)),
+        *_label_problems(deployment, strata, labels),
+    )
+    assumed = "+".join(f"{name}={rate:g}" for name, rate in sorted((rates or {}).items()))
+    return Selection(
+        _items(deployment, chosen, inclusion),
+        _table(strata, spreads, labels, inclusion),
+        _expected(precisions, done, labels, size),
+        f"target:{target}|budget:{budget}|floor:{floor}|seed:{seed}"
+        + (f"|rates:{assumed}" if assumed else ""),
+        problems,
+    )
+
+
+def _check(deployment: Deployment, budget: int, target: str, floor: int, seed: int) -> None:
+    """Refuse what cannot be selected from."""
+    if target not in get_args(LabelTarget):
+        raise UsageError(f"target is {target!r}: choose one of {', '.join(get_args(LabelTarget))}")
+    if budget < 1:
+        raise UsageError(f"budget is {budget}: at least 1 label is needed")
+    if floor < 0:
+        raise UsageError(f"floor is {floor}: it must be a whole number of labels from 0 up")
+    if seed < 0:
+        raise UsageError(f"seed is {seed}: it must be a whole number from 0 up")
+    empty = [name for code, name in enumerate(CELLS) if not (deployment.cell == code).any()]
+    for cell in ("11A", "11B"):
+        if cell in empty and target != "fpr":
+            raise InputError(
+                f"{deployment.name}: no item lies in {cell} ({CELL_WORDS[cell]}), so {target} is "
+                f"undefined whatever is labelled: collect more, or choose the target fpr"
+            )
+
+
+def _floors(strata: Strata, floor: int, total: int) -> tuple[Ints, int]:
+    """Least labels of each stratum, and the floor that the labels suffice for."""
+
+    def least(floor: int) -> Ints:
+        return np.maximum(strata.done, np.minimum(floor, strata.size))
+
+    highest = min(floor, int(strata.size.max()))  # more changes nothing
+    reached = bisect_right(range(highest + 1), total, key=lambda f: int(least(f).sum())) - 1
+    return least(reached), floor if reached == highest else reached
+
+
+def _spreads(
+    precisions: Mapping[str, Precision], target: LabelTarget, low: Ints, total: int
+) -> Floats:
+    """What labels are to be proportional to, for a target."""
+    if target != "both":
+        return precisions[target].spreads
+    squares = np.zeros(len(low))
+    for one in (precisions["rrecall"], precisions["rfpr"]):
+        best = one.variance(allocate(one.spreads, low, one.sizes, total))
+        squares += one.spreads**2 / best if best > 0 else 0
+    return np.asarray(np.sqrt(squares))
+
+
+def _draw(codes: Array, labelled: npt.NDArray[np.bool_], wanted: Ints, seed: int) -> Array:
+    """Which items are chosen: of each stratum those with the least of independent numbers."""
+    numbers = np.random.Generator(np.random.Philox(seed)).random(len(codes))
+    free = np.flatnonzero(~labelled)
+    order = free[np.lexsort((numbers[free], codes[free]))]
+    ends = np.cumsum(np.bincount(codes[free], minlength=len(wanted)))
+    first = np.concatenate([[0], ends[:-1]])
+    place = np.arange(len(order)) - first[codes[order]]
+    chosen = np.zeros(len(codes), bool)
+    chosen[order[place < wanted[codes[order]]]] = True
+    return chosen
+
+
+def _inclusion(deployment: Deployment, strata: Strata, labels: Ints) -> Floats:
+    """Probability with which each item has, or will have, a label."""
+    earlier = deployment.inclusion
+    if earlier is None or not deployment.labelled.any() or _alike(earlier, deployment, strata):
+        return np.asarray((labels / strata.size)[strata.codes])
+    _check_inclusion(deployment, earlier)
+    done = strata.done
+    now = (labels - done) / np.maximum(1, strata.size - done)
+    return np.asarray(1 - (1 - earlier) * (1 - now[strata.codes]))
+
+
+def _alike(earlier: Floats, deployment: Deployment, strata: Strata) -> bool:
+    """Whether probabilities that are known of some items only are the same all over a stratum."""
+    known = ~np.isnan(earlier)
+    if known[~deployment.labelled].all():
+        return False
+    least, most = (np.full(len(strata.names), end) for end in (np.inf, -np.inf))
+    np.minimum.at(least, strata.codes[known], earlier[known])
+    np.maximum.at(most, strata.codes[known], earlier[known])
+    return bool((most <= least * (1 + SAME)).all())
+
+
+def _check_inclusion(deployment: Deployment, earlier: Floats) -> None:
+    """Refuse items without a label of which no earlier probability below 1 is known."""
+    missing = np.isnan(earlier)
+    for rows, what, why in (
+        (missing, "no inclusion probability", "they could have been chosen earlier"),
+        (earlier >= 1, "the inclusion probability 1", "then they would have a label"),
+    ):
+        wrong = np.flatnonzero(rows & ~deployment.labelled)
+        if len(wrong):
+            raise InputError(
+                f"{deployment.name}: {counted(len(wrong), 'item')} without a label "
+                f"({first_five(deployment.ids[wrong])}) {'has' if len(wrong) == 1 else 'have'} "
+                f"{what}, but {why}: give the probability with which each item of the log was "
+                f"chosen (truecost abba select --every writes it), or leave the column out when "
+                f"the labels of each stratum are a simple random sample of it"
+            )
+
+
+def _items(deployment: Deployment, chosen: Array, inclusion: Floats) -> pl.DataFrame:
+    """Every item with its state and probability."""
+    columns = {
+        "id": pl.Series(deployment.ids.astype(object), dtype=pl.String),
+        "cell": pl.Series(CELLS).gather(deployment.cell),
+    }
+    if deployment.strata is not None:
+        columns["stratum"] = pl.Series(deployment.strata.astype(object)).cast(pl.String)
+    state = np.where(deployment.labelled, 1, np.where(chosen, 0, 2))
+    columns["state"] = pl.Series(("chosen", "labelled", "left")).gather(state)
+    return pl.DataFrame(columns | {"inclusion_probability": pl.Series(inclusion)})
+
+
+def _table(strata: Strata, spreads: Floats, labels: Ints, inclusion: Floats) -> pl.DataFrame:
+    """Every stratum with its labels and the reasons for them."""
+    rate, done = strata.rate, strata.done
+    deviation = np.sqrt(rate * (1 - rate))
+    first = np.empty(len(done))
+    first[strata.codes] = inclusion  # of one item, so that the mean of equal ones is theirs exactly
+    shares = spreads / spreads.sum() if spreads.any() else strata.size / strata.size.sum()
+    return pl.DataFrame(
+        {
+            "stratum": strata.names.astype(str).tolist(),
+            "size": strata.size,
+            "labelled": done,
+            "rate": rate,
+            "source": strata.source,
+            "standard_deviation": deviation,
+            "gradient": spreads / (strata.size * deviation),
+            "wanted": labels.sum() * shares,
+            "chosen": labels - done,
+            "probability": first
+            + np.bincount(strata.codes, inclusion - first[strata.codes]) / strata.size,
+        }
+    )
+
+
+def _expected(
+    precisions: Mapping[str, Precision], done: Ints, labels: Ints, size: Ints
+) -> pl.DataFrame:
+    """Standard errors that can be expected of each measure."""
+    flat = allocate(size.astype(np.float64), done, size, int(labels.sum()))
+    cases = {"before": done, "after": labels, "proportional": flat, "all": size}
+    errors = {case: [p.error(n) for p in precisions.values()] for case, n in cases.items()}
+    return pl.DataFrame({"measure": list(precisions), **errors})
+
+
+def _budget_problems(
+    budget: int, chosen: int, floor: int, reached: int, strata: int
+) -> Iterator[str]:
+    """What the budget does not do."""
+    if budget > chosen:
+        yield (
+            f"the budget of {counted(budget, 'label')} is more than the "
+            f"{counted(chosen, 'item')} without one: all are chosen"
+        )
+    if reached < floor:
+        yield (
+            f"the budget does not give each of the {strata} strata a floor of "
+            f"{counted(floor, 'label')}: it is lowered to {reached}"
+        )
+
+
+def _rate_problems(deployment: Deployment, strata: Strata) -> Iterator[str]:
+    """Where assumed rates come from other than from labels."""
+    if deployment.machine is not None and not is_probable(deployment.machine):
+        yield (
+            "machine scores lie outside [0, 1]: rates are not taken from them; calibrate them "
+            "first (truecost abba calibrate)"
+        )
+    for source, where, advice in (
+        ("machine", "the machine's probabilities", "the plan is as good as these"),
+        ("nothing", "nothing: one half is assumed", "say what is expected, with rates"),
+    ):
+        places = (strata.sources == source) & (strata.sizes > 0)
+        cells = [CELLS[k] for k in np.flatnonzero(places.any(axis=0))]
+        if cells:
+            yield f"rates of {named('cell', cells)} come from {where}; {advice}"
+
+
+def _label_problems(deployment: Deployment, strata: Strata, labels: Ints) -> Iterator[str]:
+    """What the labels will mean, and where they will be few."""
+    earlier = int(deployment.labelled.sum())
+    if earlier:
+        how = (
+            f"{counted(earlier, 'earlier label')} {'counts' if earlier == 1 else 'count'} as a "
+            f"simple random sample of their strata and now have the probabilities of all items "
+            f"there"
+            if deployment.inclusion is None or _alike(deployment.inclusion, deployment, strata)
+            else f"the inclusion probabilities of {counted(earlier, 'earlier label')} have grown"
+        )
+        yield f"{how}: they are written behind the items to label, to be scored with them"
+    elif deployment.inclusion is not None:
+        yield "no item has a label yet: the log's inclusion probabilities are not used"
+    share = (labels - strata.done) / np.maximum(1, strata.size - strata.done)
+    free = strata.sizes - strata.labelled
+    later = (strata.labelled + free * share[:, None]).sum(axis=0)
+    wanted = np.minimum(FEW_LABELS, strata.sizes.sum(axis=0))
+    for code in np.flatnonzero(later < wanted - 1e-9):
+        yield (
+            f"cell {CELLS[code]} gets some {later[code]:.1f} labels, fewer than {FEW_LABELS}: its "
+            f"share stays unsure; raise the budget or the floor, or let strata follow the cells"
+        )
+    if deployment.units:
+        yield (
+            "expected standard errors take items as independent: items of one user make intervals "
+            "wider"
+        )

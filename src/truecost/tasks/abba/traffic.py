@@ -1,0 +1,136 @@
+"""What is known of the traffic behind a log: its units by arm, and a list of all users."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from truecost.errors import InputError, UsageError, counted, first_five
+from truecost.formats import Table
+from truecost.tasks.abba.reading import Rows
+from truecost.tasks.abba.records import ARMS
+from truecost.tasks.columns import filled
+
+
+def seen_units(units: pl.Series, arm: npt.NDArray[np.uint8]) -> pl.DataFrame:
+    """Each unit of a log once for each arm in which it collected: columns `unit` and `arm`."""
+    return pl.DataFrame({"unit": units, "arm": arm}).unique().sort("unit", "arm")
+
+
+def read_users(users: Table, columns: Mapping[str, str]) -> pl.DataFrame:
+    """A list of all users, those included of which nothing was accepted.
+
+    Parameters
+    ----------
+    users : Table
+        Columns `unit` and `collected_by`, or those of the same names as in the log, and `exposure`,
+        which is 1 when left out.
+    columns : mapping of str to str
+        Of the log.
+
+    Returns
+    -------
+    polars.DataFrame
+        Columns `unit` (text), `arm` (0 for A, 1 for B) and `exposure`, sorted.
+
+    Raises
+    ------
+    UsageError
+        When it has no such column.
+    InputError
+        When a unit is empty or stands twice in an arm, an arm is neither A nor B or has no user, or
+        an exposure is not above 0 and finite.
+    """
+    mine = {key: _column(users, columns, key) for key in ("unit", "collected_by")}
+    units = filled(users, mine["unit"], "unit")
+    rows = Rows(users, units)
+    said = ("user", "are", f"in neither arm, A or B (column {mine['collected_by']!r})")
+    found = pl.DataFrame(
+        {
+            "unit": units,
+            "arm": rows.arms(mine["collected_by"], "collected_by", said),
+            "exposure": _exposures(rows),
+        }
+    )
+    again = found.select(pl.struct("unit", "arm").is_duplicated()).to_series().to_numpy()
+    rows.refuse(again, ("line", "repeat", "a user in the same arm"), "each stands once in an arm")
+    for k, model in enumerate(ARMS):
+        if not (found["arm"] == k).any():
+            raise InputError(f"{users.source}: there is no user in arm {model}")
+    return found.sort("unit", "arm")
+
+
+def _column(users: Table, columns: Mapping[str, str], key: str) -> str:
+    """The column of the list that is named as in the log, or as what it holds."""
+    mapped = columns.get(key, key)
+    if mapped in users.columns:
+        return mapped
+    if key not in users.columns:
+        either = key if mapped == key else f"{mapped!r} or {key!r}"
+        raise UsageError(f"{users.source}: a list of users needs a column {either}; {users.listed}")
+    return key
+
+
+def _exposures(rows: Rows) -> npt.NDArray[np.float64]:
+    if "exposure" not in rows.table.columns:
+        return np.ones(len(rows.table))
+    exposure = rows.table.numbers("exposure", "exposure")
+    bad = ~(np.isfinite(exposure) & (exposure > 0))
+    rows.refuse(bad, ("exposure", "are", "not above 0 and finite"), values=exposure)
+    return exposure
+
+
+def refuse_unlisted(seen: pl.DataFrame, source: str, users: pl.DataFrame, listed: str) -> None:
+    """Refuse units of a log that a list of users lacks, or has in the other arm only: InputError.
+
+    Parameters
+    ----------
+    seen : polars.DataFrame
+        As `seen_units` gives it.
+    source, listed : str
+        Names of the log and of the list.
+    users : polars.DataFrame
+        As `read_users` gives it.
+    """
+    absent = seen.join(users, on=["unit", "arm"], how="anti").sort("unit", "arm")
+    if absent.height:
+        shown = first_five(f"{unit} ({ARMS[arm]})" for unit, arm in absent.iter_rows())
+        raise InputError(
+            f"{listed}: {counted(absent.height, 'unit')} of {source} not listed in the arm that "
+            f"collected: {shown}; list every unit of each arm, those of which nothing was accepted "
+            f"included"
+        )
+
+
+def refuse_too_few(given: tuple[int, int], seen: npt.NDArray[np.uint8], noun: str) -> None:
+    """Refuse numbers of units below those that the log shows: UsageError.
+
+    Parameters
+    ----------
+    given : tuple of int
+        Of A and of B.
+    seen : ndarray of uint8
+        Arm of each unit that collected something.
+    noun : str
+        What was counted, in the singular: units, or items where no unit is mapped.
+    """
+    for number, found, model in zip(given, np.bincount(seen, minlength=2), ARMS, strict=True):
+        if number < found:
+            raise UsageError(
+                f"--units-{model.lower()} is {number}, but the log has "
+                f"{counted(int(found), noun)} in arm {model}: count every unit of the arm, those "
+                f"of which nothing was accepted included"
+            )
+
+
+def in_both_arms(seen: pl.DataFrame) -> tuple[str, ...]:
+    """What is to be said of units that collected in both arms."""
+    both = seen.filter(pl.col("unit").is_duplicated())["unit"].unique().sort()
+    if not len(both):
+        return ()
+    return (
+        f"{len(both)} of {counted(seen['unit'].n_unique(), 'unit')} collected in both arms "
+        f"({first_five(both)}): units were not randomised as wholes, or have several devices; the "
+        f"items of one are resampled together",
+    )

@@ -1,0 +1,461 @@
+"""`truecost abba` from the command line: what must work as written, and what is refused."""
+
+import json
+import shlex
+import subprocess
+import sys
+
+import polars as pl
+import pytest
+
+import accepted
+from truecost import cli
+
+MAP = accepted.MAP
+AT = "--threshold-a 0.5 --threshold-b 0.6"
+FAST = "--replicates 200"
+VERBS = ("score", "thresholds", "select", "calibrate", "simulate", "validate", "plan")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A log with labels, one with machine scores and few labels, their users, and a test set."""
+    place = tmp_path_factory.mktemp("abba")
+    accepted.written(place)
+    accepted.written(place, "few.csv", machine=True, labelled=0.3)
+    test = accepted.streams(seed=9).select("utt", "user", "sa", "sb", y="truth")
+    test.write_csv(place / "test.csv")
+    return place
+
+
+@pytest.fixture
+def run(folder, monkeypatch, capsys):
+    """Run a command in the folder of the logs."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("COLUMNS", "120")  # a worker of the tests may have a narrow one
+
+    def call(line):
+        code = cli.run(shlex.split(line))
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return call
+
+
+@pytest.fixture
+def result(run):
+    """What `--json` prints, where all goes well."""
+
+    def call(line):
+        code, out, err = run(f"{line} --json")
+        assert code == 0, err
+        return json.loads(out)
+
+    return call
+
+
+def by_name(rows):
+    """Rows of the whole by measure and estimator."""
+    return {(r["measure"], r["dims"]["estimator"]): r for r in rows if "subset" not in r["dims"]}
+
+
+def test_score_as_written(result):
+    found = result(
+        "abba score log.csv --map id=utt,collected_by=arm,score_a=sa,score_b=sb,label=y,unit=user "
+        "--threshold-a 0.5 --threshold-b 0.6"
+    )
+    assert found["task"] == "abba"
+    assert {*by_name(found["rows"])} == {
+        (measure, estimator)
+        for measure in ("rrecall", "rfpr")
+        for estimator in ("direct", "pooled")
+    }
+    for row in found["rows"]:
+        assert (row["reference"], row["factors"], row["item"]) == (1, ["user"], "item")
+        assert row["lower"] < row["value"] < row["upper"]
+    [held] = found["deployments"]
+    assert held["thresholds"] == [0.5, 0.6]
+    assert sum(cell["items"] for cell in held["cells"]) == held["items"] == row["n_trials"]
+    assert "planes" not in found
+
+
+def test_the_direct_ratios_are_near_the_truth(result, folder):
+    true = accepted.truth(accepted.streams())
+    found = by_name(result(f"abba score log.csv --map {MAP} {AT}")["rows"])
+    for measure, value in true.items():
+        row = found[measure, "direct"]
+        assert row["lower"] <= value <= row["upper"]
+
+
+def test_the_direct_ratio_is_that_of_the_cells(result, folder):
+    log = pl.read_csv(folder / "log.csv").with_columns(a=pl.col("sa") >= 0.5, b=pl.col("sb") >= 0.6)
+    found = by_name(result(f"abba score log.csv --map {MAP} {AT} {FAST}")["rows"])
+    for measure, label in (("rrecall", 1), ("rfpr", 0)):
+        own = log.filter(pl.col("y") == label)
+        a, b = (own.filter(pl.col("arm") == arm) for arm in "AB")
+        both = [(side["a"] & side["b"]).sum() for side in (a, b)]
+        value = both[0] / len(a) * len(b) / both[1]
+        assert found[measure, "direct"]["value"] == pytest.approx(value, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("more", "estimators"),
+    [
+        ("", {"corrected", "direct", "pooled", "soft"}),
+        ("--exposure-a 10 --exposure-b 12", {"corrected", "direct", "pooled", "ab", "soft"}),
+        ("--estimator direct,soft", {"direct", "soft"}),
+        ("--estimator direct --estimator corrected", {"direct", "corrected"}),
+        ("--users 'users of few.csv' --estimator ab", {"ab"}),
+        ("--units-a 60 --units-b 60 --split 0.5 --estimator ab", {"ab"}),
+    ],
+)
+def test_estimators(result, more, estimators):
+    found = result(f"abba score few.csv --map {MAP},machine=m {AT} {FAST} {more}")
+    assert {e for _, e in by_name(found["rows"])} == estimators
+
+
+def test_thresholds_as_written(result):
+    found = result(f"abba thresholds log.csv --map {MAP} --max-rfpr 1.0")
+    for row in found["rows"]:
+        assert row["parameters"] == {"variant": "max-rfpr=1"}
+        assert row["threshold"] >= 0.6
+    [plane] = found["planes"]
+    assert (plane["system"], plane["estimator"]) == ("log", "direct")
+    assert [rule["rule"] for rule in plane["chosen"]] == ["max-rfpr=1"]
+    assert any("was not given: taken as the least" in p["message"] for p in found["problems"])
+
+
+def test_thresholds_of_a_grid_with_both_rules_and_a_test_set(result):
+    found = result(
+        f"abba thresholds log.csv --map {MAP} {AT} {FAST} --max-rfpr 0.4 --min-rrecall 0.9 "
+        f"--grid 0.6,0.65,0.7 --by upper --test-set test.csv --subset room"
+    )
+    planes = {(p.get("subset"), p["estimator"]): p for p in found["planes"]}
+    assert len(planes) == 5  # the whole, three rooms, the test set
+    assert planes[None, "direct"]["thresholds"] == [0.6, 0.65, 0.7]
+    variants = {r["parameters"]["variant"] for r in found["rows"]}
+    assert variants == {"max-rfpr=0.4,by=upper", "min-rrecall=0.9,by=upper"}
+    assert [i["file"] for i in found["inputs"]] == ["log.csv", "test.csv"]
+    assert (
+        "log (direct): no threshold of B improves both ratios, by their values" in found["remarks"]
+    )
+
+
+def test_the_chosen_threshold_is_shown(run):
+    code, out, err = run(f"abba thresholds log.csv --map {MAP} {AT} {FAST} --max-rfpr 0.4")
+    assert code == 0
+    assert "threshold of B" in out
+    assert "max-rfpr=0.4  0." in out
+    assert "both ratios, by their values" in err
+
+
+def test_a_number_of_thresholds(result):
+    found = result(f"abba thresholds log.csv --map {MAP} {AT} {FAST} --grid 5")
+    assert 2 <= len(found["planes"][0]["thresholds"]) <= 6
+
+
+def test_select_as_written(run, folder):
+    line = f"abba select few.csv --map {MAP},machine=m --budget 400 --target rfpr -o to_label.csv"
+    code, out, err = run(line)
+    assert code == 0
+    assert "to label" in out
+    assert "standard error of" in out
+    assert "items: to_label.csv" in err
+    every = pl.read_csv(folder / "to_label.csv", infer_schema_length=None)
+    assert every.columns == ["id", "cell", "state", "inclusion_probability", "label"]
+    found = every.filter(pl.col("state") == "chosen")
+    assert found["label"].null_count() == found.height
+    log = pl.read_csv(folder / "few.csv")
+    earlier = every.filter(pl.col("state") == "labelled").select(utt="id", y="label")
+    assert earlier.sort("utt").equals(log.filter(pl.col("y").is_not_null()).select("utt", "y"))
+    open_ = set(log.filter(pl.col("y").is_null())["utt"])
+    assert set(found["id"]) <= open_
+    assert found.height == found["id"].n_unique() == min(400, len(open_))
+    assert found["inclusion_probability"].is_between(0, 1, closed="right").all()
+    assert run(line)[0] == 2  # not over what is there
+    assert run(f"{line} --force")[1] == out
+
+
+def test_select_from_a_log_that_is_labelled_already(run, folder):
+    line = f"abba select log.csv --map {MAP} --budget 400 --target rfpr -o like_it.csv"
+    code, _, err = run(line)
+    assert code == 0
+    assert "every item has a label already" in err
+    assert pl.read_csv(folder / "like_it.csv").height == 400
+
+
+def test_select_without_labels_prints_the_allocation(result, folder):
+    pl.read_csv(folder / "log.csv").drop("y").write_csv(folder / "bare.csv")
+    mapped = MAP.replace("label=y,", "")
+    rates = "--rates 11A=0.1,10A=0.6,11B=0.1,01B=0.4"
+    found = result(f"abba select bare.csv --map {mapped} {AT} --budget 100 --floor 5 {rates}")
+    assert [stratum["stratum"] for stratum in found["strata"]] == ["11A", "10A", "11B", "01B"]
+    assert sum(stratum["chosen"] for stratum in found["strata"]) == len(found["items"]) == 100
+    assert [stratum["rate"] for stratum in found["strata"]] == [0.1, 0.6, 0.1, 0.4]
+    assert {row["measure"] for row in found["expected"]} == {"rrecall", "rfpr", "fpr"}
+
+
+def test_select_writes_every_item_and_to_standard_output(run, folder):
+    log = pl.read_csv(folder / "few.csv")
+    code, out, err = run(
+        f"abba select few.csv --map {MAP} {AT} --budget 50 --seed 3 --every -o - --quiet"
+    )
+    assert (code, err) == (0, "")
+    found = pl.read_csv(out.encode())
+    assert found.height == log.height
+    assert (found["state"] == "chosen").sum() == 50
+    assert (found["state"] == "labelled").sum() == log["y"].count()
+
+
+def test_calibrate_adds_a_column(run, folder):
+    line = f"abba calibrate few.csv --map {MAP},machine=m {AT} --method affine -o"
+    code, out, err = run(f"{line} calibrated.csv --force")
+    assert code == 0
+    assert "true accepts" in out
+    assert "fitted: affine, folds5:by-user:seed0" in err
+    found, log = pl.read_csv(folder / "calibrated.csv"), pl.read_csv(folder / "few.csv")
+    assert found.drop("probability").equals(log)
+    known = found.filter(pl.col("y").is_not_null())
+    assert abs((known["probability"] - known["y"]).mean()) < 0.03
+    code, _, err = run(
+        f"abba calibrate calibrated.csv --map {MAP},machine=m {AT} --method affine -o again.csv"
+    )
+    assert code == 2
+    assert "has a column 'probability' already: rename it" in err
+
+
+def test_calibrate_keeps_the_order_of_a_log_without_ids(run, folder):
+    log = pl.read_csv(folder / "few.csv").drop("utt").reverse()
+    log.write_csv(folder / "nameless.csv")
+    mapped = MAP.replace("id=utt,", "")
+    code, out, _ = run(
+        f"abba calibrate nameless.csv --map {mapped},machine=m --method affine -o - --quiet"
+    )
+    assert code == 0
+    found = pl.read_csv(out.encode())
+    assert found.drop("probability").equals(log)
+    scores = found.filter(pl.col("y").is_null()).sort("m", "probability")
+    assert scores["probability"].is_sorted()
+
+
+def test_calibrate_on_training_data_that_no_model_collected(result, folder):
+    train = accepted.streams(seed=4).select("m", y="truth")
+    train.write_csv(folder / "train.csv")
+    line = f"abba calibrate few.csv --map {MAP},machine=m {AT} --train train.csv --method poly3"
+    found = result(line)
+    assert found["trained"] == "train-train"
+    assert found["labels"] == train.height
+    assert [cell["cell"] for cell in found["by_cell"]] == ["11A", "10A", "11B", "01B"]
+    assert found["column"] == "probability"
+
+
+@pytest.mark.parametrize("name", ["table1", "table2", "correction"])
+def test_simulate(result, run, name):
+    found = result(f"abba simulate {name} --datasets 3 --seed 1 --replicates 50")
+    assert (found["simulation"], found["datasets"], found["seed"]) == (name, 3, 1)
+    assert found["rows"]
+    code, out, err = run(f"abba simulate {name} --datasets 3 --seed 1 --replicates 50")
+    assert code == 0
+    assert "truth" in out
+    assert "ours" in out
+    assert ("paper" in out) == (name != "correction")
+    assert err
+    assert result(f"abba simulate {name} --datasets 3 --seed 1 --replicates 50") == found
+
+
+def test_plan(result, run):
+    rows = result(f"abba plan log.csv --map {MAP} {AT} {FAST}")["rows"]
+    assert [(r["measure"], r["estimator"]) for r in rows][:2] == [
+        ("rrecall", "direct"),
+        ("rrecall", "pooled"),
+    ]
+    assert all(r["units_needed"] > r["n_units"] for r in rows)
+    code, out, _ = run(f"abba plan log.csv --map {MAP} {AT} {FAST} --half-width 0.1")
+    assert code == 0
+    assert "estimator" in out
+
+
+def test_validate(run, folder, result):
+    code, out, _ = run(f"abba validate log.csv few.csv --map {MAP} {AT}")
+    assert (code, out.splitlines()[-1]) == (0, "valid")
+    assert "ok: log.csv: 11A (collected by A, accepted by both)" in out
+    log = pl.read_csv(folder / "log.csv", infer_schema=False)
+    bad = log.with_columns(
+        y=pl.lit("2"), arm=pl.Series(["C", *log["arm"][1:]]), sb=pl.Series(["", *log["sb"][1:]])
+    )
+    bad.write_csv(folder / "bad.csv")
+    code, out, _ = run(f"abba validate bad.csv --map {MAP} {AT}")
+    assert (code, out.splitlines()[-1]) == (3, "NOT VALID")
+    assert out.count("error: bad.csv: ") >= 3
+    code, out, _ = run("abba validate missing.csv")
+    assert code == 3
+    assert "error: missing.csv" in out
+    code, out, _ = run(f"abba validate log.csv --map {MAP} --strict")
+    assert code == 3  # thresholds that were not given are a warning
+
+
+def test_several_deployments_and_metadata(result, folder):
+    log = pl.read_csv(folder / "log.csv")
+    log.select("utt", home=pl.col("room") + "!").write_csv(folder / "homes.csv")
+    line = f"abba score D1=log.csv D2=few.csv --map {MAP} {AT} {FAST} --estimator direct"
+    found = result(f"{line} --metadata homes.csv --subset home")
+    assert {r["dims"]["system"] for r in found["rows"]} == {"D1", "D2"}
+    subsets = {r["dims"].get("subset") for r in found["rows"]}
+    assert subsets == {None, "home=car!", "home=hall!", "home=kitchen!"}
+    assert [d["system"] for d in found["deployments"]] == ["D1", "D2"]
+
+
+def test_a_result_directory_and_its_gate(run, folder):
+    code, _, err = run(f"abba score log.csv --map {MAP} {AT} {FAST} -o out --quiet")
+    assert (code, err) == (0, "")
+    assert (folder / "out" / "report.html").is_file()
+    assert run("report out")[0] == 0
+    gate = "gate out --gate rfpr:max_upper={},estimator=direct"
+    assert run(gate.format("1.0"))[0] == 0
+    assert run(gate.format("0.1"))[0] == 1
+    assert run(gate.format("0.5"))[0] == 4
+    code, _, err = run("gate out --gate rfpr:max_upper=1.0")
+    assert code == 2
+    assert "say which with estimator=NAME" in err
+
+
+def test_the_table_reads_well(run):
+    _, out, _ = run(f"abba score log.csv --map {MAP} {AT} {FAST} --subset room")
+    head, first, second = out.splitlines()[:3]
+    names = ["system", "subset", "measure", "estimator", "value", "95%", "interval", "no", "change"]
+    assert head.split() == [*names, "items", "users" if "users" in head else "units"]
+    assert first.split()[:4] == ["log", "all", "rrecall", "direct"]
+    assert second.split()[0] == "pooled"  # what repeats is said once
+
+
+def test_cite(run):
+    _, out, _ = run(f"abba score log.csv --map {MAP} --cite")
+    assert "petegrosso-2022-abba" in out
+    assert "angelopoulos-2023-prediction-powered" in out
+    _, out, _ = run(f"abba score log.csv --map {MAP} --cite --estimator direct")
+    assert "petegrosso-2022-abba" in out
+    assert "angelopoulos" not in out
+
+
+def test_print_config_and_back(run, folder, result):
+    line = f"abba thresholds log.csv --map {MAP} {AT} {FAST} --max-rfpr 0.5 --grid 0.6,0.7"
+    code, out, _ = run(f"{line} --estimator direct --mismatch drop --print-config")
+    assert code == 0
+    (folder / "printed.toml").write_text(out)
+    assert 'task = "abba"' in out
+    assert result("run printed.toml") == result(f"{line} --estimator direct --mismatch drop")
+
+
+def test_settings_of_a_file(run, result, folder):
+    (folder / "base.toml").write_text(
+        'task = "abba"\n[data]\nthreshold_a = 0.5\nthreshold_b = 0.6\n[data.map]\n'
+        'id = "utt"\ncollected_by = "arm"\nscore_a = "sa"\nscore_b = "sb"\nlabel = "y"\n'
+        'unit = "user"\n[interval]\nreplicates = 100\n'
+    )
+    found = result("abba score log.csv --config base.toml --estimator pooled")
+    assert {r["n_replicates"] for r in found["rows"]} == {100}
+    assert {r["dims"]["estimator"] for r in found["rows"]} == {"pooled"}
+    _, out, _ = run("abba select few.csv --config base.toml --budget 20 --json")
+    assert len(json.loads(out)["items"]) == 20
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "said"),
+    [
+        ("score", 2, "no system is named"),
+        ("score missing.csv", 3, "missing.csv"),
+        (f"score log.csv --map {MAP} --estimator best", 2, "estimator 'best' is not known"),
+        (f"score log.csv --map {MAP} --estimator soft", 2, "estimator soft needs machine scores"),
+        (f"score log.csv --map {MAP} --estimator ab", 2, "needs the exposure of each arm"),
+        (f"score log.csv --map {MAP} --exposure-a 3", 2, "--exposure-a and --exposure-b go togeth"),
+        (f"score log.csv --map {MAP} --units-b 90", 2, "--units-a and --units-b go together"),
+        (f"score log.csv --map {MAP} --units-a 1.5 --units-b 9", 2, "1.5"),
+        (f"score log.csv --map {MAP} --measure eer", 2, "measure 'eer' is not for AB/BA"),
+        (f"score log.csv --map {MAP} --measure rrecall:soft", 2, "--estimator soft"),
+        (f"score log.csv --map {MAP} --method bca", 2, "bca intervals are not defined"),
+        (f"score log.csv --map {MAP},score=sa", 2, "--map score=... is not known"),
+        (f"score log.csv --map {MAP} --subset rom", 2, "did you mean 'room'?"),
+        (f"score log.csv --map {MAP} --threshold-a 0.7", 3, "below its threshold 0.7"),
+        ("score log.csv --collected-by arm", 2, "--map collected_by=COLUMN"),
+        (f"score log.csv --map {MAP} --max-rfpr 1", 2, "--max-rfpr"),
+        (f"thresholds log.csv --map {MAP} {AT} --grid 0.5,0.7", 2, "below the deployed 0.6"),
+        (f"thresholds log.csv --map {MAP} {AT} --grid many", 2, "--grid 'many' is not understood"),
+        (f"thresholds log.csv --map {MAP} {AT} --max-rfpr 0", 2, "a ratio above 0 is needed"),
+        (f"thresholds log.csv --map {MAP} {AT} --test-set no.csv", 3, "no.csv"),
+        (f"select log.csv --map {MAP} {AT}", 2, "--budget"),
+        (f"select log.csv --map {MAP} {AT} --budget 0", 2, "budget is 0"),
+        (f"select few.csv --map {MAP} {AT} --budget 9 --rates 10A", 2, "write CELL=RATE"),
+        (f"select few.csv --map {MAP} {AT} --budget 9 --rates 10A=x", 2, "write CELL=RATE"),
+        (f"select few.csv --map {MAP} {AT} --budget 9 --rates 10A=2", 2, "10A"),
+        (f"select few.csv --map {MAP} {AT} --budget 9 --rates 10C=0.2", 2, "10C"),
+        (f"select few.csv --map {MAP} {AT} --budget 9 --floor -1", 2, "floor is -1"),
+        (f"select few.csv --map {MAP} {AT} --budget 9 -o few.csv --force", 2, "the file that is"),
+        (f"select few.csv --map {MAP} {AT} --budget 9 -o x.zip", 2, "does not say which format"),
+        (f"select few.csv --map {MAP} {AT} --budget 9 --json -o -", 2, "both write standard out"),
+        (f"select few.csv --map {MAP} {AT} --budget 9 --print-config", 2, "nothing is scored here"),
+        (f"calibrate few.csv --map {MAP} {AT}", 3, "there are no machine scores"),
+        (f"calibrate few.csv --map {MAP},machine=m {AT} --folds 1", 2, "at least 2 are needed"),
+        (f"calibrate few.csv --map {MAP},machine=m {AT} --cite", 2, "nothing is scored here"),
+        (f"calibrate few.csv --map {MAP},machine=m {AT} --train no.csv", 3, "no.csv"),
+        (f"select few.csv --map {MAP} {AT} --budget 1.5", 2, "--budget"),
+        (f"select few.csv --map {MAP} {AT} --budget 9 --seed -1", 2, "seed is -1"),
+        (f"calibrate few.csv --map {MAP},machine=m {AT} --seed 1.5", 2, "--seed"),
+        ("simulate table1 --seed 1.5", 2, "--seed"),
+        ("simulate table1 --seed -1 --datasets 2", 2, "seed is -1"),
+        ("simulate table3", 2, "table3"),
+        ("simulate table1 --datasets 1", 2, "--datasets is 1"),
+        (f"validate log.csv --map {MAP} -o out", 2, "validate writes no directory"),
+        (f"plan log.csv --map {MAP} -o out", 2, "plan writes no directory"),
+        ("compare log.csv few.csv", 2, "compare"),
+        ("leaderboard log.csv few.csv", 2, "leaderboard"),
+    ],
+)
+def test_wrong_usage(run, line, code, said):
+    found, out, err = run(f"abba {line}")
+    assert (found, out) == (code, "")
+    assert said in err
+    assert "fault of truecost" not in err
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_help(run, verb):
+    code, out, _ = run(f"abba {verb} --help")
+    assert code == 0
+    assert f"truecost abba {verb}" in out
+
+
+def test_the_help_imports_nothing_slow():
+    slow = "numba,scipy,polars,numpy,matplotlib"
+    script = (
+        "import sys; from truecost import cli; cli.run(['abba', '--help']); "
+        f"print([m for m in '{slow}'.split(',') if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_help_of_a_verb_imports_nothing_slow(verb):
+    script = (
+        f"import sys; from truecost import cli; cli.run(['abba', '{verb}', '--help']); "
+        "print([m for m in ('numba', 'scipy', 'matplotlib') if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_lists_name_what_abba_has(run, result):
+    measures = {m["name"]: m for m in result("list measures")}
+    assert measures["rrecall"]["tasks"] == measures["rfpr"]["tasks"] == ["abba"]
+    keys = {k["name"] for k in result("list map")}
+    assert {"collected_by", "score_a", "accept_b", "machine", "inclusion"} <= keys
+    texts = {k["name"]: k["text"] for k in result("list map")}
+    assert texts["label"].startswith("true class (or true number); abba: 1 for a true accept")
+    assert texts["machine"].endswith("(abba)")
+    formats = {f["name"]: f["tasks"] for f in result("list formats")}
+    assert "abba" in formats["csv"]
+    assert "abba" not in formats["rttm"]

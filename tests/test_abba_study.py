@@ -1,0 +1,276 @@
+"""Studies of AB/BA: what `study.toml` holds, deployments and collections, gates, results."""
+
+import msgspec
+import polars as pl
+import pytest
+
+import accepted
+import truecost as tc
+from truecost.errors import InputError, UsageError
+from truecost.study import ResultFile, Study
+from truecost.study.ranking import rank
+from truecost.study.reading import read_result
+from truecost.tasks.systems import measures_for, pair
+
+COLUMNS = dict(pair.split("=") for pair in accepted.MAP.split(","))
+DATA = {"map": COLUMNS, "threshold_a": 0.5, "threshold_b": 0.6}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Logs of two deployments, one with machine scores and few labels, and their users."""
+    place = tmp_path_factory.mktemp("abba")
+    accepted.written(place)
+    accepted.written(place, "few.csv", machine=True, labelled=0.3, seed=1)
+    return place
+
+
+def study(folder, *names, data=None, **tables):
+    """A study of some logs, quick to run."""
+    systems = {name: {"file": str(folder / f"{name}.csv")} for name in names or ("log",)}
+    base = {"task": "abba", "data": {**DATA, **(data or {})}, "systems": systems}
+    return Study.of({**base, "interval": {"replicates": 100}, **tables})
+
+
+def estimates(outcome, measure="rfpr"):
+    return {e.dims["estimator"]: e for e in outcome.estimates if e.measure == measure}
+
+
+FULL = """
+task = "abba"
+measures = ["rrecall"]
+
+[data]
+metadata = ["homes.csv"]
+input_format = "csv"
+threshold_a = 0.5
+exposure_a = 100.0
+exposure_b = 120.0
+split = 0.5
+users = "users.csv"
+
+[data.map]
+id = "utt"
+
+[systems.D1]
+file = "one.csv"
+threshold_b = 0.6
+
+[systems.D2]
+file = "two.csv"
+threshold_b = 0.7
+
+[abba]
+estimators = ["direct", "corrected"]
+mismatch = "drop"
+thresholds = true
+max_rfpr = 1.0
+by = "upper"
+grid = [0.7, 0.8]
+test_set = "test.csv"
+
+[[gate]]
+measure = "rfpr"
+estimator = "direct"
+max_upper = 1.0
+"""
+
+
+def test_a_study_file_round_trip(tmp_path):
+    (tmp_path / "study.toml").write_text(FULL)
+    read = Study.read(str(tmp_path / "study.toml"))
+    assert read.data.users == str(tmp_path / "users.csv")
+    assert read.abba.test_set == str(tmp_path / "test.csv")
+    assert read.abba.grid == (0.7, 0.8)
+    (tmp_path / "again.toml").write_text(read.to_toml())
+    assert Study.read(str(tmp_path / "again.toml")) == read
+
+
+def test_a_study_over_another():
+    base = Study.of({"task": "abba", "abba": {"mismatch": "drop", "grid": 50}})
+    over = Study.of({"abba": {"estimators": ["ab"], "grid": 9}, "data": {"units_a": 7}})
+    merged = over.over(base)
+    assert merged.abba == msgspec.structs.replace(base.abba, estimators=("ab",), grid=9)
+    assert (merged.task, merged.data.units_a) == ("abba", 7)
+
+
+@pytest.mark.parametrize(
+    ("tables", "said"),
+    [
+        ({"baseline": "log"}, "abba compares model B with model A within each deployment"),
+        ({"worst": 3}, "worst goes with transcripts, translation and diarization"),
+        ({"application": {"prior": 0.1}}, "an application has costs and priors of trials"),
+        ({"methods": {"files": ["a"]}}, "has runs of trials; abba has systems"),
+        ({"data": {"key": "key.csv"}}, "key under [data] does not go with abba: it takes map"),
+        ({"data": {"type": "llr"}}, "type under [data] does not go with abba"),
+        ({"data": {"missing": "drop"}}, "missing under [data] does not go with abba"),
+        ({"transcripts": {"by": "id"}}, "[transcripts] goes with task transcripts"),
+        ({"abba": {"estimators": ["dircet"]}}, "estimator 'dircet' is not known: choose of corr"),
+        ({"abba": {"max_rfpr": 1.0}}, "max_rfpr under [abba] goes with the choice of a threshold"),
+        ({"abba": {"mismatch": "ignore"}}, "Invalid enum value 'ignore', in abba.mismatch"),
+        ({"abba": {"treshold": True}}, "abba.treshold is not known: did you mean 'thresholds'?"),
+        (
+            {"abba": {"thresholds": True}, "measures": ["rrecall"]},
+            "leave out the measures, or choose none",
+        ),
+        ({"measures": ["eer"]}, "measure 'eer' is not for AB/BA: take rrecall, rfpr"),
+        ({"gate": [{"measure": "rrecal", "min_lower": 1}]}, "did you mean"),
+        ({"data": {"exposure_b": 3.0}}, "exposure of one arm is given"),
+        ({"data": {"users": "/dev/stdin"}, "systems": {"a": {"file": "-"}}}, "read once only"),
+    ],
+)
+def test_what_does_not_go_with_abba(folder, tables, said):
+    given = {**tables, "data": {**DATA, **tables.get("data", {})}}
+    with pytest.raises(UsageError) as caught:
+        tc.run(study(folder, **given))
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["threshold_a", "split", "users", "units_b"])
+def test_keys_of_logs_go_with_no_other_task(name):
+    value = "users.csv" if name == "users" else 1
+    for task in ("trials", "transcripts"):
+        tables = {"task": task, "data": {name: value}, "systems": {"a": {"file": "a"}}}
+        with pytest.raises(UsageError, match=rf"{name} under \[data\] does not go with {task}"):
+            Study.of(tables).check()
+
+
+def test_the_table_of_abba_goes_with_no_other_task():
+    tables = {
+        "data": {"type": "llr"},
+        "abba": {"mismatch": "drop"},
+        "systems": {"a": {"file": "a"}},
+    }
+    with pytest.raises(UsageError, match=r"\[abba\] goes with task abba"):
+        Study.of(tables).check()
+
+
+def test_deployments_have_thresholds_of_their_own(folder):
+    strict = {"file": str(folder / "few.csv"), "threshold_b": 0.65}
+    chosen = study(
+        folder,
+        systems={"low": {"file": str(folder / "log.csv")}, "high": strict},
+        abba={"mismatch": "drop"},
+    )
+    outcome = tc.run(chosen)
+    by_name = {d.system: d for d in outcome.result.deployments}
+    assert by_name["low"].thresholds == (0.5, 0.6)
+    assert by_name["high"].thresholds == (0.5, 0.65)
+    assert "left out (--mismatch drop)" in " ".join(p.message for p in outcome.problems)
+    assert [i.system for i in outcome.inputs] == ["low", "high"]
+    assert "|mismatch:drop|" in outcome.estimates[0].signature
+
+
+def test_collections_and_gates(folder):
+    tables = {
+        "collections": {"spring": {}, "autumn": {"map": {"machine": "m"}}},
+        "systems": {
+            "B2": {"files": {"spring": str(folder / "log.csv"), "autumn": str(folder / "few.csv")}}
+        },
+        "gate": [
+            {"measure": "rfpr", "estimator": "direct", "max_upper": 1.2},
+            {"measure": "rrecall", "estimator": "direct", "min_lower": 0.99},
+            {"measure": "rfpr", "estimator": "corrected", "collection": "autumn", "max_upper": 0.1},
+        ],
+        "subsets": {"cars": "room = 'car'"},
+    }
+    outcome = tc.run(study(folder, **tables))
+    assert {p.title for p in outcome.parts} == {"collection spring", "collection autumn"}
+    assert [d.collection for d in outcome.result.deployments] == ["spring", "autumn"]
+    states = {
+        (g.measure, g.dims["collection"], g.dims["estimator"]): g.state for g in outcome.gates
+    }
+    assert len(states) == 5
+    assert states["rfpr", "spring", "direct"] == "pass"
+    assert states["rfpr", "autumn", "corrected"] in ("fail", "undecided")
+    subsets = [e for e in outcome.estimates if "subset" in e.dims]
+    assert {e.dims["collection"] for e in subsets} == {"spring", "autumn"}
+    assert [*subsets[0].dims] == ["collection", "system", "estimator", "subset"]
+
+
+def test_a_gate_on_a_chosen_threshold(folder):
+    asked = {"thresholds": True, "max_rfpr": 0.4, "min_rrecall": 0.9, "grid": [0.6, 0.65, 0.7]}
+    gate = [{"measure": "rrecall:max-rfpr=0.4", "min_lower": 0.5}]
+    outcome = tc.run(study(folder, abba=asked, gate=gate))
+    assert [g.state for g in outcome.gates] == ["pass"]
+    with pytest.raises(UsageError, match=r"name the variant, such as rrecall:max-rfpr=0\.4"):
+        tc.run(study(folder, abba=asked, gate=[{"measure": "rrecall", "min_lower": 0.5}]))
+
+
+def test_a_result_is_stored_and_read_back(folder, tmp_path):
+    asked = {"thresholds": True, "max_rfpr": 0.4, "grid": 5}
+    outcome = tc.run(study(folder, abba=asked))
+    tc.write(outcome, str(tmp_path / "out"))
+    stored = read_result(str(tmp_path / "out"))
+    assert stored == outcome.result
+    assert stored.planes[0].thresholds[0] == 0.6
+    assert stored.deployments[0].level == 0.95
+    again = tc.run(study(folder, abba=asked))
+    assert again.to_json() == outcome.to_json()
+    assert msgspec.json.decode(outcome.to_json(), type=ResultFile) == stored
+
+
+def test_the_order_of_a_log_does_not_matter(folder, tmp_path):
+    log = pl.read_csv(folder / "few.csv", infer_schema=False)
+    log.sample(fraction=1, shuffle=True, seed=2).write_csv(tmp_path / "few.csv")
+    log.write_parquet(tmp_path / "few.parquet")
+    data = {"map": {**COLUMNS, "machine": "m"}}
+    rows = [row.to_dict() for row in tc.run(study(folder, "few", data=data)).rows]
+    for path in ("few.csv", "few.parquet"):
+        moved = study(folder, data=data, systems={"few": {"file": str(tmp_path / path)}})
+        assert [row.to_dict() for row in tc.run(moved).rows] == rows
+
+
+def test_what_a_reader_should_know(folder, tmp_path):
+    log = pl.read_csv(folder / "few.csv")
+    odd = log.with_columns(room=pl.when(pl.col("room") == "hall").then(None).otherwise("room"))
+    odd.write_csv(tmp_path / "odd.csv")
+    data = {"map": {**COLUMNS, "machine": "m"}, "threshold_b": None}
+    chosen = study(tmp_path, "odd", data=data, subsets={"room": "room"})
+    messages = [(p.kind, p.message) for p in tc.run(chosen).problems]
+    said = " ".join(message for kind, message in messages if kind == "data")
+    empty = (log["room"] == "hall").sum()
+    assert f"odd: {empty} items have no room: in no subset of it" in said
+    assert "odd: the deployed threshold of B was not given" in said
+    assert "soft estimates are biased" in said  # a check of the deployment
+    assert not any("machine labels alone" in text for _, text in messages)  # corrected beside it
+    alone = tc.run(study(tmp_path, "odd", data=data, abba={"estimators": ["soft", "direct"]}))
+    assert any("machine labels alone" in p.message for p in alone.problems if p.kind == "advice")
+
+
+def test_users_tell_exposures_and_units(folder):
+    data = {"users": str(folder / "users of log.csv"), "split": 0.5}
+    outcome = tc.run(study(folder, data=data))
+    [held] = outcome.result.deployments
+    assert held.units_known
+    assert sum(held.units) == 120
+    assert any(check.name == "traffic split" for check in held.checks)
+    assert "ab" in estimates(outcome)
+    assert [i.file for i in outcome.inputs] == ["log.csv", "users of log.csv"]
+    with pytest.raises(InputError, match="not listed in the arm"):
+        tc.run(study(folder, "few", data={"users": _without_some(folder)}))
+
+
+def _without_some(folder):
+    users = pl.read_csv(folder / "users of few.csv")
+    users.head(40).write_csv(folder / "some users.csv")
+    return str(folder / "some users.csv")
+
+
+def test_deployments_are_not_paired_or_ranked(folder):
+    [found] = tc.run(study(folder)).systems
+    assert [m.name for m in measures_for(found, tc.Scoring())] == ["rrecall", "rfpr"]
+    with pytest.raises(UsageError, match="compares model B with model A already"):
+        pair([found, found])
+    with pytest.raises(UsageError, match="compares model B with model A already"):
+        rank(study(folder, "log", "few"))
+
+
+def test_score_takes_a_deployment(folder):
+    outcome = tc.run(study(folder))
+    [found] = outcome.systems
+    scoring = tc.Scoring(plan=tc.Plan(100), estimators=("direct",))
+    rows = tc.score(found, scoring)
+    assert [row.row() for row in rows] == [
+        e.row() for e in outcome.estimates if e.dims["estimator"] == "direct"
+    ]
