@@ -25,6 +25,11 @@ def bent(scores):
     return 0.05 + 0.35 * expit(scores - 12) + 0.55 * expit(scores - 38)
 
 
+def gentle(scores):
+    """Rises slowly in a straight line, as a polynomial can."""
+    return 0.2 + 0.6 * scores / 50
+
+
 def drawn(count=3000, share=1.0, seed=0, law=platt, units=None, name="log"):
     """A log whose machine scores have a known law; a share of its items has labels."""
     rng = np.random.default_rng(seed)
@@ -185,7 +190,7 @@ def test_items_without_a_label_get_the_mean_over_the_fits():
     each = []
     for k in range(3):
         rows = known[part != k]
-        train = log.take(rows)
+        train = replace(log, inclusion=1 / log.label_weights).take(rows)
         each.append(calibrate_machine(replace(log, name="other"), train, "affine").probabilities)
     assert found.probabilities[~log.labelled] == pytest.approx(
         np.mean(each, axis=0)[~log.labelled], abs=1e-12
@@ -308,8 +313,9 @@ def test_the_curve_and_the_isotonic_check():
     assert curve.columns == ["score", "probability", "isotonic"]
     assert (curve["score"].min(), curve["score"].max()) == (known.min(), known.max())
     assert (np.diff(curve["probability"]) >= 0).all()
-    pav = Pav.fit(known, log.label[log.labelled])
-    odds = logit(log.label[log.labelled].mean())
+    weights = log.label_weights[log.labelled]  # labels of a cell are a sample of it
+    pav = Pav.fit(known, log.label[log.labelled], weights=weights)
+    odds = logit(np.average(log.label[log.labelled], weights=weights))
     assert curve["isotonic"].to_numpy() == pytest.approx(expit(pav(curve["score"]) + odds))
     assert 0 < found.mean_difference < found.largest_difference < 1
     same = calibrate_machine(drawn(50, seed=9, name="b"), log, "pav")
@@ -339,14 +345,23 @@ def test_reversed_scores_are_told():
 def test_poly3_falls_back_and_says_so():
     found = calibrate_machine(drawn(1500), method="poly3")
     [problem] = found.problems
-    assert problem.startswith("the cubic polynomial falls at low and high scores")
+    assert problem.startswith("the cubic polynomial falls and leaves [0, 1] at low and high scores")
     assert problem.endswith("a monotone spline takes its place (in 5 of 5 fits)")
     assert (found.probabilities == calibrate_machine(drawn(1500)).probabilities).all()
+    assert (found.method, found.fallbacks) == ("spline", 5)
+    assert found.fitted == "spline (poly3 fell back in 5 of 5 folds)"
+
+
+def test_a_spline_in_some_folds_is_told():
+    found = calibrate_machine(drawn(120, seed=6, law=gentle), method="poly3")
+    assert (found.method, found.fallbacks) == ("poly3", 2)
+    assert found.fitted == "poly3 (a spline in 2 of 5 folds)"
 
 
 def test_a_summary_is_plain():
     found = calibrate_machine(drawn(400, 0.5), method="pav").summary()
-    assert list(found) == ["method", "trained", "labels", "fits", "isotonic", "by_cell", "problems"]
+    keys = "method fallbacks trained labels fits isotonic by_cell problems"
+    assert list(found) == keys.split()
     assert json.loads(json.dumps(found, allow_nan=False)) == found
 
 

@@ -215,24 +215,25 @@ def test_cells_by_brute_force():
         gap = (w * (y - m)).sum() / w.sum()
         sums = [(w * (y - m - gap))[u == one].sum() / w.sum() for one in np.unique(u)]
         alone = np.sqrt((w**2 * m * (1 - m)).sum()) / w.sum()
-        error = max(np.sqrt(np.square(sums).sum()), alone)
+        groups = len(np.unique(u))
+        error = max(np.sqrt(groups / (groups - 1) * np.square(sums).sum()), alone)
         assert (cell.cell, cell.words) == (CELLS[k], CELL_WORDS[CELLS[k]])
         assert (cell.items, cell.labels, cell.positives) == (own.sum(), known.sum(), y.sum())
         assert cell.share == pytest.approx((w * y).sum() / w.sum())
         assert cell.machine == pytest.approx(log.machine[own].mean())
         assert cell.machine_known == pytest.approx((w * m).sum() / w.sum())
         assert cell.human_minus_machine == pytest.approx(gap)
-        assert cell.lower == pytest.approx(gap - stats.norm.ppf(0.975) * error)
-        assert cell.upper == pytest.approx(gap + stats.norm.ppf(0.975) * error)
+        assert cell.lower == pytest.approx(gap - stats.t.ppf(0.975, groups - 1) * error)
+        assert cell.upper == pytest.approx(gap + stats.t.ppf(0.975, groups - 1) * error)
 
 
 def test_a_right_machine_is_rarely_warned_of():
-    """Labels drawn as the machine says, some 15 a cell: 5 % of 1,600 cells may be warned of."""
+    """Labels drawn as the machine says, some 15 a cell: 5 % of the logs may be warned of."""
     rng = np.random.default_rng(6)
     logs = [describe(with_machine(rng, cells=(30, 30, 30, 30))) for _ in range(400)]
     warned = [c.state == "warning" for d in logs for c in d.checks if c.name.startswith("machine")]
     assert len(warned) == 1600
-    assert 0.02 < np.mean(warned) < 0.07
+    assert np.mean(warned) <= 0.0125
 
 
 def test_a_wrong_machine_is_warned_of():
@@ -397,7 +398,7 @@ def test_a_description_holds_what_there_is():
     assert description.exposures == (10, 11)
     assert description.thresholds == (0.5, 0.6)
     assert [c.items for c in description.cells] == np.bincount(log.cell).tolist()
-    assert description.checks[-1] == Found(name="fixed size", state="ok", text=FIXED_SIZE)
+    assert description.checks[-1] == Found(name="fixed size", state="note", text=FIXED_SIZE)
     assert found_in(description, "traffic split")[0].p == split_check(traffic)
     read = msgspec.json.decode(msgspec.json.encode(description), type=Description)
     assert read == description

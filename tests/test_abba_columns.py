@@ -234,7 +234,8 @@ def test_thresholds_that_are_not_given_are_the_least_scores_collected(loaded):
     assert found.threshold_a == 0.5003
     assert found.problems == (
         "the deployed threshold of A was not given: taken as the least score that it collected, "
-        "0.5003; say --threshold-a",
+        "0.5003, so it cannot be checked that A accepts offline what it collected; say "
+        "--threshold-a",
     )
     assert found.signature == "threshold-a:least|threshold-b:0.6"
     assert loaded(threshold_b=None).threshold_b == 0.7  # scores of items that A collected are none
@@ -244,7 +245,7 @@ BAD = {
     "arm": (
         {(3, "collected_by"): "C", (5, "collected_by"): ""},
         "2 items were collected by neither A nor B (column 'collected_by'): line 3 (id u1, 'C'), "
-        "line 5 (id u5, empty)",
+        "line 5 (id u5, empty); write A for the deployed model and B for the candidate",
     ),
     "one arm": (
         {(0, "collected_by"): "A"},
@@ -271,10 +272,15 @@ BAD = {
         "which items to label",
     ),
     "score": (
-        {(3, "score_b"): "", (4, "score_b"): "-inf"},
+        {(3, "score_b"): "", (4, "score_b"): "inf"},
         "2 scores are missing or infinite (column 'score_b', model B): line 3 (id u1, empty), line "
-        "4 (id u2, -inf); every item needs the score of both models; where one finds nothing "
-        "offline, write a score below its threshold",
+        "4 (id u2, inf); every item needs the score of both models; where one finds nothing "
+        "offline, write -inf or a score below its threshold",
+    ),
+    "own score": (
+        {(4, "score_b"): "-inf"},
+        "1 of 2 items collected by B (50%) rejected offline, below its threshold 0.6: line 4 (id "
+        "u2, -inf)",
     ),
     "score of A": (
         {(2, "score_a"): "NA"},
@@ -578,12 +584,16 @@ def test_whole_numbers_of_users_match_their_texts(loaded):
         (
             USERS.replace("eva,A", "eva,both"),
             "users.csv: 1 user is in neither arm, A or B (column 'collected_by'): line 4 (id eva, "
-            "'both')",
+            "'both'); write A for the deployed model and B for the candidate",
         ),
         (
-            USERS.replace("eva,A,1", "eva,A,0").replace("ben,A,2", "ben,A,"),
-            "users.csv: 2 exposures are not above 0 and finite: line 2 (id ben, empty), line 4 (id "
-            "eva, 0.0)",
+            USERS.replace("eva,A,1", "eva,A,-1").replace("ben,A,2", "ben,A,"),
+            "users.csv: 2 exposures are below 0 or not finite: line 2 (id ben, empty), line 4 (id "
+            "eva, -1.0)",
+        ),
+        (
+            USERS.replace("cid,B,1", "cid,B,0").replace("dan,B,3", "dan,B,0"),
+            "users.csv: the exposures of arm B are all 0",
         ),
         (USERS.replace("eva", ""), "users.csv: 1 empty cell of unit (column 'unit'), the first at"),
         (USERS.replace(",B", ",A"), "users.csv: there is no user in arm B"),
@@ -604,6 +614,7 @@ def test_bad_lists_of_users(loaded, users, said):
     [
         ({"dropped": ["unit"]}, "users.csv: a list of users needs to know the unit of each item"),
         ({"units": (9, 9)}, "a list of users tells their number: leave out --units-a, --units-b"),
+        ({"units": (1, 1)}, "a list of users tells their number: leave out --units-a, --units-b"),
         ({"exposure": (9, 9)}, "users.csv has the exposure of each user: leave out --exposure-a"),
     ],
 )
@@ -611,6 +622,31 @@ def test_a_list_of_users_with_what_it_tells_itself(loaded, options, said):
     with pytest.raises(tc.UsageError) as caught:
         loaded(users=USERS, **options)
     assert str(caught.value).startswith(said)
+
+
+def test_units_may_be_idle_and_idle_ones_that_collected_are_said(loaded):
+    idle = USERS.replace("eva,A,1", "eva,A,0")
+    found = loaded(users=idle)
+    assert found.problems == ()
+    assert 0 in found.traffic.users["exposure"].to_list()
+    assert loaded(users=idle.replace("ben,A,2", "ben,A,0")).problems == (
+        "1 unit has items but the exposure 0 (ben): the A/B-only estimate counts the items all the "
+        "same",
+    )
+
+
+def test_a_model_that_finds_nothing_offline_scores_minus_infinity(loaded):
+    found = loaded({(3, "score_b"): "-inf", (4, "score_a"): "-inf"}, threshold_a=None)
+    assert [CELLS[k] for k in found.cell] == ["10A", "01B", "11A", "11A", "11B"]
+    assert found.threshold_a == 0.5  # the least that A collected
+    assert found.score_b[0] == found.score_a[1] == -np.inf
+    with pytest.raises(tc.InputError) as caught:
+        loaded({(3, "score_a"): "-inf"}, threshold_a=None)
+    assert str(caught.value) == (
+        "log.csv: 1 score is missing or infinite (column 'score_a', model A): line 3 (id u1, "
+        "-inf); A cannot have collected with it; mend it, or leave the item out"
+    )
+    assert len(loaded({(3, "score_a"): "-inf"}, mismatch="drop")) == 4
 
 
 def test_units_in_both_arms_are_said(loaded):
@@ -686,6 +722,23 @@ def test_validation_counts_items_and_labels_of_each_cell():
             "01B",
             "ok",
             "log: 01B (collected by B, accepted by B alone): 12 items, 12 labels (6 of 1, 6 of 0)",
+        ),
+    ]
+
+
+def test_validation_warns_of_cells_without_items():
+    frame = pl.DataFrame({"collected_by": ["A", "B"], "accept_a": [1, 0], "accept_b": [1, 1]})
+    found = checks(Table("log", frame), LogOptions(unlabelled=True))
+    assert [(c.name, c.message) for c in found if c.state == "warning"][:2] == [
+        (
+            "10A",
+            "log: 10A (collected by A, accepted by A alone): 0 items, no labels; one model accepts "
+            "all that the other collected",
+        ),
+        (
+            "11B",
+            "log: 11B (collected by B, accepted by both): 0 items, no labels; without any the "
+            "direct ratios cannot be told",
         ),
     ]
 

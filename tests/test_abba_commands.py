@@ -4,12 +4,16 @@ import json
 import shlex
 import subprocess
 import sys
+from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
 import accepted
 from truecost import cli
+from truecost.cli.abba_labels import CalibratedFile, ChosenFile, Mapping, Wanted
+from truecost.cli.abba_options import Deployed, Limits, Logs, Resampling
 
 MAP = accepted.MAP
 AT = "--threshold-a 0.5 --threshold-b 0.6"
@@ -372,7 +376,13 @@ def test_settings_of_a_file(run, result, folder):
         (f"score log.csv --map {MAP} --units-a 1.5 --units-b 9", 2, "1.5"),
         (f"score log.csv --map {MAP} --measure eer", 2, "measure 'eer' is not for AB/BA"),
         (f"score log.csv --map {MAP} --measure rrecall:soft", 2, "--estimator soft"),
-        (f"score log.csv --map {MAP} --method bca", 2, "bca intervals are not defined"),
+        (f"score log.csv --map {MAP} --method bca", 2, "Unknown option"),
+        (f"plan log.csv --map {MAP} --hold user", 2, "Unknown option"),
+        (
+            f"score log.csv --map {MAP} --resample blocks",
+            2,
+            'Choose from: "multinomial", "poisson"',
+        ),
         (f"score log.csv --map {MAP},score=sa", 2, "--map score=... is not known"),
         (f"score log.csv --map {MAP} --subset rom", 2, "did you mean 'room'?"),
         (f"score log.csv --map {MAP} --threshold-a 0.7", 3, "below its threshold 0.7"),
@@ -459,3 +469,175 @@ def test_lists_name_what_abba_has(run, result):
     formats = {f["name"]: f["tasks"] for f in result("list formats")}
     assert "abba" in formats["csv"]
     assert "abba" not in formats["rttm"]
+
+
+def test_the_picture_of_a_calibration(run, folder):
+    line = f"abba calibrate few.csv --map {MAP},machine=m {AT} --method affine"
+    code, _, _ = run(f"{line} --picture mapping.svg")
+    assert code == 0
+    assert "probability of a true accept" in (folder / "mapping.svg").read_text()
+    code, _, err = run(f"{line} --picture mapping.gif")
+    assert code == 2
+    assert "name a file that ends in .svg, .png or .pdf" in err
+    assert not (folder / "mapping.gif").exists()
+
+
+def test_a_fresh_log_is_valid_and_told_what_to_do(run, folder):
+    pl.read_csv(folder / "few.csv").drop("y", "m").write_csv(folder / "fresh.csv")
+    bare = MAP.replace(",label=y", "")
+    code, out, _ = run(f"abba validate fresh.csv --map {bare} {AT}")
+    assert code == 0
+    assert "neither labels nor machine scores yet: truecost abba select says what to label" in out
+    pl.read_csv(folder / "few.csv").with_columns(pl.col("m") * 50).write_csv(folder / "raw.csv")
+    code, out, _ = run(f"abba validate raw.csv --map {MAP},machine=m {AT}")
+    assert code == 0
+    assert "machine scores are no probabilities yet: truecost abba calibrate makes them so" in out
+
+
+# what a table says at every width
+
+
+def test_subsets_show_both_ratios(run):
+    line = f"abba score few.csv --map {MAP} {AT} {FAST} --estimator direct --subset room"
+    _, out, err = run(line)
+    assert [out.count(name) for name in ("rrecall", "rfpr")] == [4, 4]  # the whole, three rooms
+    assert "-v shows every measure" not in err
+    _, out, err = run(f"{line} --measure rfpr,rrecall,rfdr")
+    assert [out.count(name) for name in ("rrecall", "rfpr", "rfdr")] == [4, 4, 1]
+    assert "subsets: rfpr and rrecall only; -v shows every measure" in err
+    _, out, _ = run(f"{line} --measure rfpr,rrecall,rfdr -v")
+    assert out.count("rfdr") == 4
+
+
+SHOWN = {  # commands, and what their tables say at every width
+    "score": (
+        f"score few.csv --map {MAP},machine=m {AT} {FAST} --subset room",
+        ("rrecall", "rfpr", "some replicates undefined, few labels, delta method"),
+    ),
+    "thresholds": (
+        f"thresholds few.csv --map {MAP},machine=m {AT} {FAST} --min-rrecall 0.8 "
+        "--test-set test.csv",
+        ("threshold of B", "rrecall", "rfpr", "few labels, small cells"),
+    ),
+    "plan": (
+        f"plan few.csv --map {MAP},machine=m {AT} {FAST} --half-width 0.0001",
+        ("half-width", "wanted", "more"),
+    ),
+    "select": (
+        f"select few.csv --map {MAP},machine=m {AT} --budget 100",
+        ("false accepts", "to label", "probability", "proportional"),
+    ),
+    "calibrate": (
+        f"calibrate few.csv --map {MAP},machine=m {AT} --method affine",
+        ("probability", "true accepts", "difference", "lower", "upper"),
+    ),
+    "simulate": ("simulate table1 --datasets 2 --replicates 20", ("truth", "paper", "ours")),
+}
+
+
+@pytest.mark.parametrize("width", [80, 60])
+@pytest.mark.parametrize("verb", SHOWN)
+def test_nothing_is_cut(run, monkeypatch, verb, width):
+    line, said = SHOWN[verb]
+    _, wide, _ = run(f"abba {line} -q")
+    monkeypatch.setenv("COLUMNS", str(width))
+    _, narrow, _ = run(f"abba {line} -q")
+    assert max(map(len, narrow.splitlines())) <= width
+    assert all(cell.startswith("room") for cell in narrow.split() if "\u2026" in cell)  # a name
+    words = " ".join(narrow.split())  # a note goes on in the next line
+    for text in said:
+        assert text in " ".join(wide.split())
+        assert text in words
+
+
+def test_notes_that_do_not_fit_are_numbered(run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    line = f"abba score few.csv --map {MAP},machine=m {AT} {FAST} --estimator corrected,soft"
+    _, out, _ = run(f"{line} --subset room -q")
+    lines = out.splitlines()
+    [mark] = [text.split()[-1] for text in lines if "room=hall" in text and "rrecall" in text]
+    [note] = [text for text in lines if text.startswith(mark)]
+    assert note == f"{mark} some replicates undefined, few labels, delta method"
+    assert "no change" in out  # nothing is left out for the sake of the notes
+
+
+def test_what_more_users_bring_rests_on_labels(run, monkeypatch):
+    line = f"abba plan few.csv --map {MAP} {AT} {FAST}"
+    _, _, err = run(line)
+    bare = pl.read_csv("few.csv")["y"].null_count()
+    assert (
+        f"few: units as they are now, labels in the same share; labelling the other {bare} items "
+        "comes first: truecost abba select\n"
+    ) in err
+    _, _, err = run(line.replace("few.csv", "log.csv"))
+    assert "comes first" not in err
+
+
+# what is said beside the tables
+
+
+def test_a_polynomial_that_fell_back_is_no_polynomial(run, result, folder):
+    log = pl.read_csv(folder / "few.csv")
+    loose = np.random.default_rng(0).normal(0, 0.3, log.height)
+    log.with_columns(m=pl.col("m") + loose).write_csv(folder / "loose.csv")
+    line = f"abba calibrate loose.csv --map {MAP},machine=m {AT} --method poly3"
+    found = result(line)
+    assert (found["method"], found["fallbacks"]) == ("spline", 5)
+    _, out, err = run(line)
+    assert "fitted: spline (poly3 fell back in 5 of 5 folds), folds5:by-user:seed0" in err
+    figures = [cell for row in out.splitlines()[1:] for cell in row.split()[3:]]
+    assert all(len(cell.partition(".")[2]) == 4 for cell in figures)
+
+
+def test_a_limit_that_decides_nothing_is_told(result):
+    def said(line):
+        return result(f"abba thresholds log.csv --map {MAP} {AT} {FAST} {line}")["remarks"]
+
+    more = "deploy B with a lower one to learn more"
+    kept = f"log (direct): max-rfpr=1.2 is kept at every threshold that is identified: {more}"
+    assert kept in said("--max-rfpr 1.2")
+    assert not any("at every threshold" in text for text in said("--max-rfpr 0.3"))
+    tried = "is kept at every threshold of the grid: try"
+    assert f"log (direct): max-rfpr=1 {tried} lower ones, from the deployed 0.6 up" in said(
+        "--grid 0.7,0.8"
+    )
+    assert f"log (direct): min-rrecall=0.1 {tried} higher ones" in said(
+        "--min-rrecall 0.1 --grid 0.6,0.7"
+    )
+    # By its upper end the limit decides where it does not by the value.
+    assert not any("at every threshold" in text for text in said("--max-rfpr 0.5 --by upper"))
+
+
+def test_a_limit_that_only_the_value_keeps_is_told_once(result):
+    line = f"abba thresholds log.csv --map {MAP} {AT} {FAST} --max-rfpr 0.4 --min-rrecall 0.9"
+    found = result(f"{line} --estimator direct,pooled")
+    row = next(
+        r
+        for r in found["rows"]
+        if (r["measure"], r["dims"]["estimator"], r["parameters"]["variant"])
+        == ("rfpr", "direct", "max-rfpr=0.4")
+    )
+    ends = f"[{row['lower']:.4g}, {row['upper']:.4g}]"
+    [told] = [text for text in found["remarks"] if "--by upper" in text]
+    assert told == (
+        f"log (direct): max-rfpr=0.4 is kept by the value, not by its interval ({ends}); "
+        "--by upper asks for that"
+    )
+    assert not any("--by upper" in text for text in result(f"{line} --by upper")["remarks"])
+
+
+@pytest.mark.parametrize("verb", ["score", "thresholds", "plan"])
+def test_options_that_do_not_go_with_abba_are_not_offered(run, verb):
+    _, out, _ = run(f"abba {verb} --help")
+    assert "--replicates" in out
+    for option in ("--method", "--block-length", "--hold", "bca"):
+        assert option not in out
+    assert ("1 when no limit is given" in out) == (verb == "thresholds")
+
+
+def test_every_option_is_explained():
+    page = (Path(__file__).parents[1] / "docs" / "command-line.md").read_text()
+    groups = (Logs, Deployed, Limits, Resampling, Wanted, ChosenFile, Mapping, CalibratedFile)
+    names = {name for group in groups for name in group.__annotations__}
+    options = {f"--{name.replace('_', '-')}" for name in names}
+    assert {name for name in options if name not in page} == set()

@@ -131,6 +131,22 @@ def test_items_without_a_label_are_said():
     assert joined(Table("to_label.csv", some))[1].problems == ()
 
 
+def test_a_file_of_one_kind_of_labels_is_doubted():
+    n = 30
+    columns = {"id": [f"u{k}" for k in range(n)], "collected_by": ["A", "B"] * 15}
+    accepts = {"accept_a": [1] * n, "accept_b": [1] * n}
+    other = Table("log.csv", pl.DataFrame({**columns, **accepts, "label": [0] + [None] * 29}))
+    file = table(id=columns["id"][1:25], label=[1] * 24)
+    deployment, found = joined(file, other)
+    said = "were those of the other kind left out?"
+    assert found.problems == (f"all 24 labels of to_label.csv are 1: {said}",)
+    assert not [text for text in deployment.problems if said in text]
+    unlabelled = Table("log.csv", other.frame.drop("label"))
+    deployment, found = joined(file, unlabelled)
+    assert found.problems == ()  # once is enough
+    assert f"all 24 labels are 1: {said}" in deployment.problems
+
+
 ID, ONE = {"id": ["u1", "u2"]}, {"label": [1, 0]}
 BAD = {
     "no id column": (

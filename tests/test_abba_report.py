@@ -3,6 +3,7 @@
 import html
 import itertools
 import re
+from dataclasses import replace
 
 import msgspec
 import numpy as np
@@ -15,20 +16,27 @@ import accepted
 import truecost as tc
 from test_pictures import assert_readable
 from truecost import study
-from truecost.cli.terminal import result_table
+from truecost.cli import abba_labels, abba_simulations
+from truecost.cli.options import Output
+from truecost.cli.terminal import Screen, result_table
 from truecost.errors import UsageError
-from truecost.report import deployed_sections, plane_sections, plots, verdict
-from truecost.report.deployed_verdict import CHIPS, outcome, rule_said, sentence
+from truecost.report import deployed_checks, deployed_sections, plane_sections, plots, verdict
+from truecost.report.deployed_verdict import CHIPS, outcome, sentence
 from truecost.report.page import render
 from truecost.report.plots.look import figure_of
 from truecost.report.plots.plane import Path, crosses_of, marked_places, shown_part
 from truecost.report.plots.ratio_rows import ratio_ticks, span_of
 from truecost.report.sections import SECTIONS
 from truecost.report.story import Story, means
+from truecost.report.words import rule_said
 from truecost.study.directory import render_again
 from truecost.tasks.abba.calibrating import calibrate_machine
+from truecost.tasks.abba.checks import Found
+from truecost.tasks.abba.describing import CellCounts, Description
 from truecost.tasks.abba.planes import Chosen, Plane
 from truecost.tasks.abba.records import CELLS, Deployment
+from truecost.tasks.abba.selecting import select
+from truecost.tasks.abba.simulating import simulate
 
 MAP = {**dict(pair.split("=") for pair in accepted.MAP.split(",")), "machine": "m"}
 DATA = {"map": MAP, "threshold_a": 0.5, "threshold_b": 0.6}
@@ -122,6 +130,28 @@ def test_the_chip_says_both_outcomes(scored, recall, false):
     assert outcome(alone) == ("open", CHIPS[recall, false][1])
 
 
+SAME = (1.0, 1.0, 1.0)
+HELD = (0.92, 0.74, 1.13)  # its interval holds 1
+
+
+def test_a_chip_is_green_only_where_both_ratios_are_decided(scored):
+    more = ENDS["better"]
+    assert outcome(both(scored, more, HELD)) == ("open", "more recall, false accepts undecided")
+    assert outcome(both(scored, HELD, FALSE["better"])) == (
+        "open",
+        "fewer false accepts, recall undecided",
+    )
+    assert outcome(both(scored, more, FALSE["worse"])) == ("open", "trade-off")
+    assert outcome(both(scored, more, SAME)) == ("good", "more recall, as many false accepts")
+    assert outcome(both(scored, SAME, HELD)) == ("open", "as much recall, false accepts undecided")
+    assert outcome(both(scored, SAME, SAME)) == ("open", "no change")
+    alone = {"rrecall": both(scored, more, HELD)["rrecall"]}
+    assert outcome(alone) == ("good", "more recall")
+    assert outcome({"rfpr": both(scored, more, HELD)["rfpr"]}) == ("open", "undecided")
+    green = {pair for pair, (look, _) in CHIPS.items() if look == "good"}
+    assert all("better" in pair and "" not in pair and "worse" not in pair for pair in green)
+
+
 def test_the_verdict_takes_the_estimator_to_trust(scored):
     said = verdict.verdict(Story(scored.result, ()))
     [group, worst] = said.groups
@@ -138,12 +168,44 @@ def test_the_verdict_takes_the_estimator_to_trust(scored):
 
 def test_a_line_of_the_verdict_is_a_threshold_that_a_rule_chose(chosen):
     [group] = verdict.verdict(Story(chosen.result, ())).groups
-    assert len(group.lines) == 4
+    assert len(group.lines) == len(group.folded) == 2
+    assert [line.name.split(", ")[1] for line in group.folded] == ["direct"] * 2
+    assert group.summary == "Other estimators"
     plane = chosen.result.planes[0]
     first = plane.chosen[0]
     assert group.lines[0].name == "log, corrected, highest rrecall with rfpr at most 0.4"
     assert group.lines[0].text.startswith(f"threshold {first.threshold:.4g} [")
-    assert "Each replicate chooses its own threshold" in group.lines[0].more
+    for line, limited in zip(group.lines, ("rfpr", "rrecall"), strict=True):
+        assert (
+            f"Each replicate chooses its own threshold; the interval of {limited} is that of this "
+            f"threshold"
+        ) in line.more
+
+
+def test_remarks_are_those_of_the_estimator_to_trust(chosen):
+    told = chosen.result.remarks
+    assert {text.partition(":")[0] for text in told} == {"log (corrected)", "log (direct)"}
+    said = verdict.verdict(Story(chosen.result, ())).remarks
+    assert said == tuple(text for text in told if text.startswith("log (corrected): "))
+
+
+def test_an_infinite_ratio_is_told(scored):
+    why = "infinite: A accepts no item with label 0"
+    found = both(scored, (1.0, 0.98, 1.02), (None, 1.4, None), reason=why)
+    found["rrecall"] = structs.replace(found["rrecall"], reason=None)
+    assert sentence(found) == (
+        "B finds as much as A [-2%, 2%]; it falsely accepts infinitely many times as often as A "
+        "[1.4, infinite] (A accepts no item with label 0)"
+    )
+    assert outcome(found) == ("bad", "more false accepts, recall undecided")
+    why = "the upper end is infinite"
+    found["rfpr"] = structs.replace(found["rfpr"], value=1.6, lower=1.2, reason=why)
+    assert sentence(found).endswith("it falsely accepts 60% more often than A [20%, infinite]")
+    assert outcome(found) == ("bad", "more false accepts, recall undecided")
+    found["rfpr"] = structs.replace(found["rfpr"], lower=0.9)
+    assert outcome(found) == ("open", "undecided")
+    undefined = structs.replace(found["rfpr"], lower=1.2, reason="the interval is not defined: x")
+    assert outcome({**found, "rfpr": undefined}) == ("open", "undecided")
 
 
 def test_rules_are_said_in_words():
@@ -213,9 +275,27 @@ def test_a_page_of_trials_has_none_of_it():
         schema_version=1, truecost="0", task="trials", rows=rows, problems=(), inputs=()
     )
     story = Story(result, ())
-    ours = [m for m in SECTIONS if m.__module__.endswith(("deployed_sections", "plane_sections"))]
+    rooms = ("deployed_sections", "deployed_checks", "plane_sections")
+    ours = [make for make in SECTIONS if make.__module__.endswith(rooms)]
     assert len(ours) == 6
     assert [make(story) for make in ours] == [None] * 6
+
+
+def test_what_differs_between_deployments_names_them(scored):
+    rows = [
+        structs.replace(r, signature=r.signature.replace("threshold-b:0.6", "threshold-b:0"))
+        if r.dims["system"] == "second"
+        else r
+        for r in scored.result.rows
+    ]
+    text = plain(render(structs.replace(scored.result, rows=tuple(rows)), ()))
+    assert "threshold-a: 0.5 threshold-b: 0.6 (first); 0 (second) labels-of: cells (first)" in text
+
+
+def test_open_numbers_have_the_whole_width(scored):
+    text = render(scored.result, ())
+    assert ".grid > :has(> details[open]) { grid-column: 1 / -1; }" in text
+    assert '<div class="grid">' in text
 
 
 # tables of the paper
@@ -240,6 +320,7 @@ def test_machine_labels_on_the_other_side_are_flagged(scored):
     ]
     story = Story(structs.replace(result, rows=tuple(flagged)), ())
     table = deployed_sections.ratios(story).tables[1]
+    assert table.header[2:5] == ("corrected", "interval", "soft (machine labels alone)")
     said = {(row[0], row[1]): row[-1] for row in table.rows}
     assert said["first", "rfpr"] == "opposite sides of 1"
     assert said["second", "rfpr"] == "same side of 1"
@@ -275,12 +356,80 @@ def test_the_table_of_thresholds_is_short_and_says_which_matter(chosen):
 
 
 def test_checks_are_listed_with_warnings_first(scored):
-    section = deployed_sections.checks(Story(scored.result, ()))
+    section = deployed_checks.checks(Story(scored.result, ()))
     chips = [line.chip for line in section.lines]
-    assert set(chips) == {"warning", "ok"}
-    assert chips == sorted(chips, reverse=True)
+    assert set(chips) == {"warning", "ok", "note"}
+    assert chips == sorted(chips, key=lambda chip: chip != "warning")
+    [look] = {line.look for line in section.lines if line.chip == "note"}
+    assert look == "open"
+    assert all("looking every day" in line.name for line in section.lines if line.chip == "note")
     assert section.lines[0].look == "bad"
     assert len(chips) == sum(len(d.checks) for d in scored.result.deployments)
+    assert section.lines[0].name == "first: machine in 11A"
+    assert section.text.startswith("Beware: first: the machine errs in 11A")
+
+
+def warned(name, cell="10A", labels=0, positives=0):
+    """What a check warns of, in words and as a line, of a cell with these labels."""
+    about = {"words": "", "items": 75, "labels": labels, "positives": positives}
+    found = Found(name=name, state="warning", text=f"{name.split()[-1]}: as it is")
+    description = Description(
+        *(), system="new", items=75, labels=9, level=0.95,
+        cells=(CellCounts(cell=cell, **about),), checks=(found,),
+    )  # fmt: skip
+    result = study.ResultFile(
+        schema_version=1, truecost="0", task="abba", rows=(), problems=(), inputs=(),
+        deployments=(description,),
+    )  # fmt: skip
+    section = deployed_checks.checks(Story(result, ()))
+    return section.text, section.lines[0]
+
+
+def test_warnings_are_said_in_words():
+    text, line = warned("labels 10A", labels=48, positives=3)
+    assert text == "Beware: fewer than 5 true accepts are labelled in 10A."
+    assert line.name == "labels in 10A"
+    assert line.text == (
+        "3 true accepts and 45 false accepts are labelled among its 75 items: intervals are rough"
+    )
+    text, line = warned("labels 10A")
+    assert text == "Beware: nothing is labelled in 10A."
+    assert line.text == "as it is"
+    text, _ = warned("labels 10A", labels=2, positives=1)
+    assert text == (
+        "Beware: fewer than 5 true accepts and fewer than 5 false accepts are labelled in 10A."
+    )
+    assert warned("labels")[0] == "Beware: no item has a human label."
+    for name, said in (
+        ("machine 10A", "machine in 10A"),
+        ("narrower rfpr", "direct against pooled, rfpr"),
+        ("label mix", "label mix of the arms"),
+        ("something new", "something new"),
+    ):
+        assert warned(name)[1].name == said
+    assert warned("label mix")[0] == "Beware: the label mix of the arms differs."
+
+
+def test_what_holds_of_several_cells_is_said_once(scored):
+    text = deployed_checks.checks(Story(scored.result, ())).text
+    errs = [
+        check.name.split()[-1]
+        for check in scored.result.deployments[0].checks
+        if check.state == "warning" and check.name.startswith("machine ")
+    ]
+    assert len(errs) > 1
+    assert f"first: the machine errs in {', '.join(errs[:-1])} and {errs[-1]}" in text
+
+
+def test_warnings_of_checks_stand_under_checks_only(scored):
+    text = plain(render(scored.result, ()))
+    warnings = [w for d in scored.result.deployments for w in d.warnings]
+    assert warnings
+    count = sum(c.state == "warning" for d in scored.result.deployments for c in d.checks)
+    assert f"{count} checks of the data warn: see Checks" in text
+    assert not any(
+        f"Data: {d.system}: {w}" in text for d in scored.result.deployments for w in d.warnings
+    )
 
 
 # pictures
@@ -345,7 +494,7 @@ def test_the_plane_draws_its_thresholds(chosen):
     assert {path.thresholds[at] for at in places[1:]} == {c.threshold for c in plane.chosen}
     assert 3 <= len(crosses_of(plane, path)) <= 8
     figures = {f"{path.thresholds[at]:.3g}" for at in (*places, *crosses_of(plane, path))}
-    said = [text.get_text() for text in ax.texts]
+    said = [part for text in ax.texts for part in re.split(r", (?=\d)", text.get_text())]
     assert figures & {*said}
     assert {*said} - figures <= {
         *("both improve", "both get worse", "more recall,\nmore false accepts"),
@@ -411,12 +560,151 @@ def test_both_ratios_by_threshold(chosen):
     ax = plots.ratios_by_threshold(plane)
     low, high = ax.get_xlim()
     assert low < plane.deployed < plane.chosen[0].threshold < high
-    labels = [text.get_text() for text in figure_of(ax).legends[0].get_texts()]
-    assert {*labels} == {"rrecall", "rfpr", "limit", "chosen", "deployed", "no change"}
+    rules = {"highest rrecall with rfpr at most 0.4", "lowest rfpr with rrecall at least 0.9"}
+    labels = legend_of(ax)
+    assert {*labels} == {"rrecall", "rfpr", "deployed", "no change", *rules}
+    assert [text.get_text() for text in ax.texts] == ["\u2264 0.4", "\u2265 0.9"]
     curve = next(line for line in ax.lines if len(line.get_xdata()) == len(plane.thresholds))
     assert curve.get_ydata() == pytest.approx(
         np.clip(np.array(plane.rrecall, float), ax.get_ylim()[0], None), nan_ok=True
     )
+
+
+def legend_of(ax):
+    """Labels of a legend with the colours of their lines."""
+    legend = figure_of(ax).legends[0]
+    lines = zip(legend.get_texts(), legend.get_lines(), strict=True)
+    return {text.get_text(): line.get_color() for text, line in lines}
+
+
+def ruled(*rules, **more):
+    """A plane with rules, each with a threshold (or none) that replicates choose within 0.1."""
+    chosen = [
+        Chosen(rule=rule, threshold=at, lower=at and at - 0.1, upper=at and at + 0.1, feasible=1.0)
+        for rule, at in rules
+    ]
+    return structs.replace(wavy(), chosen=tuple(chosen), **more)
+
+
+def test_each_rule_has_a_look_of_its_own():
+    at = wavy().thresholds[20]
+    plane = ruled(("max-rfpr=0.8", at), ("min-rrecall=1.05", wavy().thresholds[9]))
+    ax = plots.ratios_by_threshold(plane)
+    colours = legend_of(ax)
+    first, second = (
+        "highest rrecall with rfpr at most 0.8",
+        "lowest rfpr with rrecall at least 1.05",
+    )
+    assert len({colours[name] for name in ("rrecall", "rfpr", first, second)}) == 4
+    bars = [line for line in ax.lines if list(line.get_ydata()) == [1, 1] and line.get_lw() == 4]
+    assert [line.get_color() for line in bars] == [colours[first], colours[second]]
+    assert list(bars[0].get_xdata()) == pytest.approx([at - 0.1, at + 0.1])
+    upright = [line for line in ax.lines if list(line.get_xdata()) == [at, at]]
+    assert [line.get_color() for line in upright] == [colours[first]]
+    across = [line for line in ax.lines if list(line.get_ydata()) == [1.05, 1.05]]
+    assert [line.get_color() for line in across] == [colours[second]]
+
+
+def test_a_limit_near_1_is_told_from_no_change():
+    for width in (7.2, 4.2):
+        plane = ruled(("max-rfpr=0.97", 0.5), ("min-rrecall=1.02", None))
+        ax = plots.new_axes(width, plots.by_threshold_height(plane, width))
+        assert_readable(plots.ratios_by_threshold(plane, ax))
+        assert [text.get_text() for text in ax.texts] == ["\u2264 0.97", "\u2265 1.02"]
+        assert "no threshold has rrecall at least 1.02" in legend_of(ax)
+
+
+def thresholds_on(ax):
+    """Thresholds that are written on a plane: text, the box of its letters, colour."""
+    figure_of(ax).draw_without_rendering()
+    found = [t for t in ax.texts if FIGURE.match(t.get_text())]
+    return [(t.get_text(), t.get_window_extent(), t.get_color()) for t in found]
+
+
+def distance(box, place):
+    across = max(box.x0 - place[0], 0, place[0] - box.x1)
+    return float(np.hypot(across, max(box.y0 - place[1], 0, place[1] - box.y1)))
+
+
+@pytest.mark.parametrize("width", [5.6, 4.2])
+@pytest.mark.parametrize("seeds", [(0,), (0, 1), (2, 3), (4, 5), (6, 7)])
+def test_thresholds_stand_at_their_own_marks(seeds, width):
+    planes = [wavy(seed) for seed in seeds]
+    ax = plots.trade_off(planes, plots.new_axes(width, plots.trade_off_height(planes, width)))
+    written = thresholds_on(ax)
+    assert written
+    one, far = ax.transData.transform((1, 1)), 0
+    marks = []
+    for k, plane in enumerate(planes):
+        path, colour = Path.of(plane), legend_of(ax)[plots.names_of(planes)[k]]
+        shown = [*(at for at, _ in marked_places(plane, path)), *crosses_of(plane, path)]
+        for threshold, x, y in map(path.point, shown):
+            marks.append((f"{threshold:.3g}", colour, ax.transData.transform((x, y))))
+    for text, box, colour in written:
+        own = [at for said, of, at in marks if said in text.split(", ") and colour in (of, "black")]
+        nearest = min(own, key=lambda at: distance(box, at))
+        points = 72 / figure_of(ax).dpi
+        assert distance(box, nearest) < min(
+            distance(box, at) + 3 / points for _, _, at in marks if (at != nearest).any()
+        )
+        for k, (low, high) in enumerate(((box.x0, box.x1), (box.y0, box.y1))):
+            assert (low - one[k]) * (nearest[k] - one[k]) > 0
+            assert (high - one[k]) * (nearest[k] - one[k]) > 0
+        far += distance(box, nearest) * points > 14
+    assert far <= sum(line.get_transform() == ax.transAxes for line in ax.lines)
+
+
+def test_marks_on_each_other_share_their_text():
+    places = [wavy().thresholds[k] for k in (20, 21)]
+    plane = ruled(*((f"max-rfpr=0.{k}", at) for k, at in enumerate(places, 7)))
+    for name in ("rrecall", "rfpr"):
+        values = [*getattr(plane, name)]
+        values[21] = values[20]
+        plane = structs.replace(plane, **{name: tuple(values)})
+    ax = plots.trade_off([plane])
+    texts = {text for text, _, _ in thresholds_on(ax)}
+    apart = [f"{at:.3g}" for at in places]
+    assert ", ".join(apart) in texts
+    assert not texts & {*apart}
+    assert_readable(ax)
+
+
+def test_curves_that_coincide_are_drawn_once():
+    plane = ruled(("max-rfpr=1", wavy().thresholds[20]))
+    again = structs.replace(plane, estimator="corrected")
+    other = structs.replace(again, chosen=())
+    ax = plots.trade_off([plane, again])
+    assert "direct\n(the same: corrected)" in legend_of(ax)
+    assert sum(len(line.get_xdata()) > 20 for line in ax.lines) == 1
+    assert_readable(ax)
+    ax = plots.trade_off([plane, other])  # its rules choose otherwise
+    assert {"direct", "corrected"} <= {*legend_of(ax)}
+    curves = [line for line in ax.lines if len(line.get_xdata()) > 20]
+    assert [line.is_dashed() for line in curves] == [False, True]
+    apart = structs.replace(again, rfpr=tuple(v and 1.01 * v for v in plane.rfpr))
+    ax = plots.trade_off([plane, apart])
+    assert {"direct", "corrected"} <= {*legend_of(ax)}
+    curves = [line for line in ax.lines if len(line.get_xdata()) > 20]
+    assert [line.is_dashed() for line in curves] == [False, False]
+
+
+def test_ratios_without_an_end_are_drawn_up_to_an_arrow(scored):
+    row = row_of(scored, "rfpr", "direct")
+    about = {"lower": 1.2, "upper": None}
+    endless = structs.replace(row, value=1.6, reason="the upper end is infinite", **about)
+    infinite = structs.replace(row, value=None, reason="infinite: nothing", **about)
+    undefined = structs.replace(
+        row, value=None, lower=None, upper=None, reason="undefined: 2 cells have no human label"
+    )
+    ax = plots.ratios([row, endless, infinite, undefined])
+    edge = ax.get_xlim()[1]
+    assert edge > 1.6
+    ends = [line.get_xdata() for line in ax.lines if len(line.get_xdata()) == 2]
+    assert sum(list(x) == [1.2, edge] for x in ends) == 2
+    assert sum(line.get_marker() == ">" for line in ax.lines) == 2
+    said = [text.get_text() for text in ax.texts]
+    assert said == ["better", "worse", "worse", "infinite", "undefined"]
+    assert_readable(ax)
 
 
 def test_the_mapping_of_machine_scores(tmp_path):
@@ -481,3 +769,56 @@ def test_the_terminal_shows_ratios_by_estimator(scored):
     assert "naive" not in table.names
     estimators = [row[table.names.index("estimator")] for row in table.rows[:5]]
     assert estimators == ["corrected", "direct", "pooled", "ab", "soft"]
+
+
+def printed(tables, width, monkeypatch, capsys):
+    """What the terminal shows on a screen of this width."""
+    monkeypatch.setenv("COLUMNS", str(width))
+    capsys.readouterr()
+    Screen(Output()).show(tables)
+    return capsys.readouterr().out
+
+
+FIGURE = re.compile(r"\d[\d.e+-]*")
+
+
+def figures_in(tables):
+    """Every figure of the columns that may not be left out."""
+    cells = [
+        cell
+        for table in tables
+        for row in table.rows
+        for name, cell in zip(table.names, row, strict=True)
+        if name not in table.spare and name != "note"
+    ]
+    return {found for cell in cells for found in FIGURE.findall(cell)}
+
+
+@pytest.mark.parametrize("width", [120, 80, 60, 40])
+def test_figures_are_never_cut(scored, chosen, width, monkeypatch, capsys):
+    simulated = abba_simulations.table_of(simulate("table1", 2, replicates=20).rows)
+    log = accepted.collected(accepted.streams(labelled=0.5))
+    ids, arm = log["utt"].to_numpy(), (log["arm"] == "B").to_numpy()
+    other = np.where(arm, log["sa"] >= 0.5, log["sb"] >= 0.6)
+    deployment = Deployment(
+        "log", ids, arm.astype(np.uint8), other, log["y"].cast(float).to_numpy()
+    )
+    selected = abba_labels._selection_tables(select(deployment, 100))
+    for tables in (result_table(scored, True), result_table(chosen), [simulated], selected):
+        text = printed(tables, width, monkeypatch, capsys)
+        assert max(map(len, text.splitlines())) <= width
+        assert figures_in(tables) <= {*FIGURE.findall(text)}
+
+
+def test_a_narrow_screen_shows_rules_as_columns_and_then_a_figure_a_line(
+    chosen, monkeypatch, capsys
+):
+    [table] = result_table(chosen)
+    one = replace(table, rows=table.rows[:2])
+    turned = printed([one], 80, monkeypatch, capsys).splitlines()
+    assert turned[0] == "estimator corrected, system log"
+    assert turned[1].split() == ["rule", "max-rfpr=0.4", "min-rrecall=0.9"]
+    assert [line.split("  ")[0] for line in turned[2:5]] == ["threshold of B", "rrecall", "rfpr"]
+    upright = printed([one], 60, monkeypatch, capsys).splitlines()
+    assert upright[0] == "estimator corrected, system log, rule max-rfpr=0.4"
+    assert upright[1] == f"threshold of B  {one.rows[0][3]}"

@@ -1,15 +1,21 @@
 """Rows of a deployment: estimators, intervals, small cells, zero rows, widening, units, groups."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import truecost as tc
 from truecost.errors import UsageError
+from truecost.measures import Measure, registry
+from truecost.measures.relative import ESTIMATORS, Estimator, direct_ratio
 from truecost.tasks.abba.arrays import collected_items
-from truecost.tasks.abba.counting import MOST_GROUPS, evidence_of, plan_of
-from truecost.tasks.abba.records import FEW, Traffic
+from truecost.tasks.abba.counting import MOST_GROUPS, evidence_of, evidence_of_column, plan_of
+from truecost.tasks.abba.delta import Linear
+from truecost.tasks.abba.records import CELLS, FEW, Traffic
 from truecost.tasks.abba.scoring import score_deployment
 from truecost.tasks.abba.simulating import collected
+from truecost.tasks.abba.thresholds import Choice, choose
 
 PLAN = tc.Plan(400, seed=1)
 
@@ -190,7 +196,8 @@ def test_small_cells_take_the_delta_method_and_never_change_the_value():
         ((50, 5, 40, 0), 50 / 55, None),
         ((0, 50, 40, 9), 0.0, None),
         ((50, 5, 0, 9), None, "infinite: no item with label 1 that B collected is accepted by A"),
-        ((0, 5, 0, 9), None, "undefined: no item with label 1 is accepted by both models"),
+        ((0, 5, 0, 9), None, "undefined: no item with label 1 that B collected is accepted by A"),
+        ((0, 0, 40, 9), None, "undefined: A collected no item with label 1"),
     ],
 )
 def test_zero_cells(true, value, why):
@@ -249,22 +256,59 @@ def test_below_100_labels_a_cell_the_corrected_interval_is_wider():
     assert "few_labels" not in every.flags
 
 
-def test_soft_rows_are_marked_and_held_against_human_labels():
-    rng = np.random.default_rng(5)
-    d = made(items=6000)
-    biased = np.where(d.arm == 1, 0.35, 0.95) * d.label + 0.02 * rng.random(len(d))
-    log = collected_items(
-        np.where(d.arm == 0, "A", "B"),
-        accept_a=(d.arm == 0) | d.other,
-        accept_b=(d.arm == 1) | d.other,
-        label=d.label,
-        machine=biased,
-    )
-    found = scored(log)
-    assert all("uncorrected" in r.flags for (_, e), r in found.items() if e == "soft")
-    soft, human = found["rfpr", "soft"], found["rfpr", "corrected"]
-    assert ((soft.value - 1) * (human.value - 1) < 0) == ("other_side" in soft.flags)
-    assert human.value == pytest.approx(found["rfpr", "direct"].value, rel=1e-9)
+def rows_of(deployment, **changes):
+    """A log as arrays of `collected_items`, some of them changed."""
+    d = deployment
+    given = {
+        "collected_by": np.where(d.arm == 0, "A", "B"),
+        "accept_a": (d.arm == 0) | d.other,
+        "accept_b": (d.arm == 1) | d.other,
+        "label": d.label,
+        "machine": d.machine,
+        "ids": d.ids,
+        "unit": d.units["unit"][0] if d.units else None,
+    }
+    return given | changes
+
+
+@pytest.mark.parametrize(
+    ("true", "taken", "soft", "human", "raised"),
+    [
+        ((1000, 200, 1000, 100), 0.5, (1.02, True), (0.92, False), True),
+        ((1000, 200, 1000, 190), 0.5, (1.1, False), (0.99, True), True),
+        ((1000, 200, 1000, 190), 0.1, (1.01, True), (0.99, True), False),  # chance alone
+        ((1000, 200, 1000, 100), 0.05, (0.93, False), (0.92, False), False),  # they agree
+        ((1000, 200, 1000, 300), 0.5, (1.19, False), (1.08, False), False),
+    ],
+)
+def test_soft_rows_are_held_against_human_labels(true, taken, soft, human, raised):
+    """A machine that takes some of the false accepts of B alone for true ones."""
+    d = collected(cells(true, (250, 250, 250, 250)), Traffic())
+    log = replace(d, machine=np.where((d.cell == 3) & (d.label == 0), taken, d.label))
+    for beside in ("direct", "pooled", "corrected"):
+        found = scored(log, estimators=("soft", beside))
+        for estimator, (value, holds_1) in (("soft", soft), (beside, human)):
+            row = found["rrecall", estimator]
+            assert row.value == pytest.approx(value, abs=0.015)
+            assert (row.lower < 1 < row.upper) == holds_1
+        assert ("other_side" in found["rrecall", "soft"].flags) == raised
+        assert "other_side" not in found["rrecall", beside].flags
+        assert "uncorrected" in found["rrecall", "soft"].flags
+    assert "other_side" not in scored(log, estimators=("soft",))["rrecall", "soft"].flags
+
+
+def test_soft_rows_are_held_against_the_direct_ones_first():
+    """The corrected ratio lies beyond 1, that of the few human labels alone does not."""
+    d = made(items=8000)
+    label = np.where(np.random.default_rng(6).random(len(d)) < 0.06, d.label, np.nan)
+    machine = (0.05 + 0.9 * d.label) * np.where(d.cell == 2, 0.94, 1.0)
+    log = replace(d, label=label, machine=machine)
+    every, two = scored(log), scored(log, estimators=("corrected", "soft"))
+    values = [every["rfpr", e].value for e in ("soft", "direct", "corrected")]
+    assert max(values[:2]) < 1 < values[2]
+    assert every["rfpr", "soft"].upper < 1
+    assert "other_side" not in every["rfpr", "soft"].flags
+    assert "other_side" in two["rfpr", "soft"].flags
 
 
 def test_many_machine_scores_are_grouped_and_keep_their_totals():
@@ -285,26 +329,20 @@ def test_many_machine_scores_are_grouped_and_keep_their_totals():
     assert grouped.n_units == single.n_units == n
 
 
-def test_threads_and_order_of_rows_change_nothing():
-    d = made(items=700)
+@pytest.mark.parametrize("users", [True, False])
+def test_threads_and_order_of_rows_change_nothing(users):
+    d = made(items=700, known=0.5)
     shuffled = np.random.default_rng(0).permutation(len(d))
-    again = collected_items(
-        np.where(d.arm == 0, "A", "B")[shuffled],
-        accept_a=((d.arm == 0) | d.other)[shuffled],
-        accept_b=((d.arm == 1) | d.other)[shuffled],
-        label=d.label[shuffled],
-        machine=d.machine[shuffled],
-        unit=d.units["unit"][0][shuffled],
-        ids=d.ids[shuffled],
-    )
-    one, many = scored(d, jobs=1), scored(d, jobs=4)
-    for key, row in one.items():
-        assert (row.value, row.lower, row.upper) == (
-            many[key].value,
-            many[key].lower,
-            many[key].upper,
-        )
-        assert scored(again)[key].lower == pytest.approx(row.lower, rel=1e-12)
+    given = rows_of(d) if users else rows_of(d, unit=None)
+    mixed = {k: None if v is None else v[shuffled] for k, v in given.items()}
+    logs = [collected_items(**columns, exposure=(3.0, 2.0)) for columns in (given, mixed)]
+    one, *others = (scored(logs[k], jobs=jobs) for k, jobs in ((0, 1), (1, 1), (0, 4)))
+    assert len(one) == 10
+    for found in others:
+        for key, row in one.items():
+            same = [(r.value, r.lower, r.upper, r.counts) for r in (row, found[key])]
+            assert same[0] == same[1]
+            assert found[key].replicates.tobytes() == row.replicates.tobytes()
 
 
 def test_subsets_have_rows_of_their_own_and_no_traffic():
@@ -372,3 +410,185 @@ def test_a_total_outside_its_cell_is_clipped_counted_and_flagged():
     assert "clipped" in row.flags
     assert row.counts["clipped"] == 4
     assert row.counts["11A"] == 300
+
+
+def test_labels_of_strata_stand_for_their_stratum():
+    """Strata that cut across cells and were labelled at different rates, without probabilities."""
+    d = made(items=20_000, machine=False)
+    odd = (d.label == 0) & (d.cell == 1)  # false accepts of A alone mostly lie in x
+    strata = np.where(np.random.default_rng(1).random(len(d)) < 0.2 + 0.7 * odd, "x", "y")
+    share = np.where(strata == "x", 0.05, 0.8)
+    label = np.where(np.random.default_rng(2).random(len(d)) < share, d.label, np.nan)
+    plain = replace(d, label=label, strata=strata)
+    rows = [scored(x)["rfpr", "direct"] for x in (plain, replace(plain, inclusion=share), d)]
+    assert rows[0].value == pytest.approx(rows[1].value, rel=0.03)
+    assert rows[0].value == pytest.approx(rows[2].value, rel=0.15)
+    assert "labels-of:strata" in rows[0].signature
+    wrong = scored(replace(plain, inclusion=np.ones(len(d))))["rfpr", "direct"].value
+    assert abs(wrong - rows[2].value) > 3 * abs(rows[0].value - rows[2].value)
+
+
+def test_labels_that_weigh_very_unequally_count_as_few():
+    d = made(items=4000)
+    inclusion = np.ones(len(d))
+    inclusion[::40] = 1e-6
+    row = scored(replace(d, inclusion=inclusion, machine=None))["rfpr", "direct"]
+    assert d.labels_by_cell.min() > 100
+    assert replace(d, inclusion=inclusion).effective_labels.max() < 60
+    assert row.method == "delta" or row.upper / row.lower > 2
+
+
+def test_the_reason_names_the_arm_that_lacks_the_label():
+    counts = cells((50, 5, 40, 9), (0, 0, 9, 3))
+    found = scored(collected(counts, Traffic(exposure=(1.0, 1.0))))
+    assert found["rfpr", "direct"].reason == "undefined: A collected no item with label 0"
+    assert "A collected no item with label 0" in found["rfpr", "ab"].reason
+    assert found["rfpr", "ab"].reason.startswith("infinite")
+
+
+def test_an_end_that_is_missing_has_its_reason():
+    for seed in range(25):
+        d = made(items=400, known=0.25, seed=seed)
+        for row in scored(d).values():
+            if row.lower is None or row.upper is None:
+                assert row.reason
+
+
+def test_equal_labels_say_why_and_warn_of_nothing_else():
+    for row in scored(collected(cells((50, 5, 40, 9), (0, 0, 0, 0)), Traffic())).values():
+        if row.measure == "rfpr":
+            assert row.value is None
+            assert row.reason
+
+
+# numbers of which there are many
+
+
+def test_the_mean_of_a_column_over_many_items_is_grouped():
+    rng = np.random.default_rng(2)
+    n = 100_000
+    arm = np.repeat(["A", "B"], n // 2)
+    accepts = {"accept_a": (arm == "A") | (rng.random(n) < 0.6)}
+    accepts["accept_b"] = (arm == "B") | (rng.random(n) < 0.6)
+    latency = rng.lognormal(0.2 * (arm == "B"), 1.0)
+    log = {"label": np.ones(n), "latency": latency, **accepts}
+    grouped, single = collected_items(arm, **log), collected_items(arm, unit=np.arange(n), **log)
+    evidence = evidence_of_column(grouped, plan_of(grouped, PLAN), "latency")
+    [factor] = evidence.factors.values()
+    assert len(factor) <= 4 * MOST_GROUPS
+    assert factor.count == n
+    sums = Linear.of(evidence).sums
+    values = grouped.frame["latency"].to_numpy()
+    plain = np.bincount(grouped.cell, values).reshape(2, 2)
+    assert sums["columns", "latency"] == pytest.approx(plain, rel=1e-12)
+    assert (sums["collected", "items"].ravel() == grouped.items_by_cell).all()
+    rows = [scored(d, measures=("rmean:latency",))["rmean", "ab"] for d in (grouped, single)]
+    wanted = latency[arm == "B"].mean() / latency[arm == "A"].mean()
+    assert [r.value for r in rows] == pytest.approx([wanted, wanted], rel=1e-12)
+    assert log_width(rows[0]) == pytest.approx(log_width(rows[1]), rel=0.12)
+
+
+def test_many_different_inclusion_probabilities_are_grouped_and_keep_their_totals():
+    rng = np.random.default_rng(3)
+    d = made(items=6 * MOST_GROUPS, machine=False)
+    inclusion = rng.uniform(0.2, 1.0, len(d)) ** 3
+    label = np.where(rng.random(len(d)) < inclusion, d.label, np.nan)
+    single = replace(d, label=label, inclusion=inclusion, units={"item": (d.ids,)})
+    grouped = replace(single, units={})
+    evidence = evidence_of(grouped, plan_of(grouped, PLAN))
+    [factor] = evidence.factors.values()
+    assert len(factor) < 4 * MOST_GROUPS < factor.count == len(d)
+    known, weights = ~np.isnan(label), 1 / inclusion
+    sums = Linear.of(evidence).sums
+    for statistic, column in (
+        ("items", np.ones(len(d))),
+        ("labels", known),
+        ("labelled", known * weights),
+        ("positive", np.where(known, label, 0) * weights),
+    ):
+        plain = np.bincount(d.cell, column).reshape(2, 2)
+        assert sums["collected", statistic] == pytest.approx(plain, rel=1e-12)
+    rows = [scored(x, estimators=("direct",))["rfpr", "direct"] for x in (grouped, single)]
+    assert rows[0].value == pytest.approx(rows[1].value, rel=1e-12)
+    assert log_width(rows[0]) == pytest.approx(log_width(rows[1]), rel=0.12)
+
+
+# what others may add
+
+
+def halved(sums, lean=None):
+    """Machine totals corrected by half of what human labels say."""
+    del lean
+    n, machine = sums("collected", "items"), sums("machine", "all")
+    residual = sums("collected", "positive") - sums("machine", "known")
+    true = machine + n * residual / sums("collected", "labelled") / 2
+    return true, n - true
+
+
+def halved_by_hand(d, weight):
+    """Totals of label 1 and 0 by cell, from the items themselves."""
+    true = []
+    for h in range(4):
+        own, known = d.cell == h, (d.cell == h) & d.labelled
+        gap = np.average((d.label - d.machine)[known], weights=weight[known])
+        true.append(np.average(d.machine[own], weights=weight[own]) + gap / 2)
+    n = np.bincount(d.cell, weight, 4)
+    return {"rrecall": n * true, "rfpr": n * (1 - np.array(true))}
+
+
+def test_an_estimator_is_one_entry(monkeypatch):
+    """Score and thresholds take one that reads machine scores as they take their own."""
+    entry = Estimator(("collected", "machine"), halved, direct_ratio, "half of the correction")
+    monkeypatch.setitem(ESTIMATORS, "halved", entry)
+    d = made(items=3000, known=0.4)
+    assert {e for _, e in scored(d)} == {"corrected", "direct", "pooled", "soft", "halved"}
+    assert "halved" not in {e for _, e in scored(replace(d, machine=None))}
+    with pytest.raises(UsageError, match="estimator halved needs machine scores for every item"):
+        scored(replace(d, machine=None), estimators=("halved",))
+    with pytest.raises(UsageError, match="estimator halved needs human labels"):
+        scored(replace(d, label=np.full(len(d), np.nan)), estimators=("halved",))
+
+    scores = np.random.default_rng(0).uniform(0.5, 1.0, len(d))
+    d = replace(d, score_b=np.where((d.arm == 1) | d.other, scores, 0.1), threshold_b=0.5)
+    found = scored(d, estimators=("halved",))
+    users, codes = tc.Factor.of("unit", d.units["unit"][0].astype(str).astype(object))
+    weights = plan_of(d, PLAN).weights({"unit": users}).block()["unit"][:, codes]
+    drawn = [halved_by_hand(d, w) for w in weights.astype(float)]
+    for (measure, _), row in found.items():
+        totals = halved_by_hand(d, np.ones(len(d)))[measure]
+        assert [row.counts[c] for c in CELLS] == pytest.approx([*totals], rel=1e-9)
+        assert row.value == pytest.approx(direct_ratio(totals.reshape(2, 2)), rel=1e-9)
+        ratios = [direct_ratio(one[measure].reshape(2, 2)) for one in drawn]
+        wanted = np.quantile(ratios, (0.025, 0.975))
+        assert (row.lower, row.upper) == pytest.approx(wanted, rel=1e-9)
+
+    scoring = tc.Scoring(plan=PLAN, estimators=("halved",))
+    rows, [plane] = choose(d, scoring, Choice(max_rfpr=5.0, grid=(0.5, 0.7)))
+    assert {r.dims["estimator"] for r in rows} == {plane.estimator} == {"halved"}
+    for k, threshold in enumerate(plane.thresholds):
+        there = scored(d.at_threshold(threshold), estimators=("halved",))
+        for measure in ("rrecall", "rfpr"):
+            row = there[measure, "halved"]
+            told = [getattr(plane, measure + end)[k] for end in ("", "_lower", "_upper")]
+            assert told == pytest.approx([row.value, row.lower, row.upper], rel=1e-9)
+
+
+def rmachine(totals, application):
+    """Mean machine score of arm B over that of arm A."""
+    del application
+    sums = [totals.sums(*of) for of in (("machine", "all"), ("collected", "items"))]
+    a, b = np.moveaxis(sums[0].sum(axis=-1) / sums[1].sum(axis=-1), -1, 0)
+    return b / a, 1.0
+
+
+def test_a_measure_that_reads_machine_scores_is_refused_where_there_are_none(monkeypatch):
+    parts = ("collected", "machine")
+    measure = Measure("rmachine", rmachine, parts, "Machine scores", "higher", "a test", uses=())
+    monkeypatch.setitem(registry(), "rmachine", measure)
+    d = made()
+    row = scored(d, measures=("rmachine",))["rmachine", "ab"]
+    wanted = d.machine[d.arm == 1].mean() / d.machine[d.arm == 0].mean()
+    assert row.value == pytest.approx(wanted, rel=1e-12)
+    assert row.lower < wanted < row.upper
+    with pytest.raises(UsageError, match="rmachine needs machine scores"):
+        scored(replace(d, machine=None), measures=("rmachine",))

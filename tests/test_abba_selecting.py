@@ -504,8 +504,11 @@ def test_scores_of_a_machine_are_no_rates():
     assert select(log, 50).problems == (
         "machine scores lie outside [0, 1]: rates are not taken from them; calibrate them first "
         "(truecost abba calibrate)",
-        "rates of cells 11A, 10A, 11B, 01B come from nothing: one half is assumed; say what is "
-        "expected, with rates",
+        "no rates are known: one half is assumed for each cell; say what is expected, with rates",
+    )
+    assert select(log, 50, rates={"11A": 0.1, "01B": 0.2}).problems[1] == (
+        "no rates are known of cells 10A, 11B: one half is assumed; say what is expected, with "
+        "rates"
     )
 
 

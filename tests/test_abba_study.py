@@ -251,6 +251,61 @@ def test_users_tell_exposures_and_units(folder):
         tc.run(study(folder, "few", data={"users": _without_some(folder)}))
 
 
+def test_idle_users_count_with_an_exposure_of_zero(folder, tmp_path):
+    users = pl.read_csv(folder / "users of log.csv").with_columns(exposure=pl.lit(1.0))
+    users.write_csv(tmp_path / "users.csv")
+    idle = pl.DataFrame({"user": ["idle"], "arm": ["A"], "exposure": [0.0]})
+    pl.concat([users, idle]).write_csv(tmp_path / "more.csv")
+    one, two = (
+        estimates(tc.run(study(folder, data={"users": str(tmp_path / file)})))["ab"]
+        for file in ("users.csv", "more.csv")
+    )
+    assert one.value == two.value
+    assert two.lower < two.value < two.upper
+
+
+def test_thresholds_where_a_model_finds_nothing_offline(folder, tmp_path):
+    log = pl.read_csv(folder / "log.csv")
+    nothing = pl.when(pl.col("arm") == "A", pl.col("sb") < 0.6).then(-float("inf"))
+    log.with_columns(sb=nothing.otherwise("sb")).write_csv(tmp_path / "log.csv")
+    for abba in ({}, {"thresholds": True, "max_rfpr": 0.9, "grid": 7}):
+        low, far = (tc.run(study(place, abba=abba)) for place in (folder, tmp_path))
+        assert [row.to_dict() for row in low.rows] == [row.to_dict() for row in far.rows]
+        assert low.parts[0].planes == far.parts[0].planes
+
+
+def test_a_log_that_is_its_own_test_set_is_said(folder, tmp_path):
+    log = pl.read_csv(folder / "log.csv")
+    log.sample(fraction=1, shuffle=True, seed=1).write_csv(tmp_path / "other.csv")
+    for path, said in ((folder / "log.csv", True), (tmp_path / "other.csv", False)):
+        asked = {"thresholds": True, "max_rfpr": 0.9, "grid": 3, "test_set": str(path)}
+        found = tc.run(study(folder, abba=asked)).problems
+        assert any("is its own test set" in p.message for p in found) == said
+    asked = {"thresholds": True, "max_rfpr": 0.9, "test_set": str(tmp_path / "none.csv")}
+    with pytest.raises(InputError, match=r"none\.csv: there is no such file or folder"):
+        tc.run(study(folder, abba=asked))
+
+
+def test_advice_names_the_first_row_that_it_is_about(folder):
+    data = {"map": {**COLUMNS, "machine": "m"}}
+    problems = tc.run(study(folder, "few", data=data)).problems
+    said = [p.message for p in problems if "fewer than 100 human labels" in p.message]
+    assert said == [
+        "fewer than 100 human labels in a cell: the corrected interval has one residual of +1 or "
+        "-1 more in each such cell, whichever widens it; here rrecall (corrected) of few and 1 "
+        "other row"
+    ]
+
+
+def test_rows_without_a_value_are_not_said_to_lack_some_replicates(folder, tmp_path):
+    pl.read_csv(folder / "log.csv").with_columns(y=pl.lit(1)).write_csv(tmp_path / "log.csv")
+    outcome = tc.run(study(tmp_path))
+    assert estimates(outcome)["direct"].value is None
+    said = " ".join(p.message for p in outcome.problems)
+    assert "in some replicates a measure is undefined" not in said
+    assert "labels are 1: were those of the other kind left out?" in said
+
+
 def _without_some(folder):
     users = pl.read_csv(folder / "users of few.csv")
     users.head(40).write_csv(folder / "some users.csv")
@@ -274,3 +329,19 @@ def test_score_takes_a_deployment(folder):
     assert [row.row() for row in rows] == [
         e.row() for e in outcome.estimates if e.dims["estimator"] == "direct"
     ]
+
+
+@pytest.mark.parametrize(
+    ("condition", "why"),
+    [
+        ("user.age < 18", "a name with dots is not quoted"),
+        ("room -> 'y' = 1", "invalid json/struct path-extract definition"),
+        ("nowhere = 3", 'unable to find column "nowhere"'),
+    ],
+)
+def test_a_wrong_condition_is_told_without_the_insides_of_a_parser(folder, condition, why):
+    with pytest.raises(UsageError) as caught:
+        tc.run(study(folder, subsets={"some": condition}))
+    said = str(caught.value)
+    assert f"is neither a column nor a condition on columns ({why}); the columns are utt" in said
+    assert said.endswith("and names with dots in double ones")

@@ -1,11 +1,14 @@
 """Thresholds of the candidate: rules, the golden Table 5, brute force, coverage of the choice."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import truecost as tc
 from truecost.errors import UsageError
 from truecost.tasks.abba.arrays import collected_items
+from truecost.tasks.abba.choosing import Curve
 from truecost.tasks.abba.counting import plan_of
 from truecost.tasks.abba.planes import Rule, improving
 from truecost.tasks.abba.thresholds import Choice, choose, grid_of
@@ -198,6 +201,111 @@ def test_decisions_have_no_thresholds():
         grid_of(d, Choice())
 
 
+def sampled(known, cells=None, seed=5, items=20_000, **options):
+    """The log with labels of a random share of each cell, with and without their probabilities."""
+    d = log(items=items, users=400, seed=seed)
+    rng = np.random.default_rng(seed)
+    share = np.asarray(known)[d.cell]
+    label = np.where(rng.random(len(d)) < share, d.label, np.nan)
+    return [
+        replace(d, label=label, inclusion=inclusion, **options) for inclusion in (None, share)
+    ], d
+
+
+def test_labels_of_cells_stand_for_their_cell_at_every_threshold():
+    """Above the deployed threshold cells mix items that were labelled at different rates."""
+    (plain, told), full = sampled((0.1, 0.9, 0.1, 0.9), items=60_000)
+    wrong = replace(plain, inclusion=np.ones(len(plain)))
+    scoring, choice = tc.Scoring(plan=tc.Plan(50)), Choice(grid=(0.3, 1.3))
+    curves = [choose(d, scoring, choice)[1][0] for d in (plain, told, full, wrong)]
+    without, given, truth, unweighted = (np.array([c.rrecall[1], c.rfpr[1]]) for c in curves)
+    assert without == pytest.approx(given, rel=0.02)
+    assert without == pytest.approx(truth, rel=0.05)
+    assert (abs(unweighted / truth - 1) > 0.1).all()
+
+
+def test_an_infinite_ratio_is_no_candidate():
+    rrecall = np.array([1.0, 0.9, np.inf])
+    rfpr = np.array([1.2, 0.8, 0.0])
+    assert Rule("max-rfpr", 1.0).chosen(rrecall, rfpr) == 1
+    assert Rule("min-rrecall", 0.9).chosen(rrecall, rfpr) == 1
+    assert improving(rrecall, rfpr).tolist() == [False, False, False]
+
+
+def test_few_labels_widen_the_curves_as_they_widen_rows():
+    (d, _), _ = sampled((0.02, 0.02, 0.02, 0.02))
+    machine = np.clip(0.05 + 0.9 * np.nan_to_num(d.label, nan=0.5), 0, 1)
+    d = replace(d, machine=machine)
+    scoring = tc.Scoring(plan=tc.Plan(300), estimators=("corrected",))
+    rows = {r.measure: r for r in tc.score(d, scoring)}
+    chosen, [plane] = choose(d, scoring, Choice(max_rfpr=5.0, grid=(0.3,)))
+    for name, row in rows.items():
+        assert "few_labels" in row.flags
+        ends = getattr(plane, f"{name}_lower")[0], getattr(plane, f"{name}_upper")[0]
+        assert ends == pytest.approx((row.lower, row.upper), rel=1e-9)
+    assert all("few_labels" in row.flags for row in chosen)
+
+
+def test_small_cells_take_the_delta_method_at_thresholds_too():
+    d = log(items=300, users=30)
+    scoring = tc.Scoring(plan=tc.Plan(200))
+    rows, [plane] = choose(d, scoring, Choice(max_rfpr=0.2, grid=(0.3, 1.0, 2.0)))
+    assert rows[1].method == "delta"
+    assert "small_cells" in rows[1].flags
+    [at] = [r for r in tc.score(d.at_threshold(2.0), scoring) if r.measure == "rfpr"][:1]
+    assert plane.rfpr[2] == at.value
+    assert plane.rfpr_upper[2] >= at.counts["delta_upper"] > 0
+
+
+def test_a_bound_is_known_where_the_value_is_0():
+    """The bound of a rate of 0 is that of the delta method, not 0 and not unknown."""
+    d = log(items=300, users=30)
+    rule = Choice(max_rfpr=1.5, grid=(0.3, 2.5), by="upper")
+    rows, [plane] = choose(d, tc.Scoring(plan=tc.Plan(200)), rule)
+    assert plane.rfpr[1] == 0
+    assert plane.rfpr_upper[1] > 0
+    assert rows[0].threshold == (2.5 if plane.rfpr_upper[1] <= 1.5 < plane.rfpr_upper[0] else 0.3)
+
+
+def test_a_threshold_that_few_replicates_define_has_no_interval():
+    """Six replicates in ten define the first threshold, five the second and four the third."""
+    drawn = np.tile(np.arange(10.0)[:, None], 3)
+    for column, defined in enumerate((6, 5, 4)):
+        drawn[defined:, column] = (np.nan, np.inf)[column % 2]
+    lower, upper = Curve.plain(np.ones(3), drawn).ends((0.1, 0.9))
+    assert (lower[0], upper[0]) == pytest.approx((0.5, 4.5))
+    assert np.isnan([lower[1:], upper[1:]]).all()
+
+
+def test_a_choice_that_few_replicates_make_has_no_interval():
+    """Of all thresholds one alone keeps the limit, and in 55 % of the replicates none does."""
+    d, scoring, grid = log(items=1500, seed=7), tc.Scoring(plan=tc.Plan(300)), (0.5, 0.7, 0.9)
+    best = max(choose(d, scoring, Choice(grid=grid))[1][0].rrecall)
+    for limit, few in ((best, True), (0.97 * best, False)):
+        [_, row], [plane] = choose(d, scoring, Choice(min_rrecall=limit, grid=grid))
+        assert (plane.chosen[0].feasible < 0.5) == few
+        assert row.n_undefined == round(300 * (1 - plane.chosen[0].feasible))
+        assert (row.lower is None) == (row.upper is None) == few
+
+
+def test_a_limit_that_does_not_bind_is_told():
+    _, [plane] = choose(log(), tc.Scoring(plan=tc.Plan(50)), Choice(max_rfpr=9.0))
+    assert not plane.chosen[0].binds
+    assert choose(log(), tc.Scoring(plan=tc.Plan(50)), Choice(max_rfpr=0.8))[1][0].chosen[0].binds
+    with pytest.raises(UsageError, match=r"did you mean 0.9\?"):
+        Choice(max_rfpr=90)
+
+
+def test_a_higher_threshold_is_that_of_a_log_cut_there():
+    d = log(items=2000)
+    there = d.at_threshold(0.9)
+    [recall, fpr] = (
+        next(r for r in tc.score(there, tc.Scoring(plan=tc.Plan(20))) if r.measure == m)
+        for m in ("rrecall", "rfpr")
+    )
+    assert (recall.value, fpr.value) == pytest.approx(by_hand(d, 0.9, np.ones(len(d))), rel=1e-12)
+
+
 def _covered(datasets):
     """How often intervals at the chosen threshold hold the truth.
 
@@ -235,3 +343,14 @@ def test_coverage_of_a_choice_that_every_replicate_repeats_and_of_a_frozen_one()
     assert 0.93 <= chosen <= 0.985
     assert frozen <= 0.85
     assert limited >= 0.88
+
+
+def test_a_choice_that_few_replicates_make_has_its_reason():
+    d = log(items=1500, seed=7)
+    grid = (0.5, 0.7, 0.9)
+    _, [plane] = choose(d, tc.Scoring(plan=tc.Plan(20)), Choice(grid=grid))
+    best = Choice(min_rrecall=max(plane.rrecall), grid=grid)
+    rows, [plane] = choose(d, tc.Scoring(plan=tc.Plan(200)), best)
+    for row in rows:
+        assert (row.lower is None) == (row.reason is not None)
+    assert plane.chosen[0].feasible < 1

@@ -134,7 +134,21 @@ BROKEN = {  # name of the file, content, the message after the file's name
         "f.csv",
         "id;score\na;1\n",
         ", line 1: one column in csv format, but ';' stands in its name: columns separated by "
-        "';'? Turn them into tabs: tr ';' '\\t' < f.csv > new.tsv",
+        "';'? Spreadsheets save so where commas are decimal: save it as CSV with commas between "
+        "columns and points in numbers",
+    ),
+    "semicolons and decimal commas": (
+        "f.csv",
+        "\ufeffid;score;other\na;1,25;2\n",
+        ", line 1: one column in csv format, but ';' stands in its name: columns separated by "
+        "';' and decimal commas? Spreadsheets save so where commas are decimal: save it as CSV "
+        "with commas between columns and points in numbers",
+    ),
+    "bars": (
+        "f.csv",
+        "id|score\na|1,2\n",
+        ", line 1: one column in csv format, but '|' stands in its name: columns separated by "
+        "'|'? Save it with commas or tabs between columns",
     ),
     "tabs in csv": (
         "f.csv",

@@ -6,7 +6,7 @@ import pytest
 
 import truecost as tc
 from truecost import cli, study
-from truecost.cli.terminal import Columns
+from truecost.cli.columns import Columns
 from truecost.formats import Table
 from truecost.measures import registry
 from truecost.tasks.counting import PARTS_OF

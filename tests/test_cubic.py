@@ -129,8 +129,8 @@ def test_where_it_fails_is_told():
     scores, labels = drawn("steep", 5000, 0)
     found = Cubic.fit(scores, labels)
     assert found.problems == (
-        "the cubic polynomial falls at low and high scores and leaves [0, 1] at low and high "
-        "scores: a monotone spline takes its place",
+        "the cubic polynomial falls and leaves [0, 1] at low and high scores: a monotone spline "
+        "takes its place",
     )
     at = np.linspace(found.low, found.high, 4001)
     p = found.polynomial(at)
@@ -149,7 +149,7 @@ def test_where_it_fails_is_told():
 def test_reversed_scores_get_a_flat_curve():
     scores, labels, _ = kept()
     found = Cubic.fit(-scores, labels)
-    assert found.problems[0].startswith("the cubic polynomial falls at low and middle and high")
+    assert found.problems[0].startswith("the cubic polynomial falls at low, middle and high")
     assert "reversed" in found.problems[1]
 
 

@@ -1,14 +1,15 @@
 """Deploy again and again: how often do the intervals hold the truth?
 
     python again.py TRAFFIC --threshold-a A --threshold-b B [--users N | --same]
-        [--deployments N] [--labels N] [--max-rfpr LIMIT]
+        [--most CLIPS] [--deployments N] [--labels N] [--max-rfpr LIMIT]
 
 TRAFFIC is the `traffic.csv` of deploy.py. Each deployment draws as many users as there are (or N),
 with replacement, as if others of their kind had bought the device; with `--same` they are the same
-users, and only their arms change. One half of them gets A, the other B. What is collected is scored
-with every label (direct, pooled, A/B only), by the machine alone (soft), and with the labels that a
-budget pays for, chosen as `truecost abba select` does (corrected). The truth is that of everything
-that was spoken. With `--max-rfpr` a threshold of B is chosen in each deployment instead.
+users, and only their arms change. `--most` says how many clips a user speaks at most. One half of
+the users gets A, the other B. What is collected is scored with every label (direct, pooled, A/B
+only), by the machine alone (soft), and with the labels that a budget pays for, chosen as `truecost
+abba select` does (corrected). The truth is that of everything that was spoken. With `--max-rfpr` a
+threshold of B is chosen in each deployment instead.
 """
 
 import argparse
@@ -42,6 +43,12 @@ def true_ratio(traffic: pl.DataFrame, thresholds: dict[str, float], label: int) 
     spoken = traffic.filter(pl.col("label") == label)
     a, b = ((spoken[f"score_{arm.lower()}"] >= thresholds[arm]).sum() for arm in ARMS)
     return b / a
+
+
+def at_most(traffic: pl.DataFrame, most: int | None) -> pl.DataFrame:
+    """No more than so many clips of each user; ids are numbers in an order by hash."""
+    clips = traffic.sort("id")
+    return clips if most is None else clips.group_by("unit", maintain_order=True).head(most)
 
 
 def drawn(traffic: pl.DataFrame, seed: int, given: argparse.Namespace) -> pl.DataFrame:
@@ -117,6 +124,7 @@ def arguments() -> argparse.Namespace:
     who = parser.add_mutually_exclusive_group()
     who.add_argument("--users", type=int)
     who.add_argument("--same", action="store_true")
+    parser.add_argument("--most", type=int)
     parser.add_argument("--deployments", type=int, default=400)
     parser.add_argument("--labels", type=int, default=300)
     parser.add_argument("--max-rfpr", type=float)
@@ -161,7 +169,8 @@ def main() -> None:
     """Deploy, and hold what was estimated against the truth."""
     given = arguments()
     thresholds = {"A": given.threshold_a, "B": given.threshold_b}
-    (cover if given.max_rfpr is None else keep)(pl.read_csv(given.traffic), thresholds, given)
+    traffic = at_most(pl.read_csv(given.traffic), given.most)
+    (cover if given.max_rfpr is None else keep)(traffic, thresholds, given)
 
 
 if __name__ == "__main__":

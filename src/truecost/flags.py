@@ -49,10 +49,10 @@ _ALL = (
     Flag(
         "items_as_units",
         "",
-        "no unit was named, so each utterance or sentence is resampled on its own: when they share "
-        "a speaker or a document the intervals are too narrow; --map unit=COLUMN",
-        caveat="utterances or sentences were resampled one by one",
-        beware="each utterance or sentence was its own unit",
+        "no unit was named, so each item (utterance, sentence) is resampled on its own: when items "
+        "share a speaker, user or document the intervals are too narrow; --map unit=COLUMN",
+        caveat="items were resampled one by one",
+        beware="each item was its own unit",
     ),
     Flag(
         "few_units",
@@ -110,8 +110,8 @@ _ALL = (
     Flag(
         "other_side",
         "disagrees",
-        "machine labels and human labels put a ratio on different sides of 1: trust the human "
-        "labels",
+        "machine labels and human labels put a ratio on different sides of 1, and one of the "
+        "intervals leaves out 1: trust the human labels",
         caveat="human labels say the opposite",
         beware="human labels say the opposite",
     ),

@@ -94,7 +94,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         - `undefined_replicates`: the measure is undefined in some replicates;
         - `uncorrected`: machine labels alone (AB/BA); right only if the machine is calibrated in
           each cell;
-        - `other_side`: machine labels put a ratio on the other side of 1 than human labels do;
+        - `other_side`: machine labels put a ratio on the other side of 1 than human labels do, and
+          one of the intervals leaves out 1;
         - `label_mix`: the label mix of the arms differs, which the pooled estimate assumes it does
           not;
         - `small_cells`: fewer than 5 items of the label in a cell; the interval is that of the

@@ -172,8 +172,12 @@ class Cubic:
         if self.fallback is None:
             return ()
         faults = [("falls", self.falls), ("leaves [0, 1]", self.leaves)]
-        said = [f"{verb} at {self._where(stretches)}" for verb, stretches in faults if stretches]
-        text = f"the cubic polynomial {' and '.join(said)}: a monotone spline takes its place"
+        said: dict[str, list[str]] = {}
+        for verb, stretches in faults:
+            if stretches:
+                said.setdefault(self._where(stretches), []).append(verb)
+        fails = " and ".join(f"{' and '.join(verbs)} at {where}" for where, verbs in said.items())
+        text = f"the cubic polynomial {fails}: a monotone spline takes its place"
         return (text, *self.fallback.problems)
 
     def _where(self, stretches: Stretches) -> str:
@@ -183,8 +187,8 @@ class Cubic:
             thirds = [(end - self.low) / (self.high - self.low) * 3 for end in ends]
             first, last = (min(int(third), 2) for third in thirds)
             touched |= {*range(first, last + 1)}
-        names = [PLACES[k] for k in sorted(touched)]
-        return f"{' and '.join(names)} scores"
+        *others, last_one = (PLACES[k] for k in sorted(touched))
+        return f"{', '.join(others)}{' and ' * bool(others)}{last_one} scores"
 
 
 def _placed(scores: Floats, low: float, high: float) -> Floats:

@@ -8,16 +8,16 @@ from truecost.cli.abba_options import (
     NO_DEPLOYED,
     NO_LIMITS,
     NO_LOGS,
+    RESAMPLING,
     Deployed,
     Limits,
     Logs,
+    Resampling,
 )
 from truecost.cli.options import (
     CHECKED,
-    NO_INTERVAL,
     PLAIN,
     Checked,
-    Interval,
     Output,
     laid_over,
 )
@@ -25,7 +25,7 @@ from truecost.cli.options import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from truecost.study import Study
+    from truecost.study import Outcome, Study
 
 Files = Annotated[str, Parameter(negative=())]
 Names = Annotated[tuple[str, ...], Parameter(negative=())]
@@ -39,7 +39,7 @@ def score(
     estimator: Names = (),
     measure: Names = (),
     subset: Names = (),
-    interval: Interval = NO_INTERVAL,
+    interval: Resampling = RESAMPLING,
     output: Output = PLAIN,
 ) -> int:
     """Relative recall and false-positive rate of the candidate B over the deployed model A.
@@ -72,7 +72,7 @@ def thresholds(
     deployed: Deployed = NO_DEPLOYED,
     estimator: Names = (),
     subset: Names = (),
-    interval: Interval = NO_INTERVAL,
+    interval: Resampling = RESAMPLING,
     output: Output = PLAIN,
 ) -> int:
     """Choose a threshold of B at or above the deployed one; every replicate chooses anew.
@@ -101,7 +101,7 @@ def plan(
     deployed: Deployed = NO_DEPLOYED,
     estimator: Names = (),
     measure: Names = (),
-    interval: Interval = NO_INTERVAL,
+    interval: Resampling = RESAMPLING,
     output: Output = PLAIN,
 ) -> None:
     """How many more units narrow the interval of a ratio.
@@ -120,7 +120,22 @@ def plan(
     from truecost.cli.trials import planned
 
     given = (estimator, measure, (), interval, output.config)
-    planned(study_of(files, logs, deployed, *given), half_width, output)
+    planned(study_of(files, logs, deployed, *given), half_width, output, _labels_first)
+
+
+def _labels_first(outcome: "Outcome") -> list[str]:
+    """What more users of a deployment have to bring, where labels of some items are missing."""
+    from truecost.errors import counted
+    from truecost.tasks.abba.records import Deployment
+
+    logs = [log for log in outcome.systems if isinstance(log, Deployment)]
+    bare = {log.name: len(log) - int(log.labelled.sum()) for log in logs if log.labelled.any()}
+    return [
+        f"{name}: units as they are now, labels in the same share; labelling the other "
+        f"{counted(number, 'item')} comes first: truecost abba select"
+        for name, number in bare.items()
+        if number
+    ]
 
 
 def validate(
@@ -153,7 +168,7 @@ def study_of(
     estimator: "Sequence[str]" = (),
     measure: "Sequence[str]" = (),
     subset: "Sequence[str]" = (),
-    interval: Interval = NO_INTERVAL,
+    interval: Resampling = RESAMPLING,
     config: str | None = None,
     *,
     limits: Limits | None = None,

@@ -18,12 +18,18 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from truecost.cli.terminal import Columns, Screen
+    from truecost.cli.columns import Columns
+    from truecost.cli.terminal import Screen
     from truecost.formats import Table
     from truecost.study import Study
     from truecost.tasks.abba.calibrating import MachineCalibration
     from truecost.tasks.abba.selecting import Selection
 
+PICTURES = (".svg", ".png", ".pdf")
+BY_CELL = (  # columns of the table by cell that are printed
+    *("cell", "items", "labels", "mean_probability", "share_positive"),
+    *("difference", "lower", "upper"),
+)
 WORDS = {  # columns of the tables that are printed
     "rate": "false accepts",
     "source": "from",
@@ -49,9 +55,17 @@ class Wanted:
     """Seed of the draw."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class ItemFile(ToFile):
+    """The same where nothing is scored: what goes with scores is refused, and not offered."""
+
+    print_config: Annotated[bool, Parameter(show=False, negative=())] = False
+    cite: Annotated[bool, Parameter(show=False, negative=())] = False
+
+
 @Parameter(name="*", group="Output")
 @dataclass(frozen=True, kw_only=True)
-class ChosenFile(ToFile):
+class ChosenFile(ItemFile):
     """Where the chosen items go."""
 
     output: Annotated[str | None, Parameter(name=["--output", "-o"])] = None
@@ -77,11 +91,13 @@ class Mapping:
 
 @Parameter(name="*", group="Output")
 @dataclass(frozen=True, kw_only=True)
-class CalibratedFile(ToFile):
+class CalibratedFile(ItemFile):
     """Where the probabilities go."""
 
     output: Annotated[str | None, Parameter(name=["--output", "-o"])] = None
     """File for all columns of the log and the probability; - for standard output."""
+    picture: str | None = None
+    """File (.svg, .png or .pdf) for the picture of the mapping from scores to probabilities."""
 
 
 WANTED, CHOSEN, MAPPING, CALIBRATED = Wanted(), ChosenFile(), Mapping(), CalibratedFile()
@@ -161,6 +177,8 @@ def calibrate(
 
     study = _study(log, logs, deployed, output)
     kind = check_file(output, study)
+    if output.picture is not None and not output.picture.lower().endswith(PICTURES):
+        raise UsageError(f"--picture {output.picture}: name a file that ends in .svg, .png or .pdf")
     file = log_of(study, raw_machine=True)
     deployment = file.deployment()
     train = None if mapping.train is None else training_of(mapping.train, study)
@@ -168,11 +186,15 @@ def calibrate(
     screen = Screen(output)
     calibrated = file.with_probabilities(deployment, found.probabilities)
     note = _written(calibrated, output, kind)
+    if output.picture is not None:
+        from truecost.report import plots
+
+        plots.save(plots.probability_mapping(found), output.picture)
     with aside(output):
         if output.json:
             _json({"deployment": deployment.name, "column": PROBABILITY, **found.summary()})
         else:
-            screen.show([_table(found.by_cell.drop("units", "standard_error"))])
+            screen.show([_table(found.by_cell.select(BY_CELL), decimals=4)])
             screen.say(_fitted(found))
     _said(screen, output, "probabilities", (*deployment.problems, *found.problems), note)
     return 0
@@ -234,22 +256,24 @@ def _selection_tables(found: "Selection") -> "list[Columns]":
     return [strata, expected]
 
 
-def _table(frame: "pl.DataFrame") -> "Columns":
-    """A frame as a table of text."""
-    from truecost.cli.terminal import Columns
+def _table(frame: "pl.DataFrame", decimals: int | None = None) -> "Columns":
+    """A frame as a table of text; with decimals where figures are held against each other."""
+    from truecost.cli.columns import Columns
 
     said = {name: WORDS.get(name, name.replace("_", " ")) for name in frame.columns}
     texts = frozenset(said[name] for name, kind in frame.schema.items() if not kind.is_numeric())
-    rows = tuple(tuple(map(_cell, row)) for row in frame.iter_rows())
+    rows = tuple(tuple(_cell(value, decimals) for value in row) for row in frame.iter_rows())
     return Columns(tuple(said.values()), rows, left=texts)
 
 
-def _cell(value: Any) -> str:
+def _cell(value: Any, decimals: int | None) -> str:
     from truecost.digits import figure
 
-    if isinstance(value, float):
-        return "" if math.isnan(value) else figure(value)
-    return str(value)
+    if not isinstance(value, float):
+        return str(value)
+    if math.isnan(value):
+        return ""
+    return figure(value) if decimals is None else f"{value:.{decimals}f}"
 
 
 def _fitted(found: "MachineCalibration") -> str:
@@ -258,7 +282,7 @@ def _fitted(found: "MachineCalibration") -> str:
     from truecost.errors import counted
 
     return (
-        f"fitted: {found.method}, {found.trained}, {counted(found.labels, 'label')}; from the "
+        f"fitted: {found.fitted}, {found.trained}, {counted(found.labels, 'label')}; from the "
         f"isotonic curve by {figure(found.mean_difference)} on average, "
         f"{figure(found.largest_difference)} at most"
     )

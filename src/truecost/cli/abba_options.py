@@ -1,7 +1,7 @@
 """Options of `truecost abba`: logs of what two models accepted."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -10,7 +10,7 @@ from truecost.errors import UsageError
 from truecost.names import ChosenBy, Mismatch
 
 if TYPE_CHECKING:
-    from truecost.study.tables import DataTable
+    from truecost.study.tables import DataTable, IntervalTable
 
 
 @Parameter(name="*", group="Data")
@@ -74,9 +74,9 @@ class Limits:
     """Which threshold of B is chosen."""
 
     max_rfpr: float | None = None
-    """The highest relative recall whose relative false-positive rate keeps this limit."""
+    """The highest relative recall with rFPR at most this (1 when no limit is given)."""
     min_rrecall: float | None = None
-    """The lowest relative false-positive rate whose relative recall keeps this limit."""
+    """The lowest relative false-positive rate with rRecall at least this."""
     by: ChosenBy | None = None
     """Whether the value keeps the limit, or its interval (point unless given)."""
     grid: str | None = None
@@ -90,6 +90,29 @@ class Limits:
         if self.grid is not None:
             given["grid"] = _grid(self.grid)
         return {"thresholds": True, **given}
+
+
+@Parameter(name="*", group="Interval")
+@dataclass(frozen=True, kw_only=True)
+class Resampling:
+    """How the intervals are made: what goes with other tasks is no option."""
+
+    level: float | None = None
+    """Level of the intervals (0.95 unless given)."""
+    replicates: Whole = None
+    """Number of bootstrap replicates (2,000 unless given)."""
+    seed: Whole = None
+    """Seed of all random numbers (0 unless given)."""
+    resample: Literal["multinomial", "poisson"] | None = None
+    """How users are drawn where all are known (multinomial unless given; otherwise poisson)."""
+    jobs: Whole = None
+    """Threads; the result does not depend on them."""
+
+    def table(self) -> "IntervalTable":
+        """`[interval]` of the study."""
+        from truecost.study.tables import IntervalTable
+
+        return IntervalTable(**vars(self))
 
 
 def _grid(text: str) -> int | tuple[float, ...]:
@@ -113,4 +136,4 @@ def rates_of(text: str) -> dict[str, float]:
     return found
 
 
-NO_LOGS, NO_DEPLOYED, NO_LIMITS = Logs(), Deployed(), Limits()
+NO_LOGS, NO_DEPLOYED, NO_LIMITS, RESAMPLING = Logs(), Deployed(), Limits(), Resampling()

@@ -7,7 +7,7 @@ from cyclopts import Parameter
 from truecost.cli.options import Integer, Output, Whole
 
 if TYPE_CHECKING:
-    from truecost.cli.terminal import Columns
+    from truecost.cli.columns import Columns
 
 Name = Literal["table1", "table2", "correction"]
 ABOUT = ("setting", "machine", "errs_on", "measure", "estimator")
@@ -61,7 +61,7 @@ def simulate(
 
 def table_of(rows: "tuple[dict[str, Any], ...]") -> "Columns":
     """The paper's figures beside ours; columns that no row has are left out."""
-    from truecost.cli.terminal import Columns
+    from truecost.cli.columns import Columns
     from truecost.digits import figure
 
     def number(row: dict[str, Any], key: str) -> str:

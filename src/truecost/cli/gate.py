@@ -12,7 +12,7 @@ from truecost.cli.options import Output
 from truecost.errors import UsageError
 
 if TYPE_CHECKING:
-    from truecost.cli.terminal import Columns
+    from truecost.cli.columns import Columns
     from truecost.gates import Verdict
 
 Texts = Annotated[tuple[str, ...], Parameter(negative=())]
@@ -121,7 +121,7 @@ def _show(verdicts: Sequence["Verdict"], written: Written) -> None:
 
 def _table(verdicts: Sequence["Verdict"]) -> "Columns":
     """A row for each verdict; columns that hold nothing are left out."""
-    from truecost.cli.terminal import Columns
+    from truecost.cli.columns import Columns
     from truecost.digits import between, percent
     from truecost.results import shown
 

@@ -4,15 +4,13 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import replace
 
-from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
-from rich.text import Text
 
+from truecost.cli.columns import Columns
+from truecost.cli.narrow import parts_of
 from truecost.cli.options import Output
 from truecost.digits import ShownIn, between, figure, percent, scale_of, signed
 from truecost.errors import counted
@@ -42,11 +40,12 @@ class Screen:
 
     def show(self, tables: Iterable["Columns"]) -> None:
         """Print tables, fitted to the width of the screen."""
-        for number, table in enumerate(tables):
+        width = self.out.width
+        for number, part in enumerate(p for table in tables for p in parts_of(table, width)):
             if number:
                 self.out.print()
             with self.out.capture() as captured:
-                self.out.print(table.table(self.out.width))
+                self.out.print(part.table(width))
             lines = captured.get().splitlines()
             print("\n".join(line.rstrip() for line in lines))  # rich pads the last column
 
@@ -121,110 +120,30 @@ def _way(row: Row) -> str:
     return "counts by unit are weighed; thresholds are searched by buckets, exactly"
 
 
-@dataclass(frozen=True)
-class Columns:
-    """A table as text: named columns, those that may be left out when the screen is narrow."""
-
-    names: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    left: frozenset[str] = frozenset({"measure", "verdict", "note"})
-    spare: tuple[str, ...] = ()
-    about: tuple[str, ...] = ("system", "against", "subset")  # shown once where it repeats
-    above: tuple[str, ...] = ()  # what is said above the table where every row has the same
-    said: tuple[str, ...] = ()
-
-    def fitted(self, width: int) -> "Columns":
-        """The table without spare columns until it fits, then with one line for what every row has,
-        then without notes, and at last with long names cut.
-        """
-        table = self
-        for name in self.spare:
-            if table.width() > width:
-                table = table.without(name)
-        for name in self.above:
-            if table.width() > width:
-                table = table.lifted(name)
-        for name in ("note", *reversed(self.about)):
-            if (over := table.width() - width) > 0:
-                table = table.cut(name, over)
-            if name == "note" and table.width() > width:
-                table = table.without(name)
-        return table
-
-    def width(self) -> int:
-        """Characters from the first to the last column."""
-        return sum(self.widths()) + 2 * (len(self.names) - 1)
-
-    def widths(self) -> list[int]:
-        """The longest cell of each column, its name included."""
-        return [max(map(cell_len, cells)) for cells in zip(self.names, *self.rows, strict=True)]
-
-    def without(self, name: str) -> "Columns":
-        """The table without a column, if it has it."""
-        kept = [k for k, n in enumerate(self.names) if n != name]
-        rows = tuple(tuple(row[k] for k in kept) for row in self.rows)
-        return replace(self, names=tuple(self.names[k] for k in kept), rows=rows)
-
-    def lifted(self, name: str) -> "Columns":
-        """The table with a column said above it, if every row has the same there."""
-        cells = {row[self.names.index(name)] for row in self.rows} if name in self.names else ()
-        if len(cells) != 1:
-            return self
-        return replace(self.without(name), said=(*self.said, f"{name} {next(iter(cells))}"))
-
-    def cut(self, name: str, over: int) -> "Columns":
-        """The table with the cells of a column cut by so many characters, to 8 at the least."""
-        if name not in self.names:
-            return self
-        k = self.names.index(name)
-        most = max(8, self.widths()[k] - over)
-
-        def short(cell: str) -> str:
-            head = most // 2  # both ends of a name tell it from its neighbours
-            return cell if len(cell) <= most else f"{cell[:head]}\u2026{cell[head + 1 - most :]}"
-
-        rows = tuple((*row[:k], short(row[k]), *row[k + 1 :]) for row in self.rows)
-        return replace(self, rows=rows)
-
-    def table(self, width: int) -> Table:
-        """For the terminal; a name that repeats from row to row is shown once."""
-        fitted = self.fitted(width - 2)  # the last column is padded too
-        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-        if fitted.said:
-            said = sorted(fitted.said, key=lambda text: self.names.index(text.partition(" ")[0]))
-            table.title, table.title_style, table.title_justify = Text(", ".join(said)), "", "left"
-        words = {*self.left, *self.about}
-        for name in fitted.names:
-            shown_name = "" if name == "note" else name
-            side: Literal["left", "right"] = "left" if name in words else "right"
-            table.add_column(shown_name, justify=side, no_wrap=True, overflow="ellipsis")
-        repeated = [n for n in self.about if n in self.names]
-        before: list[str] = []
-        for whole, row in zip(self.rows, fitted.rows, strict=True):
-            names = [whole[self.names.index(n)] for n in repeated]
-            cells = dict(zip(fitted.names, row, strict=True))
-            for k, name in enumerate(repeated):
-                if names[: k + 1] == before[: k + 1] and name in cells:
-                    cells[name] = ""
-            table.add_row(*(Text(cell) for cell in cells.values()))
-            before = names
-        return table
-
-
 def result_table(outcome: Outcome, verbose: bool = False) -> list[Columns]:
-    """The values, then the comparisons; of subsets the first measure only, unless verbose."""
+    """The values, then the comparisons; of subsets the `brief` measures, unless verbose."""
     if any(part.planes for part in outcome.parts):
         return [_chosen(outcome.estimates)]
-    first = outcome.estimates[0].label
+    labels = brief(outcome)
 
     def shown(row: Row) -> bool:
-        return verbose or "subset" not in row.dims or row.label == first
+        return verbose or "subset" not in row.dims or row.label in labels
 
     values = [e for e in outcome.estimates if shown(e)]
     tables = [_ratios(values) if outcome.task == "abba" else _values(values)]
     if outcome.comparisons:
         tables.append(_pairs([c for c in outcome.comparisons if shown(c.difference)]))
     return tables
+
+
+def brief(outcome: Outcome) -> tuple[str, ...]:
+    """The measures that are shown of subsets: the first, and of AB/BA both ratios, one result."""
+    labels = tuple(dict.fromkeys(row.label for row in outcome.estimates))
+    if outcome.task != "abba":
+        return labels[:1]
+    from truecost.tasks.abba.scoring import DEFAULT_MEASURES
+
+    return tuple(name for name in labels if name in (*labels[:1], *DEFAULT_MEASURES))
 
 
 def _dims(rows: Sequence[Row]) -> tuple[str, ...]:
@@ -284,7 +203,7 @@ def _chosen(rows: Sequence[Row]) -> Columns:
         some = next(iter(both.values()))
         threshold = "none" if some.threshold is None else _threshold(some)
         values = (" ".join(figures(both[name])).strip() for name in ratios)
-        notes = dict.fromkeys(filter(None, map(_note, both.values())))
+        notes = dict.fromkeys(mark for row in both.values() for mark in _marks(row))
         cells.append((*key, threshold, *values, ", ".join(notes)))
     return Columns(
         (*dims, "rule", "threshold of B", *ratios, "note"),
@@ -302,9 +221,14 @@ def _threshold(row: Row) -> str:
 
 
 def _note(row: Row) -> str:
+    return ", ".join(_marks(row))
+
+
+def _marks(row: Row) -> list[str]:
+    """Why a row has no value, or what is special about it."""
     if row.value is None and row.reason:
-        return row.reason.removeprefix("undefined: ")
-    return ", ".join(FLAGS[f].mark for f in row.flags if f in FLAGS and FLAGS[f].mark)
+        return [row.reason.removeprefix("undefined: ")]
+    return [FLAGS[f].mark for f in row.flags if f in FLAGS and FLAGS[f].mark]
 
 
 def _pairs(comparisons: Sequence[Comparison]) -> Columns:
@@ -368,5 +292,14 @@ def plan_table(rows: Sequence[Mapping[str, object]]) -> list[Columns]:
         (*(str(row.get(name, "")) for name in about), *(text(row, key) for key in keys))
         for row in rows
     )
-    left = frozenset({"measure", "estimator"})
-    return [Columns((*about, *names), cells, left, spare=("wanted", "half-width", "value"))]
+    once = ("system", *(["measure"] if "estimator" in about else []))
+    return [
+        Columns(
+            (*about, *names),
+            cells,
+            left=frozenset({"measure", "estimator"}),
+            spare=("value", "units now", "units needed"),
+            about=once,
+            above=("system",),
+        )
+    ]

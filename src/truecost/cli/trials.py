@@ -21,7 +21,8 @@ from truecost.names import POSTERIORS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from truecost.cli.terminal import Columns, Screen
+    from truecost.cli.columns import Columns
+    from truecost.cli.terminal import Screen
     from truecost.names import ScoreType, Task
     from truecost.study import Outcome, Study
 
@@ -113,8 +114,13 @@ def plan(
     planned(study_of(files, data, costs, interval, measure, (), output.config), half_width, output)
 
 
-def planned(chosen: "Study", half_width: float | None, output: Output) -> None:
-    """Run a study and print how many units narrow its intervals."""
+def planned(
+    chosen: "Study",
+    half_width: float | None,
+    output: Output,
+    further: "Callable[[Outcome], list[str]] | None" = None,
+) -> None:
+    """Run a study and print how many units narrow its intervals, and what `further` says of it."""
     from truecost import study
     from truecost.cli.terminal import Screen, plan_table
     from truecost.study.outcome import json_text
@@ -132,6 +138,8 @@ def planned(chosen: "Study", half_width: float | None, output: Output) -> None:
     else:
         screen.show(plan_table(rows))
         screen.say("the width of an interval shrinks with the square root of the number of units")
+        for text in further(outcome) if further else ():
+            screen.say(text)
     screen.advise(outcome.problems)
 
 
@@ -242,7 +250,7 @@ def report(
     `table` makes the tables that are printed; values and comparisons when left out.
     """
     from truecost import study
-    from truecost.cli.terminal import result_table
+    from truecost.cli.terminal import brief, result_table
     from truecost.gates import append_step_summary, exit_code, markdown
     from truecost.results import assumed
 
@@ -253,9 +261,10 @@ def report(
     else:
         screen.show(table(outcome) if table else result_table(outcome, output.verbose))
         whole = table or output.verbose or any(part.planes for part in outcome.parts)
-        several = len({e.label for e in outcome.estimates}) > 1 and not whole
-        if several and any("subset" in e.dims for e in outcome.estimates):
-            screen.say(f"subsets: {outcome.estimates[0].label} only; -v shows every measure")
+        told = brief(outcome)
+        further = any("subset" in e.dims and e.label not in told for e in outcome.estimates)
+        if further and not whole:
+            screen.say(f"subsets: {' and '.join(told)} only; -v shows every measure")
         for part in outcome.parts:
             said = assumed(part.estimates)
             if said:

@@ -180,12 +180,7 @@ def read_bytes(path: str) -> bytes:
     import gzip
     import zlib
 
-    try:
-        data = sys.stdin.buffer.read() if path in STANDARD_INPUT else Path(path).read_bytes()
-    except FileNotFoundError:
-        raise InputError(f"{path}: there is no such file or folder") from None
-    except OSError as error:
-        raise InputError(f"{shown(path)}: cannot be read ({error.strerror or error})") from error
+    data = _stored(path)
     if not data.startswith(GZIP):
         return data
     try:
@@ -199,6 +194,16 @@ def read_bytes(path: str) -> bytes:
     return unpacked
 
 
+def _stored(path: str) -> bytes:
+    """The bytes of a file or of standard input as they are."""
+    try:
+        return sys.stdin.buffer.read() if path in STANDARD_INPUT else Path(path).read_bytes()
+    except FileNotFoundError:
+        raise InputError(f"{path}: there is no such file or folder") from None
+    except OSError as error:
+        raise InputError(f"{shown(path)}: cannot be read ({error.strerror or error})") from error
+
+
 def sha256(path: str) -> str:
     """Hash of a file's bytes, or of the names and bytes of all files of a folder, by name.
 
@@ -210,6 +215,11 @@ def sha256(path: str) -> str:
     -------
     str
         SHA-256 in hexadecimal.
+
+    Raises
+    ------
+    InputError
+        When a file cannot be read.
     """
     from truecost.formats.folders import files_of
 
@@ -218,5 +228,5 @@ def sha256(path: str) -> str:
     for file in files:
         if len(files) > 1:
             digest.update(file.name.encode() + b"\0")
-        digest.update(file.read_bytes())
+        digest.update(_stored(str(file)))
     return digest.hexdigest()

@@ -5,6 +5,7 @@ its line. A header with repeated names is refused, and so are blank lines before
 """
 
 import io
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -15,6 +16,15 @@ from truecost.formats.table import Table
 from truecost.formats.text import caught, clean, field_counts, line_at, quoted_field_counts
 
 SEPARATORS = {"csv": ",", "tsv": "\t"}
+WAYS = {  # to read columns with another separator, the likeliest first
+    ";": "Spreadsheets save so where commas are decimal: save it as CSV with commas between "
+    "columns and points in numbers",
+    "\t": "Say --input-format tsv",
+    "|": "Save it with commas or tabs between columns",
+    ",": "Say --input-format csv",
+}
+DECIMAL_COMMA = re.compile(rb"(?<![^;\n\"])-?\d+,\d+(?![^;\n\"])")  # all of a cell
+LOOKED_AT = 1 << 20  # bytes, in search of decimal commas
 FAULTS = (Exception, pl.exceptions.PanicException)  # what a parser may throw at damaged data
 
 
@@ -111,6 +121,7 @@ def _kind(value: object) -> str:
 
 def _separated(data: bytes, kind: str, source: str) -> Table:
     separator = SEPARATORS[kind]
+    _check_separator(data, kind, source)
     first_line = _check_widths(data, separator, source)
     frame = _parsed(
         lambda: pl.read_csv(data, separator=separator, has_header=False, infer_schema=False),
@@ -118,20 +129,25 @@ def _separated(data: bytes, kind: str, source: str) -> Table:
         kind,
     )
     names = [(name or "").strip() for name in frame.row(0)]
-    _check_header(names, kind, source)
+    _check_header(names, source)
     frame = frame.rename(dict(zip(frame.columns, names, strict=True)))[1:]
     return _filled(frame, source, first_line)
 
 
-def _check_header(names: list[str], kind: str, source: str) -> None:
-    other = next((s for s in (";", "\t", "|", ",") if len(names) == 1 and s in names[0]), None)
-    if other is not None:
-        ways = {",": "Say --input-format csv", "\t": "Say --input-format tsv"}
-        change = f"Turn them into tabs: tr '{other}' '\\t' < {source} > new.tsv"
-        raise InputError(
-            f"{source}, line 1: one column in {kind} format, but {other!r} stands in its name: "
-            f"columns separated by {other!r}? {ways.get(other, change)}"
-        )
+def _check_separator(data: bytes, kind: str, source: str) -> None:
+    """Refuse a header of one column in whose name another separator stands."""
+    header = data.partition(b"\n")[0]
+    other = next((s for s in WAYS if s.encode() in header), None)
+    if other is None or SEPARATORS[kind].encode() in header:
+        return
+    decimal = other == ";" and DECIMAL_COMMA.search(data, 0, LOOKED_AT)
+    raise InputError(
+        f"{source}, line 1: one column in {kind} format, but {other!r} stands in its name: "
+        f"columns separated by {other!r}{' and decimal commas' if decimal else ''}? {WAYS[other]}"
+    )
+
+
+def _check_header(names: list[str], source: str) -> None:
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise InputError(

@@ -12,6 +12,7 @@ Source: paper 001, as `spec/abba.md` corrects it.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,24 +23,52 @@ from truecost.evidence import Totals
 from truecost.measures.base import Floats, Measure, Result
 
 Array = npt.NDArray[Any]
-ESTIMATORS = ("corrected", "direct", "pooled", "ab", "soft")  # in the order of tables
-READS = {  # parts by estimator
-    "corrected": ("collected", "machine"),
-    "direct": ("collected",),
-    "pooled": ("collected",),
-    "ab": ("collected", "traffic"),
-    "soft": ("collected", "machine"),
-}
 Sums = Callable[[str, str], Array]
 Lean = tuple[Array, Array]  # a residual by arm and other, and where there is one
 CORRECTION = 1e-9  # of a cell: what rounding may take a total beyond it without being clipped
 
 
-def human(sums: Sums) -> tuple[Array, Array]:
+@dataclass(frozen=True)
+class Estimator:
+    """One way to a ratio: everything that other modules know of it.
+
+    Attributes
+    ----------
+    reads : tuple of str
+        Parts of the evidence.
+    totals : callable
+        From sums, and a lean or None, to the items of label 1 and of label 0 by arm and other.
+    divide : callable
+        From the totals of a label and the sums to the ratio.
+    words : str
+        How it comes about, for readers.
+    labels : bool
+        Whether it needs human labels.
+    """
+
+    reads: tuple[str, ...]
+    totals: Callable[[Sums, Lean | None], tuple[Array, Array]]
+    divide: Callable[[Array, Sums], Floats]
+    words: str
+    labels: bool = True
+
+    @property
+    def machine(self) -> bool:
+        """Whether it reads machine scores."""
+        return "machine" in self.reads
+
+    @property
+    def traffic(self) -> bool:
+        """Whether it reads the exposures of the arms."""
+        return "traffic" in self.reads
+
+
+def human(sums: Sums, lean: Lean | None = None) -> tuple[Array, Array]:
     """Totals of both labels from human labels alone: N_h times the share among the labelled.
 
     Post-stratified: how many items a cell has is known, however few of them were labelled.
     """
+    del lean
     n = sums("collected", "items")
     labelled, positive = sums("collected", "labelled"), sums("collected", "positive")
     # Products first, and not n minus the other: whole where all items are labelled.
@@ -47,18 +76,32 @@ def human(sums: Sums) -> tuple[Array, Array]:
     return one, other
 
 
-def soft(sums: Sums) -> tuple[Array, Array]:
+def soft(sums: Sums, lean: Lean | None = None) -> tuple[Array, Array]:
     """Totals of both labels from the machine's probabilities (paper 001, Eq. 8-9)."""
+    del lean
     p = sums("machine", "all")
     return p, sums("collected", "items") - p
 
 
-def corrected(sums: Sums, lean: Lean | None = None) -> tuple[Array, Array, Array]:
+def corrected(sums: Sums, lean: Lean | None = None) -> tuple[Array, Array]:
     """Totals of both labels: the machine's, corrected by the labelled items of each cell.
 
-    T_h = N_h [mean_all(m) + mean_labelled(L - m)], clipped to [0, N_h]; how many cells were clipped
-    comes third. `lean` adds one labelled item with some residual L - m to some cells.
+    T_h = N_h [mean_all(m) + mean_labelled(L - m)], clipped to [0, N_h]. `lean` adds one labelled
+    item with some residual L - m to some cells.
     """
+    n = sums("collected", "items")
+    within = np.clip(_unclipped(sums, lean), 0.0, n)
+    return within, n - within
+
+
+def clipped(sums: Sums) -> Array:
+    """How many cells have a corrected total outside 0 to their number of items."""
+    n, total = sums("collected", "items"), _unclipped(sums, None)
+    beyond = np.abs(total - np.clip(total, 0.0, n)) > CORRECTION * n
+    return np.asarray(beyond.sum(axis=(-2, -1)))
+
+
+def _unclipped(sums: Sums, lean: Lean | None) -> Array:
     n = sums("collected", "items")
     labelled = sums("collected", "labelled")
     residual = sums("collected", "positive") - sums("machine", "known")
@@ -67,68 +110,78 @@ def corrected(sums: Sums, lean: Lean | None = None) -> tuple[Array, Array, Array
         one = np.where(labels == 0, 1.0, labelled / labels)  # what an item weighs on average
         residual = residual + lean[0] * one
         labelled = labelled + np.where(lean[1], one, 0.0)
-    total = np.where(n == 0, 0.0, sums("machine", "all") + n * (residual / labelled))
-    within = np.clip(total, 0.0, n)
-    clipped = (np.abs(total - within) > CORRECTION * n).sum(axis=(-2, -1))
-    return within, n - within, clipped
+    return np.where(n == 0, 0.0, sums("machine", "all") + n * (residual / labelled))
 
 
-def direct_ratio(total: Array) -> Floats:
+def direct_ratio(total: Array, sums: Sums | None = None) -> Floats:
     """[T11A / (T11A + T10A)] [(T11B + T01B) / T11B] (paper 001, Eq. 1-3); traffic shares cancel."""
+    del sums
     a, b = total[..., 0, :], total[..., 1, :]
     return np.asarray(a[..., 0] / a.sum(axis=-1) * (b.sum(axis=-1) / b[..., 0]))
 
 
-def pooled_ratio(total: Array, items: Array) -> Floats:
+def pooled_ratio(total: Array, sums: Sums) -> Floats:
     """(T01B / beta + T11) / (T10A / alpha + T11) with T11 of both arms (paper 001, Eq. 4-6).
 
     alpha is the share of A among the items of both labels that both accept, beta = 1 - alpha.
     """
-    both = items[..., 0]
+    both = sums("collected", "items")[..., 0]
     alpha = both[..., 0] / both.sum(axis=-1)
     shared = total[..., 0].sum(axis=-1)
     over = total[..., 1, 1] / (1 - alpha) + shared
     return np.asarray(over / (total[..., 0, 1] / alpha + shared))
 
 
-def ab_ratio(total: Array, exposure: Array) -> Floats:
+def ab_ratio(total: Array, sums: Sums) -> Floats:
     """(T_B / exposure of B) / (T_A / exposure of A), of all that each arm collected."""
-    a, b = np.moveaxis(total.sum(axis=-1) / exposure, -1, 0)
+    a, b = np.moveaxis(total.sum(axis=-1) / sums("traffic", "exposure"), -1, 0)
     return np.asarray(b / a)
 
 
-def ratio(sums: Sums, estimator: str, label: int, lean: Lean | None = None) -> tuple[Floats, Array]:
-    """The ratio of one estimator for the items of a label, and how many cells it clipped.
+ESTIMATORS = {  # the one to trust first
+    "corrected": Estimator(
+        ("collected", "machine"),
+        corrected,
+        direct_ratio,
+        "machine labels mended by the human ones of each cell",
+    ),
+    "direct": Estimator(("collected",), human, direct_ratio, "human labels, the arms apart"),
+    "pooled": Estimator(("collected",), human, pooled_ratio, "human labels, the arms together"),
+    "ab": Estimator(
+        ("collected", "traffic"),
+        human,
+        ab_ratio,
+        "what each arm collected for its traffic, nothing decoded offline",
+    ),
+    "soft": Estimator(
+        ("collected", "machine"), soft, direct_ratio, "machine labels alone", labels=False
+    ),
+}
+
+
+def ratio(sums: Sums, estimator: str, label: int, lean: Lean | None = None) -> Floats:
+    """The ratio of one estimator for the items of a label.
 
     Parameters
     ----------
     sums : callable
         `sums(part, statistic)`, each of shape (..., arm, other); the exposure (..., arm).
-    estimator : {"corrected", "direct", "pooled", "ab", "soft"}
+    estimator : str
+        One of `ESTIMATORS`.
     label : {0, 1}
         1 for the recall, 0 for the false positives.
-    lean : tuple of ndarray, shape (arm, other), optional
+    lean : tuple of ndarray, shape (..., arm, other), optional
         A pseudo-residual, 0 where there is none, and which cells have one: for the ends of the
         corrected interval.
 
     Returns
     -------
-    values : ndarray of float64, shape (...)
+    ndarray of float64, shape (...)
         NaN or infinite where a cell that divides is empty.
-    clipped : ndarray, shape (...)
     """
+    chosen = ESTIMATORS[estimator]
     with np.errstate(divide="ignore", invalid="ignore"):
-        if estimator == "corrected":
-            *totals, clipped = corrected(sums, lean)
-        else:
-            totals = list(soft(sums) if estimator == "soft" else human(sums))
-            clipped = np.zeros(totals[0].shape[:-2], np.int64)
-        total = totals[1 - label]
-        if estimator == "pooled":
-            return pooled_ratio(total, sums("collected", "items")), clipped
-        if estimator == "ab":
-            return ab_ratio(total, sums("traffic", "exposure")), clipped
-        return direct_ratio(total), clipped
+        return chosen.divide(chosen.totals(sums, lean)[1 - label], sums)
 
 
 def _known(text: str) -> str:
@@ -144,8 +197,11 @@ def _column(text: str) -> str:
 
 
 def _of(label: int, totals: Totals, estimator: str) -> tuple[Array, float, dict[str, Array]]:
-    values, clipped = ratio(totals.sums, estimator, label)
-    return values, 1.0, {"clipped": clipped} if estimator == "corrected" else {}
+    values = ratio(totals.sums, estimator, label)
+    if estimator != "corrected":
+        return values, 1.0, {}
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return values, 1.0, {"clipped": clipped(totals.sums)}
 
 
 def rrecall(
@@ -195,7 +251,7 @@ def raccepts(totals: Totals, application: Application) -> Result:
     del application
     with np.errstate(divide="ignore", invalid="ignore"):
         items = totals.sums("collected", "items")
-        return ab_ratio(items, totals.sums("traffic", "exposure")), 1.0
+        return ab_ratio(items, totals.sums), 1.0
 
 
 def rmean(totals: Totals, application: Application, column: str) -> Result:

@@ -1,29 +1,23 @@
-"""The sections of AB/BA: ratios, what was collected, what a machine says of it, checks."""
+"""The sections of AB/BA: ratios, what was collected, what a machine says of it."""
 
 from collections.abc import Sequence
 
 from truecost.digits import between, figure, scale_of
+from truecost.measures.relative import ESTIMATORS
 from truecost.names import PARTS
 from truecost.report import plots
 from truecost.report.deployed_verdict import RATIOS, outcome
 from truecost.report.drawing import Drawing
-from truecost.report.lines import Line
 from truecost.report.many import amount
 from truecost.report.section import MOST_LINES, Section, comma, drawing_of, told
 from truecost.report.story import Story, bare, means, part_of
 from truecost.report.tables import Table, used
-from truecost.report.words import isolated, listed, note, value
+from truecost.report.words import isolated, note, value
 from truecost.results import Row, figures
 from truecost.tasks.abba.describing import CellCounts, Description
 from truecost.tasks.abba.records import CELLS
 
-HOW = {
-    "corrected": "machine labels mended by the human ones of each cell",
-    "direct": "human labels, the arms apart",
-    "pooled": "human labels, the arms together",
-    "ab": "what each arm collected for its traffic, nothing decoded offline",
-    "soft": "machine labels alone",
-}
+HOW = {name: estimator.words for name, estimator in ESTIMATORS.items()}
 
 
 def ratios(story: Story) -> Section | None:
@@ -102,20 +96,30 @@ def _machine_beside(rows: Sequence[Row]) -> Table | None:
     """What machine labels alone say beside human ones (Table 6 of paper 001)."""
     alone = [r for r in rows if r.dims.get("estimator") == "soft" and r.label in RATIOS]
     human = {case_of(r): r for r in means(rows) if r.dims.get("estimator") != "soft"}
+    beside = [(r, human[case_of(r)]) for r in alone if case_of(r) in human]
+    if not beside:
+        return None
+    estimators = {trusted.dims["estimator"] for _, trusted in beside}
+    one = len(estimators) == 1
     cells = [
         (
             *(r.dims.get("collection", ""), r.dims["system"], r.label),
-            *(human[case_of(r)].dims["estimator"], *figures(human[case_of(r)]), *figures(r)),
-            "opposite sides of 1" if "other_side" in r.flags else "same side of 1",
+            *("" if one else trusted.dims["estimator"], *figures(trusted), *figures(r)),
+            _sides(r, trusted),
         )
-        for r in alone
-        if case_of(r) in human
+        for r, trusted in beside
     ]
-    if not cells:
-        return None
-    names = ("human labels", "interval", "machine labels alone", "its interval", "they say")
+    first = estimators.pop() if one else "value"
+    names = (first, "interval", "soft (machine labels alone)", "its interval", "they say")
     header = ("collection", "deployment", "measure", "estimator", *names)
-    return used("Machine labels beside human ones", header, cells)
+    return used("Machine labels alone beside the estimator to trust", header, cells)
+
+
+def _sides(row: Row, trusted: Row) -> str:
+    """Whether machine labels alone lie on the same side of 1."""
+    if row.value is None or trusted.value is None:
+        return "undefined"
+    return "opposite sides of 1" if "other_side" in row.flags else "same side of 1"
 
 
 def case_of(row: Row) -> tuple[str, ...]:
@@ -131,7 +135,7 @@ def what_was_collected(story: Story) -> Section | None:
     drawings = tuple(
         drawing_of(
             *(plots.collected, d, plots.collected_height, _told_cells(d), _cells(d)),
-            title=_deployment(d) if len(found) > 1 else "",
+            title=deployment_of(d) if len(found) > 1 else "",
         )
         for d in found
     )
@@ -142,7 +146,8 @@ def what_was_collected(story: Story) -> Section | None:
     return Section("What was collected", text, drawings)
 
 
-def _deployment(d: Description) -> str:
+def deployment_of(d: Description) -> str:
+    """The collection, where there are several, and the name."""
     return ", ".join(filter(None, (d.collection, d.system)))
 
 
@@ -161,7 +166,7 @@ def _cells(d: Description) -> Table:
         for c in d.cells
     ]
     names = ("labelled true", "labelled false", "no label", "share true of the labelled")
-    caption = f"What was collected, {_deployment(d)}: numbers"
+    caption = f"What was collected, {deployment_of(d)}: numbers"
     return used(caption, ("cell", "what", "items", *names), cells)
 
 
@@ -178,7 +183,7 @@ def machine_against_human(story: Story) -> Section | None:
         drawing_of(
             *(plots.machine_labels, d, plots.machine_labels_height, _told_machine(d)),
             _machine(d),
-            title=_deployment(d) if len(found) > 1 else "",
+            title=deployment_of(d) if len(found) > 1 else "",
         )
         for d in found
     )
@@ -201,7 +206,7 @@ def _machine(d: Description) -> Table:
     """Shares and means of each cell, with their difference."""
     cells = [(c.cell, amount(c.labels), *_against(c)) for c in plots.held_cells(d)]
     names = ("human share", "machine, same items", "human less machine", "interval")
-    caption = f"Machine against human labels, {_deployment(d)}: numbers"
+    caption = f"Machine against human labels, {deployment_of(d)}: numbers"
     return used(caption, ("cell", "labels", *names, "machine, all items"), cells)
 
 
@@ -210,27 +215,6 @@ def _against(c: CellCounts) -> tuple[str, ...]:
     gap = "" if c.human_minus_machine is None else figure(c.human_minus_machine, points)
     ends = between(c.lower, c.upper, points)
     return (_share(c.share), _share(c.machine_known), gap, ends, _share(c.machine))
-
-
-def checks(story: Story) -> Section | None:
-    """What was checked of each deployment, warnings first."""
-    several = len(story.result.deployments) > 1
-    lines = [
-        Line(
-            "bad" if check.state == "warning" else "good",
-            check.state,
-            f"{_deployment(d)}: {check.name}" if several else check.name,
-            check.text.removeprefix(f"{check.name.split()[-1]}: "),  # the name says it
-        )
-        for d in story.result.deployments
-        for check in d.checks
-    ]
-    lines.sort(key=lambda line: line.chip != "warning")  # stable
-    if not lines:
-        return None
-    warned = [line.name for line in lines if line.chip == "warning"]
-    text = f"Beware of {listed(warned)}." if warned else "Nothing to beware of."
-    return Section("Checks", text, lines=tuple(lines))
 
 
 def by_subset(rows: Sequence[Row], title: str, words: str) -> Drawing:

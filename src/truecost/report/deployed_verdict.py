@@ -5,12 +5,14 @@ from collections.abc import Sequence
 from truecost.digits import bracketed, figure, percent
 from truecost.report.lines import Group, Line
 from truecost.report.many import amount, counted
-from truecost.report.story import Part, Story, means, part_of
+from truecost.report.story import TRUSTED, Part, Story, means, part_of
 from truecost.report.words import (
     ESTIMATORS,
     against_naive,
     caveats,
+    endless,
     isolated,
+    rule_said,
     units_of,
     value,
 )
@@ -20,16 +22,27 @@ from truecost.tasks.abba.planes import Chosen, Plane
 RATIOS = ("rrecall", "rfpr")
 MOST = 10  # lines; more are folded
 TIMES = 3.0  # from here on how many times as many is said, not how many percent more
-CHIPS = {  # by recall and false accepts
+CHIPS = {  # by recall and false accepts, None where it was not asked for
     ("better", "better"): ("good", "better on both"),
     ("better", "worse"): ("open", "trade-off"),
     ("worse", "better"): ("open", "trade-off"),
     ("worse", "worse"): ("bad", "worse on both"),
-    ("better", ""): ("good", "more recall"),
-    ("", "better"): ("good", "fewer false accepts"),
-    ("worse", ""): ("bad", "less recall"),
-    ("", "worse"): ("bad", "more false accepts"),
+    ("better", "same"): ("good", "more recall, as many false accepts"),
+    ("same", "better"): ("good", "fewer false accepts, as much recall"),
+    ("worse", "same"): ("bad", "less recall, as many false accepts"),
+    ("same", "worse"): ("bad", "more false accepts, as much recall"),
+    ("same", "same"): ("open", "no change"),
+    ("better", ""): ("open", "more recall, false accepts undecided"),
+    ("", "better"): ("open", "fewer false accepts, recall undecided"),
+    ("worse", ""): ("bad", "less recall, false accepts undecided"),
+    ("", "worse"): ("bad", "more false accepts, recall undecided"),
+    ("same", ""): ("open", "as much recall, false accepts undecided"),
+    ("", "same"): ("open", "as many false accepts, recall undecided"),
     ("", ""): ("open", "undecided"),
+    ("better", None): ("good", "more recall"),
+    ("worse", None): ("bad", "less recall"),
+    (None, "better"): ("good", "fewer false accepts"),
+    (None, "worse"): ("bad", "more false accepts"),
 }
 WORDS = {  # more, less, neither and many times as much, by ratio
     "rrecall": (
@@ -61,10 +74,12 @@ def groups_of(story: Story) -> list[Group]:
     groups = []
     for part in story.parts:
         lines, subsets = _deployments(story, part), list[Line]()
+        summary = ""
         if story.result.planes:
-            lines, subsets = (_chosen(story, part, subset=some) for some in (False, True))
+            lines, subsets, summary = _chosen(story, part)
         folded = (*lines[MOST:], *subsets)
-        summary = "Thresholds of subsets" if len(lines) <= MOST else f"{len(folded)} more"
+        if len(lines) > MOST:
+            summary = f"{len(folded)} more"
         groups.append(Group(part.title, tuple(lines[:MOST]), folded, summary))
     return groups
 
@@ -91,11 +106,16 @@ def _line(name: str, both: dict[str, Row], before: str = "", more: str = "") -> 
 
 def outcome(both: dict[str, Row]) -> tuple[str, str]:
     """Look and words of the chip; what machine labels alone say is neither good nor bad."""
-    states = [against_naive(both[name]) if name in both else "" for name in RATIOS]
-    key = tuple(state if state in ("better", "worse") else "" for state in states)
-    look, chip = CHIPS[key[0], key[1]]
+    recall, false = (_side(both[name]) if name in both else None for name in RATIOS)
+    look, chip = CHIPS.get((recall, false), CHIPS["", ""])
     alone = any(r.dims.get("estimator") == "soft" for r in both.values())
     return ("open" if alone else look), chip
+
+
+def _side(row: Row) -> str:
+    """Whether a ratio is better, worse or the same; empty where that is not decided."""
+    state = against_naive(row)
+    return state if state in ("better", "worse", "same") else ""
 
 
 def sentence(both: dict[str, Row]) -> str:
@@ -107,14 +127,19 @@ def sentence(both: dict[str, Row]) -> str:
 def _change(row: Row) -> str:
     """How much more or less B does than A, with the interval."""
     more, less, same, times = WORDS[row.measure]
+    if row.value is None and endless(row):
+        why = (row.reason or "").removeprefix("infinite: ")
+        ends = bracketed(_times(row.lower), "infinite", "")
+        return f"{times.format('infinitely many')} {ends} ({why})"
     if row.value is None:
         return f"cannot be judged by {UNDEFINED[row.measure]} ({value(row)})"
     if row.value >= TIMES:
-        ends = bracketed(_times(row.lower), _times(row.upper), "")
+        ends = bracketed(_times(row.lower), "infinite" if endless(row) else _times(row.upper), "")
         return f"{times.format(_times(row.value))} {ends}"
     change = _percents(row.value)
     pattern = same if change == "0%" else less if row.value < 1 else more
-    ends = bracketed(_percents(row.lower), _percents(row.upper), "")
+    upper = "infinite" if endless(row) else _percents(row.upper)
+    ends = bracketed(_percents(row.lower), upper, "")
     return f"{pattern.format(change.removeprefix('-'))} {ends}"
 
 
@@ -162,16 +187,46 @@ def _other_side(rows: Sequence[Row], system: str) -> str:
     return f"Machine labels alone would say the opposite: {', '.join(said)}" if said else ""
 
 
-def _chosen(story: Story, part: Part, *, subset: bool) -> list[Line]:
-    """A line for each rule, of the whole data or of subsets."""
+def _chosen(story: Story, part: Part) -> tuple[list[Line], list[Line], str]:
+    """A line for each rule by the estimator to trust; those of others and of subsets, folded, and
+    what is said of these.
+    """
     collection = dict(part.dims).get("collection", "")
     planes = [p for p in story.result.planes if p.collection == collection]
-    return [
-        _threshold(story, plane, chosen, plane_name(plane, planes))
-        for plane in planes
-        if bool(plane.subset) == subset
-        for chosen in plane.chosen
-    ]
+    best = trusted(planes)
+    first = [p for p in planes if p in best and not p.subset]
+    others = [p for p in planes if p not in best and not p.subset]
+    subsets = [p for p in planes if p.subset]
+    lines, folded = (
+        [_threshold(story, p, chosen, plane_name(p, planes)) for p in of for chosen in p.chosen]
+        for of in (first, (*others, *subsets))
+    )
+    said = ["Other estimators"] * bool(others) + ["subsets"] * bool(subsets)
+    return lines, folded, " and ".join(said) if others else "Thresholds of subsets"
+
+
+def trusted(planes: Sequence[Plane]) -> list[Plane]:
+    """The planes by the estimator to trust, for each deployment and subset."""
+    found: dict[tuple[str, ...], Plane] = {}
+    for plane in sorted(planes, key=lambda p: _rank(p.estimator)):
+        found.setdefault((plane.collection, plane.system, plane.subset), plane)
+    return [*found.values()]
+
+
+def _rank(estimator: str) -> int:
+    return TRUSTED.index(estimator) if estimator in TRUSTED else len(TRUSTED)
+
+
+def remarks_of(story: Story) -> tuple[str, ...]:
+    """What the study remarks, of each plane only by the estimator to trust."""
+    planes = story.result.planes
+    best = trusted(planes)
+    others = tuple(f"{_about(p)} ({p.estimator}): " for p in planes if p not in best)
+    return tuple(text for text in story.result.remarks if not text.startswith(others))
+
+
+def _about(plane: Plane) -> str:
+    return ", ".join(filter(None, (plane.collection, plane.system, plane.subset)))
 
 
 def plane_name(plane: Plane, planes: Sequence[Plane]) -> str:
@@ -191,9 +246,13 @@ def _threshold(story: Story, plane: Plane, chosen: Chosen, name: str) -> Line:
     before = f"threshold {figure(chosen.threshold)}"
     if chosen.lower is not None and chosen.upper is not None:
         before += f" {bracketed(figure(chosen.lower), figure(chosen.upper), '')}"
-    more = "Each replicate chooses its own threshold"
+    limited = "rfpr" if chosen.rule.startswith("max-rfpr") else "rrecall"
+    more = (
+        f"Each replicate chooses its own threshold; the interval of {limited} is that of this "
+        f"threshold"
+    )
     if chosen.feasible < 1:
-        more += f"; in {percent(round(1 - chosen.feasible, 4))} of them none will do"
+        more += f"; in {percent(round(1 - chosen.feasible, 4))} of the replicates none will do"
     return _line(name, both, f"{before}: ", more)
 
 
@@ -208,14 +267,3 @@ def rows_of(story: Story, plane: Plane, chosen: Chosen) -> dict[str, Row]:
         if r.parameters.get("variant") == variant
         and {k: v for k, v in r.dims.items() if k != "application"} == about
     }
-
-
-def rule_said(rule: str, by: str) -> str:
-    """`max-rfpr=1` in words: most recall with rfpr at most 1."""
-    name, _, limit = rule.partition("=")
-    upper = by == "upper"
-    if name == "max-rfpr":
-        what = "the upper end of rfpr" if upper else "rfpr"
-        return f"highest rrecall with {what} at most {limit}"
-    what = "the lower end of rrecall" if upper else "rrecall"
-    return f"lowest rfpr with {what} at least {limit}"

@@ -6,7 +6,7 @@ computed.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -17,6 +17,7 @@ import msgspec
 from truecost.citations import authors, bibtex
 from truecost.flags import FLAGS
 from truecost.report.curves import Curves
+from truecost.report.deployed_checks import pointed_out
 from truecost.report.drawing import Drawing
 from truecost.report.many import counted
 from truecost.report.section import Section
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
     from truecost.study import Problem, ResultFile
 
+Case = tuple[str, str, str]  # measure, system and collection of a choice
+APART = ((0,), (1,), (2,), (1, 2), (0, 1, 2))  # by what choices are told apart, the first that does
 OPEN = 2  # pictures of a section that stand open where there are more than twice as many
 MOST = 12  # pictures of a section in all
 OPEN_ROWS = 30  # of a table; longer ones are folded
@@ -141,6 +144,7 @@ def _problems(story: Story) -> list["Problem"]:
     if crossed and all("few_runs" in r.flags for r in crossed):
         silent.add(FLAGS["crossed"].advice)  # few runs say that intervals may be too narrow
     found = [p for p in story.problems if not p.message.startswith(tuple(silent))]
+    found = pointed_out(story, found)
     measure = measure_of(story.main)
     if at_best(story.main) and measure is not None and measure.advice:
         remark = Problem(kind="advice", message=f"{story.main}: {measure.advice}")
@@ -243,24 +247,39 @@ def _how(story: Story) -> list[tuple[str, str]]:
 
 
 def _conventions(story: Story) -> dict[str, str]:
-    """How items were read and counted, by signatures; what differs between measures, by each.
+    """How items were read and counted, by signatures; what differs is told apart.
 
     A signature is the measure, its parameters, these choices, and from `resample` on the interval.
     """
-    found: dict[str, dict[str, dict[str, None]]] = {}
-    for row in story.whole if story.by_items else ():
+    found: dict[str, dict[str, dict[Case, None]]] = {}
+    rows = story.whole if story.by_items else []
+    for row in rows:
         choices, _, _ = row.signature.partition("|resample:")
         for name, colon, said in (text.partition(":") for text in choices.split("|")[1:]):
             if colon and name not in story.result.versions:
-                found.setdefault(name, {}).setdefault(said, {})[row.label] = None
-    return {name: _by_measure(said) for name, said in found.items()}
+                found.setdefault(name, {}).setdefault(said, {})[_case(row)] = None
+    systems = {_case(row)[1:] for row in rows}
+    return {name: _told_apart(said, systems) for name, said in found.items()}
 
 
-def _by_measure(said: Mapping[str, Mapping[str, None]]) -> str:
-    """`mixed (bleu:exp, chrf); lc (ter)`; the only choice alone."""
-    if len(said) == 1:
+def _case(row: Row) -> Case:
+    return row.label, row.dims["system"], row.dims.get("collection", "")
+
+
+def _told_apart(said: Mapping[str, Collection[Case]], systems: Collection[tuple[str, ...]]) -> str:
+    """`mixed (bleu:exp, chrf); lc (ter)`, `0.8 (new); 0 (old)`; the choice of all systems alone."""
+    if len(said) == 1 and {case[1:] for cases in said.values() for case in cases} == {*systems}:
         return next(iter(said))
-    return "; ".join(f"{choice} ({listed([*labels])})" for choice, labels in said.items())
+    for places in APART[len(said) == 1 :]:
+        named = {
+            choice: dict.fromkeys(
+                " of ".join(filter(None, (case[k] for k in places))) for case in of
+            )
+            for choice, of in said.items()
+        }
+        if sum(map(len, named.values())) == len({name for of in named.values() for name in of}):
+            break  # no name has two choices
+    return "; ".join(f"{choice} ({listed([*names])})" for choice, names in named.items())
 
 
 def _inputs(result: "ResultFile") -> Table | None:

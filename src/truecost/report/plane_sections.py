@@ -8,11 +8,12 @@ from msgspec import structs
 from truecost.digits import between, figure
 from truecost.report import plots
 from truecost.report.deployed_sections import case_of, figures_of
-from truecost.report.deployed_verdict import RATIOS, plane_name, rows_of, rule_said
+from truecost.report.deployed_verdict import RATIOS, plane_name, rows_of
 from truecost.report.plots.plane import Path, crosses_of, marked_places
 from truecost.report.section import Section, comma, drawing_of, told
 from truecost.report.story import Story, means
 from truecost.report.tables import Table, used
+from truecost.report.words import rule_said
 from truecost.results import figures
 from truecost.tasks.abba.planes import Plane
 
@@ -162,7 +163,8 @@ def by_threshold(story: Story) -> Section | None:
         return None
     text = (
         "Bands are pointwise intervals. An upright line is the threshold that a rule chooses, the "
-        "grey range where the replicates choose theirs."
+        "bar of its colour above the picture where the replicates choose theirs, and a dotted line "
+        "its limit."
     )
     return Section("Ratios against the threshold", text, tuple(drawings))
 

@@ -13,9 +13,9 @@ from truecost.names import PARTS
 from truecost.report import plots
 from truecost.report.cases import about_worst, worst_of
 from truecost.report.curve_sections import calibration, det, threshold
+from truecost.report.deployed_checks import checks
 from truecost.report.deployed_sections import (
     by_subset,
-    checks,
     machine_against_human,
     parts_with,
     ratios,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from truecost.digits import between, figure, percent, scale_of, signed
 from truecost.gates import Verdict as Gated
-from truecost.report.deployed_verdict import about_ratios, groups_of
+from truecost.report.deployed_verdict import about_ratios, groups_of, remarks_of
 from truecost.report.lines import Group, Line
 from truecost.report.many import counted
 from truecost.report.plots.look import short
@@ -82,7 +82,7 @@ def verdict(story: Story) -> Verdict:
         _lead(story, mains[0]) if mains else "",
         tuple(groups),
         _assumed(story),
-        tuple(story.result.remarks),
+        remarks_of(story),
         tuple(dict.fromkeys(r.signature for r in mains)),
     )
 

@@ -1,11 +1,11 @@
 """Sentences and phrases of the page: what a value, a comparison or a count says."""
 
+import math
 from collections.abc import Sequence
 from functools import cache
 from typing import Literal
 from unicodedata import bidirectional
 
-from truecost.digits import between
 from truecost.errors import UsageError
 from truecost.flags import FLAGS
 from truecost.measures import find
@@ -13,7 +13,7 @@ from truecost.measures.base import Measure
 from truecost.names import Task
 from truecost.report.many import amount, counted
 from truecost.report.sums import errors_said
-from truecost.results import Row, shown, units_shown
+from truecost.results import Row, figures, shown, units_shown
 
 State = Literal["better", "worse", "same", "undecided", "best", ""]
 
@@ -84,22 +84,28 @@ def against_naive(row: Row) -> State:
     scores cost no more than the naive system, so that nothing can be said. "same" when the system
     gets the naive value in every replicate: most often it gives the naive answer to every trial.
     """
-    if row.reference is None or row.value is None:
+    if row.reference is None or (row.value is None and not endless(row)):
         return ""
     if at_best(row.label):
         return "best"
     if row.lower == row.value == row.upper == row.reference:
         return "same"
-    if row.lower is None or row.upper is None or row.lower <= row.reference <= row.upper:
+    upper = math.inf if endless(row) else row.upper
+    if row.lower is None or upper is None or row.lower <= row.reference <= upper:
         return "undecided"
-    return "better" if (row.upper < row.reference) == (row.direction == "lower") else "worse"
+    return "better" if (upper < row.reference) == (row.direction == "lower") else "worse"
+
+
+def endless(row: Row) -> bool:
+    """Whether the value of a row, or the upper end of its interval, is infinite."""
+    return row.upper is None and (row.reason or "").startswith(("infinite", "the upper end is inf"))
 
 
 def value(row: Row) -> str:
     """The value with its interval."""
     if row.value is None:
         return row.reason or "undefined"
-    ends = between(row.lower, row.upper, row.scale) or row.reason or ""
+    ends = figures(row)[1] or row.reason or ""
     return f"{shown(row, row.value)} {ends}".strip()
 
 
@@ -175,3 +181,14 @@ def note(row: Row) -> str:
     told = [flag for flag in row.flags if not (flag == "crossed" and "few_runs" in row.flags)]
     flags = [flag.replace("_", " ") for flag in told]
     return ", ".join([*([] if row.reason is None else [row.reason]), *flags])
+
+
+def rule_said(rule: str, by: str) -> str:
+    """`max-rfpr=1` in words: most recall with rfpr at most 1."""
+    name, _, limit = rule.partition("=")
+    upper = by == "upper"
+    if name == "max-rfpr":
+        what = "the upper end of rfpr" if upper else "rfpr"
+        return f"highest rrecall with {what} at most {limit}"
+    what = "the lower end of rrecall" if upper else "rrecall"
+    return f"lowest rfpr with {what} at least {limit}"

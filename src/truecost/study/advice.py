@@ -10,6 +10,7 @@ from truecost.measures.base import Measure
 from truecost.names import POSTERIORS
 from truecost.results import Estimate
 from truecost.study.outcome import Part, Problem
+from truecost.tasks.abba.records import Deployment
 from truecost.tasks.columns import NONE_BELOW
 from truecost.tasks.counting import bayes_threshold, class_shares
 from truecost.tasks.items import Items
@@ -37,22 +38,44 @@ def problems_of(parts: Sequence[Part]) -> list[Problem]:
     """
     found = [p for part in parts for p in _faults(part)]
     found += [p for part in parts for p in _on_measures(part)]
-    flags = {flag for part in parts for e in part.estimates for flag in _flags(e, part)}
-    sides = any(map(_is_trial_list, parts))
-    texts = [(f.sides if sides else "") or f.advice for f in FLAGS.values() if f.name in flags]
-    found += [Problem(kind="advice", message=text) for text in texts]
+    found += [Problem(kind="advice", message=text) for text in _on_flags(parts)]
     return list(dict.fromkeys(found))
 
 
+def _on_flags(parts: Sequence[Part]) -> list[str]:
+    """The advice of each flag; of deployments with the row that it is about, if not all."""
+    rows = [(e, _flags(e, part)) for part in parts for e in part.estimates]
+    sides = any(map(_is_trial_list, parts))
+    deployed = any(isinstance(s, Deployment) for part in parts for s in part.systems)
+    texts = []
+    for flag in FLAGS.values():
+        own = [e for e, flags in rows if flag.name in flags]
+        if own:
+            where = _named(own) if deployed and len(own) < len(rows) else ""
+            texts.append(((flag.sides if sides else "") or flag.advice) + where)
+    return texts
+
+
+def _named(rows: Sequence[Estimate]) -> str:
+    """The first of the rows that a flag concerns, and how many more there are."""
+    first = rows[0]
+    about = ", ".join(text for key, text in first.dims.items() if key != "estimator")
+    more = f" and {counted(len(rows) - 1, 'other row')}" if len(rows) > 1 else ""
+    return f"; here {first.label} ({first.dims['estimator']}) of {about}{more}"
+
+
 def _flags(row: Estimate, part: Part) -> tuple[str, ...]:
-    """The flags of a row that call for advice: what a row beside it corrects does not."""
-    if "uncorrected" not in row.flags:
-        return row.flags
-    corrected = {**row.dims, "estimator": "corrected"}
-    beside = [e for e in part.estimates if e.dims == corrected and e.measure == row.measure]
-    if not any(e.value is not None for e in beside):
-        return row.flags
-    return tuple(flag for flag in row.flags if flag != "uncorrected")
+    """The flags of a row that call for advice.
+
+    What a row beside it corrects does not; nor do undefined replicates where all are undefined, for
+    the row says why it has no value.
+    """
+    done = {"undefined_replicates"} if row.n_undefined == row.n_replicates else set()
+    if "uncorrected" in row.flags:
+        corrected = {**row.dims, "estimator": "corrected"}
+        beside = [e for e in part.estimates if e.dims == corrected and e.measure == row.measure]
+        done |= {"uncorrected"} if any(e.value is not None for e in beside) else set()
+    return tuple(flag for flag in row.flags if flag not in done)
 
 
 def _is_trial_list(part: Part) -> bool:

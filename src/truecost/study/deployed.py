@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.digits import figure
 from truecost.errors import TruecostError, UsageError
 from truecost.formats import Table
 from truecost.study.outcome import Part
@@ -22,7 +21,6 @@ from truecost.tasks.abba.columns import LogOptions, load
 from truecost.tasks.abba.describing import describe
 from truecost.tasks.abba.labels import Joined, join_labels
 from truecost.tasks.abba.log import Log
-from truecost.tasks.abba.planes import Plane
 from truecost.tasks.abba.records import Deployment
 from truecost.tasks.abba.thresholds import Choice, choose
 from truecost.tasks.joining import join_metadata
@@ -36,6 +34,10 @@ if TYPE_CHECKING:
 
 Number = TypeVar("Number", int, float)
 OF_TEST_SETS = ("score_a", "score_b", "label", "unit")
+OWN_TEST_SET = (
+    "the log is its own test set, and holds only what a model accepted: give labelled trials that "
+    "no model chose"
+)
 PROBABILITY = "probability"  # the column that a calibration of machine scores writes
 
 
@@ -55,6 +57,8 @@ class LogFile:
         Every unit and its arm.
     labels : Table, optional
         Labels of some items.
+    problems : tuple of str
+        What a reader should know of the files.
     """
 
     name: str
@@ -62,6 +66,7 @@ class LogFile:
     options: LogOptions
     users: Table | None = None
     labels: Table | None = None
+    problems: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, source: "Source", reader: Reader, study: "Study", **accepted: bool) -> Self:
@@ -109,7 +114,9 @@ class LogFile:
             reader.note(path, collection=source.collection)
             return table
 
-        return cls(source.name, table, options, beside(data.users), beside(data.labels))
+        twice = study.abba.test_set is not None and reader.same(source.file, study.abba.test_set)
+        problems = (OWN_TEST_SET,) if twice else ()
+        return cls(source.name, table, options, beside(data.users), beside(data.labels), problems)
 
     @cached_property
     def joined(self) -> Joined:
@@ -122,7 +129,7 @@ class LogFile:
         """The checked items; UsageError and InputError as `load` and `join_labels` say."""
         joined = self.joined
         found = load(joined.log, self.options, self.name, self.users)
-        said = filter(None, (joined.said, *joined.problems))
+        said = filter(None, (joined.said, *joined.problems, *self.problems))
         return replace(found, problems=(*said, *found.problems))
 
     def checks(self) -> list[Check]:
@@ -135,6 +142,7 @@ class LogFile:
         about = f"{self.table.source}: "
         said = [Check("labels", "ok", about + joined.said)] if joined.said else []
         odd = [Check("labels", "warning", about + text) for text in joined.problems]
+        odd += [Check("test set", "warning", about + text) for text in self.problems]
         return [rows, *said, *odd, *found]
 
     def _faults(self, labels: Check) -> list[Check]:
@@ -293,31 +301,6 @@ def described(part: Part) -> Part:
         rows = tuple({e.dims["system"]: e for e in reversed(rows)}.values())
     found = [describe(d, rows, part.dims) for d in part.systems if isinstance(d, Deployment)]
     return replace(part, deployments=tuple(found))
-
-
-def remarks_of(parts: Sequence[Part]) -> tuple[str, ...]:
-    """Which thresholds of B improve both ratios, where a threshold was to be chosen.
-
-    Parameters
-    ----------
-    parts : sequence of Part
-
-    Returns
-    -------
-    tuple of str
-    """
-    return tuple(_improving(plane) for part in parts for plane in part.planes)
-
-
-def _improving(plane: Plane) -> str:
-    about = ", ".join(filter(None, (plane.collection, plane.system, plane.subset)))
-    said = "no threshold of B improves both ratios"
-    if plane.better:
-        lowest, highest = map(figure, plane.better)
-        said = f"thresholds of B from {lowest} to {highest} improve both ratios"
-        if lowest == highest:
-            said = f"the threshold {lowest} of B improves both ratios"
-    return f"{about} ({plane.estimator}): {said}, by their values"
 
 
 def log_of(study: "Study", **accepted: bool) -> LogFile:

@@ -109,7 +109,7 @@ def _remarks(study: Study, parts: Sequence[Part]) -> tuple[str, ...]:
     """What a reader of chosen thresholds should be told first."""
     if not study.abba.thresholds:
         return ()
-    from truecost.study.deployed import remarks_of
+    from truecost.study.remarks import remarks_of
 
     return remarks_of(parts)
 

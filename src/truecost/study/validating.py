@@ -137,7 +137,9 @@ def validate_logs(study: Study) -> dict[str, list[Check]]:
         for source in sources_of(study, collection):
             name = f"{collection}, {source.name}" if collection else source.name
             try:
-                found[name] = LogFile.read(source, reader, study).checks()
+                # A log comes before its labels, and its machine scores before their calibration.
+                log = LogFile.read(source, reader, study, unlabelled=True, raw_machine=True)
+                found[name] = log.checks()
             except TruecostError as error:
                 found[name] = [Check("file", "error", str(error))]
     return found

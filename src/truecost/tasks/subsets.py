@@ -46,7 +46,7 @@ def masks_of(
     except pl.exceptions.PolarsError as error:
         raise UsageError(
             f"subset {expression!r} is neither a column nor a condition on columns "
-            f"({str(error).splitlines()[0].split(';')[0]}); the columns are "
+            f"({_why(error)}); the columns are "
             f"{', '.join(frame.columns) or 'none'}; texts stand in single quotes, such as "
             f"noise = 'babble', and names with dots in double ones"
         ) from error
@@ -59,6 +59,14 @@ def masks_of(
     if not chosen.any():
         raise InputError(f"subset {expression!r} holds no {item} of {system}")
     return [(name, chosen)]
+
+
+def _why(error: pl.exceptions.PolarsError) -> str:
+    """What polars says, without the structures of its parser."""
+    said = str(error).splitlines()[0].split(";")[0]
+    if said.startswith("dot-notation"):
+        return "a name with dots is not quoted"
+    return said.split(": ")[0] if "span: " in said else said
 
 
 def _levels(column: pl.Series, name: str, item: str) -> Masks:

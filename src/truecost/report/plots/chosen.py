@@ -1,5 +1,6 @@
 """Both ratios of AB/BA against the threshold of the candidate, with limits and what they choose."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,9 @@ from matplotlib.lines import Line2D
 
 from truecost.report.plots.look import (
     COLOURS,
+    SMALL,
     WIDE,
+    figure_of,
     finish,
     ink,
     legend_below,
@@ -22,18 +25,22 @@ from truecost.report.plots.look import (
 )
 from truecost.report.plots.plane import Path, shown_part
 from truecost.report.plots.ratio_rows import one_handle, ratio_axis
+from truecost.report.words import rule_said
 from truecost.tasks.abba.planes import Plane
 
 RATIOS = ("rrecall", "rfpr")
 LOWEST, HIGHEST = 0.05, 20.0  # ratios that are drawn
 DOTTED, DEPLOYED = (0, (1, 1.6)), (0, (5, 1.5, 1, 1.5))
+RULED = ((COLOURS[2], "-"), (COLOURS[3], (0, (7, 2))))  # colour and dashes of each rule
+AT = ("\N{GREATER-THAN OR EQUAL TO}", "\N{LESS-THAN OR EQUAL TO}")  # of a lowest, a highest
+FIRST_BAR, NEXT_BAR = 5, 6  # points above the axes: where a rule's replicates choose
 
 
 def ratios_by_threshold(plane: Plane, ax: Axes | None = None) -> Axes:
     """Both ratios against the threshold with pointwise bands, limits and the chosen thresholds.
 
-    A dotted line across is the limit of a rule, an upright line the threshold that it chooses, and
-    the grey range behind it where replicates choose theirs.
+    Each rule has a colour and dashes: an upright line at the threshold that it chooses, a bar above
+    the axes where replicates choose theirs, and a dotted line across at its limit.
 
     Parameters
     ----------
@@ -73,7 +80,7 @@ def ratios_by_threshold(plane: Plane, ax: Axes | None = None) -> Axes:
     """
     path = Path.of(plane)
     left, right = _across(plane, path)
-    low, high = _span(path.between(left, right))
+    low, high = _span(path.between(left, right), _limits(plane))
     ax = ax or new_axes(WIDE, by_threshold_height(plane))
     ax.set_yscale("log")
     ax.set_ylim(low, high)
@@ -92,13 +99,13 @@ def ratios_by_threshold(plane: Plane, ax: Axes | None = None) -> Axes:
     return finish(ax, grid="y")
 
 
-def _span(path: Path) -> tuple[float, float]:
-    """Ratios that are drawn: the curves, and bands as far as they matter."""
+def _span(path: Path, limits: Sequence[float]) -> tuple[float, float]:
+    """Ratios that are drawn: the curves, and bands and limits as far as they matter."""
     values = np.concatenate([path.rrecall, path.rfpr])
     with np.errstate(invalid="ignore"):
         values = values[(values > 0) & np.isfinite(values)]
         needed(values.tolist(), "no ratio is defined")
-        bands = np.concatenate([path.rrecall_ends.ravel(), path.rfpr_ends.ravel()])
+        bands = np.concatenate([path.rrecall_ends.ravel(), path.rfpr_ends.ravel(), limits])
         bands = bands[(bands > 0.7 * values.min()) & (bands < 1.4 * values.max())]
     logs = np.log(np.clip([1.0, *values, *bands], LOWEST, HIGHEST))
     edge = 0.06 * (logs.max() - logs.min()) or 0.1
@@ -133,35 +140,66 @@ def _curve(
     ax.plot(path.thresholds, np.clip(values, span[0], None), linestyle=dashes, **line)
 
 
+def _limits(plane: Plane) -> list[float]:
+    return [float(chosen.rule.partition("=")[2]) for chosen in plane.chosen]
+
+
 def _rules(ax: Axes, plane: Plane) -> None:
-    """Limits, chosen thresholds and their ranges."""
-    for chosen in plane.chosen:
-        name, _, limit = chosen.rule.partition("=")
-        colour = COLOURS[RATIOS.index(name.removeprefix("max-").removeprefix("min-"))]
-        if float(limit) != 1:
-            ax.axhline(float(limit), color=colour, linewidth=1.3, linestyle=DOTTED, zorder=1.6)
+    """Limits, chosen thresholds and where replicates choose theirs, in the look of each rule."""
+    low, high = ax.get_ylim()
+    order = [(limit, c.rule) for limit, c in zip(_limits(plane), plane.chosen, strict=True)]
+    for k, (chosen, (limit, rule)) in enumerate(zip(plane.chosen, order, strict=True)):
+        colour, dashes = RULED[k % len(RULED)]
+        if low < limit < high and limit != 1:
+            ax.axhline(limit, color=colour, linewidth=1.3, linestyle=DOTTED, zorder=1.6)
+            side = "bottom" if (limit, rule) == max(order) else "top"
+            said = f"{AT[rule.startswith('max')]} {limit:g}"
+            _beside(ax, said, limit, side if len(order) > 1 else "center")
         if chosen.lower is not None and chosen.upper is not None:
-            ax.axvspan(chosen.lower, chosen.upper, color=ink(), alpha=0.14, linewidth=0, zorder=0)
+            _bar(ax, (chosen.lower, chosen.upper), k, colour)
         if chosen.threshold is not None:
-            ax.axvline(chosen.threshold, color=colour, linewidth=1.3, zorder=1.6)
+            ax.axvline(chosen.threshold, color=colour, linewidth=1.5, linestyle=dashes, zorder=1.6)
+
+
+def _beside(ax: Axes, text: str, limit: float, side: Any) -> None:
+    """A limit at the right of its line; of two the higher one above its line, the other below."""
+    ax.annotate(
+        text,
+        (1, limit),
+        (4, 0),
+        xycoords=("axes fraction", "data"),
+        textcoords="offset points",
+        va=side,
+        fontsize=SMALL,
+    )
+
+
+def _bar(ax: Axes, ends: tuple[float, float], k: int, colour: str) -> None:
+    """Where replicates choose, above the axes: what is drawn on them stays clear."""
+    from matplotlib.transforms import offset_copy
+
+    above = FIRST_BAR + NEXT_BAR * k
+    place = offset_copy(ax.get_xaxis_transform(), figure_of(ax), y=above, units="points")
+    look: Any = {"color": colour, "linewidth": 4, "solid_capstyle": "butt"}
+    ax.plot(ends, [1, 1], transform=place, clip_on=False, **look)
 
 
 def _handles(plane: Plane) -> list[Any]:
-    """Both ratios, and the lines that there are."""
+    """Both ratios, each rule, and the lines that there are."""
     found: list[Any] = []
     for name, look in looks(RATIOS).items():
         dashes: Any = "-" if name == RATIOS[0] else (0, (5, 2))
         found.append(line_handle(name, {**look, "marker": "", "linestyle": dashes}))
-    path = Path.of(plane)
-    low, high = _span(path.between(*_across(plane, path)))
-    limits = [float(chosen.rule.partition("=")[2]) for chosen in plane.chosen]
-    if any(low < limit < high and limit != 1 for limit in limits):
-        found.append(Line2D([], [], color=ink(), linestyle=DOTTED, label="limit"))
-    if any(chosen.threshold is not None for chosen in plane.chosen):
-        found.append(Line2D([], [], color=ink(), linewidth=1.3, label="chosen"))
     if plane.deployed is not None:
         found.append(Line2D([], [], color=ink(), linestyle=DEPLOYED, label="deployed"))
-    return [*found, one_handle()]
+    found.append(one_handle())
+    for k, chosen in enumerate(plane.chosen):
+        colour, dashes = RULED[k % len(RULED)]
+        label = rule_said(chosen.rule, plane.by)
+        if chosen.threshold is None:
+            label = f"no threshold has {label.partition(' with ')[2]}"
+        found.append(Line2D([], [], color=colour, linewidth=1.5, linestyle=dashes, label=label))
+    return found
 
 
 def by_threshold_height(plane: Plane, width: float = WIDE) -> float:

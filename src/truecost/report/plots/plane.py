@@ -14,6 +14,7 @@ from truecost.report.plots.look import (
     COLOURS,
     WIDE,
     finish,
+    ink,
     legend_below,
     legend_height,
     line_handle,
@@ -31,11 +32,14 @@ from truecost.report.plots.ratio_rows import TEST_SET, one_handle, ratio_axis
 from truecost.tasks.abba.planes import Plane
 
 Arm = tuple[list[float], list[float]]
+Labelled = tuple[float, float, float, str]  # threshold, rFPR, rRecall and colour
 Floats = npt.NDArray[np.float64]
 CROSSES = 8  # thresholds of a curve that have a cross
 CROSSED = 2  # of more curves only the deployed and the chosen thresholds have one
 NEAR = 0.05  # of the curve: no cross so near to a deployed or chosen threshold
 DEEPEST = 0.8  # of the least recall that matters, below which a curve is not drawn
+OVER = (0, (4, 4))  # dashes of a curve on another
+SAME = 1e-9  # curves that differ by less lie on each other
 BEYOND = 1e-9  # 0 has no place on a logarithmic axis
 FEWEST = 0.2  # the same of false accepts
 BOTH = "both improve"
@@ -110,7 +114,8 @@ def trade_off(planes: Sequence[Plane], ax: Axes | None = None) -> Axes:
 
     Both axes are logarithmic; where both ratios improve the plane is shaded. The deployed threshold
     is filled, a chosen one hollow, each with a cross of its intervals. Of up to two curves some
-    eight further thresholds have a cross, and thresholds stand beside them where there is room.
+    eight further thresholds have a cross, and thresholds stand beside them where there is room. Of
+    planes on the very same curve the first is drawn, and the legend names the others.
 
     Parameters
     ----------
@@ -151,9 +156,9 @@ def trade_off(planes: Sequence[Plane], ax: Axes | None = None) -> Axes:
     paths = [Path.of(plane) for plane in planes]
     needed([p for p in paths if _seen(p).any()], "no plane has defined ratios")
     ax = ax or new_axes(6.4, trade_off_height(planes, 6.4))
-    look = looks_of(planes)
-    names = names_of(planes)
+    look = _dashed(planes)
     box = _box(planes, paths)
+    drawn = apart(planes)
     ax.set_xscale("log")
     ax.set_yscale("log")
     ax.set_xlim(*box[0])
@@ -161,8 +166,8 @@ def trade_off(planes: Sequence[Plane], ax: Axes | None = None) -> Axes:
     ax.fill_between([box[0][0], 1], 1, box[1][1], color=COLOURS[2], alpha=0.13, linewidth=0)
     naive_line(ax, 1, vertical=True)
     naive_line(ax, 1, vertical=False)
-    for plane, path, name in zip(planes, paths, names, strict=True):
-        _draw(ax, plane, path, look[name], crossed=len(planes) <= CROSSED)
+    for k in drawn:
+        _draw(ax, planes[k], paths[k], look[k], crossed=len(drawn) <= CROSSED)
     wide = width_of(ax)
     ratio_axis(ax.xaxis, box[0], 0.75 * wide)
     ratio_axis(ax.yaxis, box[1], 0.6 * wide)
@@ -170,7 +175,8 @@ def trade_off(planes: Sequence[Plane], ax: Axes | None = None) -> Axes:
     ax.set_ylabel("rrecall")
     legend_below(ax, _handles(planes))
     finish(ax, grid="both")
-    _write(ax, planes, paths)
+    colours = [str(look[k]["color"]) if len(drawn) > 1 else ink() for k in drawn]
+    _write(ax, [planes[k] for k in drawn], [paths[k] for k in drawn], colours)
     return finish(ax)
 
 
@@ -186,11 +192,51 @@ def names_of(planes: Sequence[Plane]) -> list[str]:
     return [", ".join(filter(None, parts)) for parts in zip(*told, strict=True)]
 
 
+def apart(planes: Sequence[Plane]) -> dict[int, list[int]]:
+    """Places of the planes that are drawn, each with those of later ones on the very same curve.
+
+    The corrected estimate is the direct one where every item has a label.
+    """
+    found: dict[int, list[int]] = {}
+    for k, plane in enumerate(planes):
+        same = next((first for first in found if _coincide(planes[first], plane)), None)
+        if same is None:
+            found[k] = []
+        else:
+            found[same].append(k)
+    return found
+
+
+def _coincide(a: Plane, b: Plane) -> bool:
+    """Whether curves lie on each other, with the same chosen thresholds."""
+    marks = [[c.threshold for c in plane.chosen] for plane in (a, b)]
+    return marks[0] == marks[1] and a.deployed == b.deployed and _one_curve(a, b)
+
+
+def _one_curve(a: Plane, b: Plane) -> bool:
+    """Whether curves lie on each other."""
+    if a.thresholds != b.thresholds:
+        return False
+    one, other = Path.of(a), Path.of(b)
+    pairs = ((one.rrecall, other.rrecall), (one.rfpr, other.rfpr))
+    return all(np.allclose(*pair, rtol=SAME, equal_nan=True) for pair in pairs)
+
+
 def looks_of(planes: Sequence[Plane]) -> Mapping[str, dict[str, Any]]:
     """Colour and marker by name; those of the estimator where only estimators differ."""
     names = names_of(planes)
     known = [e.replace("_", " ") for e in (*ESTIMATORS, TEST_SET)]
     return looks([*known, *names]) if {*names} <= {*known} else looks(names)
+
+
+def _dashed(planes: Sequence[Plane]) -> list[Mapping[str, Any]]:
+    """The look of each plane; dashed where it lies on an earlier one that stays to be seen."""
+    look = looks_of(planes)
+    found: list[Mapping[str, Any]] = []
+    for k, (plane, name) in enumerate(zip(planes, names_of(planes), strict=True)):
+        over = any(_one_curve(plane, other) for other in planes[:k])
+        found.append({**look[name], "linestyle": OVER} if over else look[name])
+    return found
 
 
 def _seen(path: Path) -> npt.NDArray[np.bool_]:
@@ -275,34 +321,52 @@ def _draw(ax: Axes, plane: Plane, path: Path, look: Mapping[str, Any], *, crosse
         point(ax, x, y, dict(look), filled=deployed)
 
 
-def _write(ax: Axes, planes: Sequence[Plane], paths: Sequence[Path]) -> None:
+def _write(
+    ax: Axes, planes: Sequence[Plane], paths: Sequence[Path], colours: Sequence[str]
+) -> None:
     """What the quadrants mean, and thresholds beside their marks, where there is room."""
     page = Page.of(ax)
     page.line([1, 1], ax.get_ylim())
     page.line(ax.get_xlim(), [1, 1])
-    marked: list[tuple[float, float, float]] = []
-    crossed: list[tuple[float, float, float]] = []
-    for plane, path in zip(planes, paths, strict=True):
+    marked: list[Labelled] = []
+    crossed: list[Labelled] = []
+    for plane, path, colour in zip(planes, paths, colours, strict=True):
         shown = shown_part(plane, path)
         page.line(path.rfpr[shown], path.rrecall[shown])
         marks = [at for at, _ in marked_places(plane, path)]
-        marked += [path.point(at) for at in marks]
-        for at in crosses_of(plane, path) if len(planes) <= CROSSED else ():
-            crossed.append(path.point(at))
+        crosses = crosses_of(plane, path) if len(planes) <= CROSSED else []
+        marked += [(*path.point(at), colour) for at in marks]
+        crossed += [(*path.point(at), colour) for at in crosses]
+        for at in (*marks, *crosses):
             page.line(*path.arms(at)[0])
             page.line(*path.arms(at)[1])
-    for _, x, y in (*marked, *crossed):
+    for _, x, y, _ in (*marked, *crossed):
         page.mark(x, y)
     page.in_quadrant(BOTH, right=False, top=True)
-    for threshold, x, y in (*marked, *crossed) if len(planes) <= CROSSED else ():
-        page.beside(f"{threshold:.3g}", x, y)
+    if len(planes) <= CROSSED:
+        _thresholds(page, marked, crossed)
     for (right, top), text in CORNERS.items():
         page.in_quadrant(text, right=right, top=top)
 
 
+def _thresholds(page: Page, marked: Sequence[Labelled], crossed: Sequence[Labelled]) -> None:
+    """Thresholds in the colours of their curves: of marks that lie on each other one text."""
+    for group in page.merged([x for _, x, _, _ in marked], [y for _, _, y, _ in marked]):
+        thresholds, x, y, colours = zip(*(marked[k] for k in group), strict=True)
+        text = ", ".join(dict.fromkeys(f"{threshold:.3g}" for threshold in thresholds))
+        page.beside(text, x, y, colours[0] if len({*colours}) == 1 else ink(), leader=True)
+    for at, across, up, colour in crossed:
+        page.beside(f"{at:.3g}", across, up, colour)
+
+
 def _handles(planes: Sequence[Plane]) -> list[Any]:
-    look = looks_of(planes)
-    found = [line_handle(short(name, 34), look[name]) for name in names_of(planes)]
+    look, names = _dashed(planes), names_of(planes)
+    found = []
+    for k, others in apart(planes).items():
+        said = short(names[k], 34)
+        if others:
+            said += f"\n(the same: {', '.join(names[other] for other in others)})"
+        found.append(line_handle(said, look[k]))
     marks = [m for p in planes for m in marked_places(p, Path.of(p))]
     if any(deployed for _, deployed in marks):
         found.append(mark_handle("deployed threshold", filled=True))

@@ -29,8 +29,8 @@ from truecost.report.plots.look import (
 )
 from truecost.report.plots.rows import WEAK, marked, prefix_of
 from truecost.report.plots.slots import Slots, arrows, label_of, phrases, word_beside
-from truecost.report.words import against_naive
-from truecost.results import Row, shown
+from truecost.report.words import against_naive, endless
+from truecost.results import Row, figures
 
 TEST_SET = "test_set"
 AIMLESS = ("raccepts", "rmean")  # neither way is better by itself
@@ -91,11 +91,14 @@ def ratios(rows: Sequence[Row], ax: Axes | None = None) -> Axes:
     naive_line(ax, 1, vertical=True)
     for row, place in zip(rows, slots.middles, strict=True):
         own = look[_key(row, rows)]
-        if row.value is None or span[0] <= row.value <= span[1]:
-            marked(ax, row, place, own, span, hollow=machine_alone(row))
-        else:
-            _off_axis(ax, row, place, own["color"], span)
         word_beside(ax, _verdict(row), place)
+        if (value := _value(row)) is None:
+            continue
+        if span[0] <= value <= span[1]:
+            marked(ax, row, place, own, span, hollow=machine_alone(row))
+            _open_ended(ax, row, place, own["color"], span)
+        else:
+            _off_axis(ax, row, value, place, own["color"], span)
     slots.set_on(ax)
     ratio_axis(ax.xaxis, span, 0.5 * width_of(ax))
     ax.set_xlabel(f"{rows[0].label}, B over A")
@@ -105,15 +108,32 @@ def ratios(rows: Sequence[Row], ax: Axes | None = None) -> Axes:
     return finish(ax, grid="x")
 
 
-def _off_axis(ax: Axes, row: Row, place: float, colour: str, span: tuple[float, float]) -> None:
+def _value(row: Row) -> float | None:
+    """The value of a row, infinite where its reason says so."""
+    return math.inf if row.value is None and endless(row) else row.value
+
+
+def _open_ended(ax: Axes, row: Row, place: float, colour: str, span: tuple[float, float]) -> None:
+    """An interval without an upper end, up to an arrow at the edge."""
+    if row.value is None or row.lower is None or row.upper is not None:
+        return
+    start = min(max(row.lower, span[0]), span[1])
+    style = ":" if WEAK & {*row.flags} else "-"
+    ax.plot([start, span[1]], [place, place], color=colour, linewidth=2, linestyle=style)
+    arrows(ax, (row.lower, math.inf), span, place, colour)
+
+
+def _off_axis(
+    ax: Axes, row: Row, value: float, place: float, colour: str, span: tuple[float, float]
+) -> None:
     """A value such as 0 that has no place: its figure above the arrow of its interval."""
-    ends = [row.value or 0.0, *(end for end in (row.lower, row.upper) if end is not None)]
+    ends = [value, *(end for end in (row.lower, row.upper) if end is not None)]
     inside = [min(max(end, span[0]), span[1]) for end in (min(ends), max(ends))]
     ax.plot(inside, [place, place], color=colour, linewidth=2, linestyle=":")
     arrows(ax, (min(ends), max(ends)), span, place, colour)
-    left = (row.value or 0.0) < span[0]
+    left = value < span[0]
     ax.annotate(
-        shown(row, row.value),
+        figures(row)[0],
         (0.0 if left else 1.0, place),
         (4 if left else -4, 4),
         xycoords=("axes fraction", "data"),
@@ -130,7 +150,7 @@ def machine_alone(row: Row) -> bool:
 
 def _verdict(row: Row) -> str:
     """On which side of 1 the interval lies, in a word."""
-    said = against_naive(row)
+    said = against_naive(row) or ("" if row.value is not None else "undefined")
     if row.measure not in AIMLESS or said not in ("better", "worse"):
         return said
     return "lower" if said == "better" else "higher"
@@ -194,7 +214,8 @@ def span_of(rows: Sequence[Row]) -> tuple[float, float]:
     every = _logs([1.0, *_ends(rows)])
     low, high = max(min([low, *every]), low - room), min(max([high, *every]), high + room)
     edge = 0.05 * (high - low) or 0.05
-    return math.exp(low - edge), math.exp(high + edge)
+    beyond = 3 if any(map(endless, rows)) else 1  # for the arrow
+    return math.exp(low - edge), math.exp(high + beyond * edge)
 
 
 def _ends(rows: Sequence[Row]) -> list[float | None]:

@@ -13,11 +13,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.calibration import Calibrator
+from truecost.calibration import Calibrator, Cubic
 from truecost.calibration.base import plain, problems_of
 from truecost.errors import UsageError, counted
 from truecost.names import CalibrationMethod
 from truecost.splits import shared_units
+from truecost.tasks.abba.agreement import held
 from truecost.tasks.abba.mapping import (
     Fit,
     Known,
@@ -50,7 +51,7 @@ class MachineCalibration:
     probabilities : ndarray of float64, shape (N,)
         Of label 1, for each item of the log.
     method : {"spline", "poly3", "affine", "pav"}
-        What was fitted.
+        What was fitted: the spline where it took the place of every polynomial.
     trained : str
         "train-NAME", or "folds5:by-user:seed0".
     labels : int
@@ -72,6 +73,8 @@ class MachineCalibration:
         inverse inclusion probabilities.
     problems : tuple of str
         What a reader should know.
+    fallbacks : int
+        Number of fits in which the spline took the place of the polynomial.
     """
 
     probabilities: Floats = field(repr=False)
@@ -84,6 +87,17 @@ class MachineCalibration:
     largest_difference: float
     mean_difference: float
     problems: tuple[str, ...] = ()
+    fallbacks: int = 0
+
+    @property
+    def fitted(self) -> str:
+        """The method in words: `spline (poly3 fell back in 5 of 5 folds)`."""
+        if not self.fallbacks:
+            return self.method
+        fits = len(self.calibrators)
+        where = f" in {self.fallbacks} of {fits} folds" if fits > 1 else ""
+        said = "a spline" if self.method == "poly3" else "poly3 fell back"
+        return f"{self.method} ({said}{where})"
 
     @property
     def parameters(self) -> list[dict[str, Any]]:
@@ -94,6 +108,7 @@ class MachineCalibration:
         """All but the probabilities and the curve as plain values; undefined ones as None."""
         return {
             "method": self.method,
+            "fallbacks": self.fallbacks,
             "trained": self.trained,
             "labels": self.labels,
             "fits": plain(self.parameters),
@@ -201,6 +216,7 @@ def calibrate_machine(
     curve, largest, mean = _held_against_isotonic(fit, known)
     by_cell = _by_cell(log, probabilities)
     calibrators = tuple(one.calibrator for one in fit.maps)
+    fallbacks = sum(isinstance(c, Cubic) and c.fallback is not None for c in calibrators)
     problems = [
         *notes,
         *fit.problems,
@@ -211,7 +227,7 @@ def calibrate_machine(
     ]
     return MachineCalibration(
         probabilities,
-        fit.method,
+        "spline" if fallbacks == len(calibrators) else fit.method,
         trained,
         len(known.scores),
         calibrators,
@@ -220,6 +236,7 @@ def calibrate_machine(
         largest,
         mean,
         tuple(problems),
+        fallbacks,
     )
 
 
@@ -271,63 +288,40 @@ def _seen(log: Deployment, train: Deployment) -> list[str]:
 
 def _by_cell(log: Deployment, probabilities: Floats) -> pl.DataFrame:
     """Probabilities beside labels in each cell."""
-    weights = np.ones(len(log)) if log.inclusion is None else 1 / log.inclusion
-    units = units_of(log)
+    units = log.unit_codes[1]
     rows = []
     for code, name in enumerate(CELLS):
         known = (log.cell == code) & log.labelled
-        columns = (log.label, probabilities, weights, units)
-        held = _held_against_labels(*(column[known] for column in columns))
-        rows.append({"cell": name, "items": int((log.cell == code).sum()), **held})
+        weights = log.label_weights[known]
+        found = held(log.label[known], probabilities[known], weights, units[known], LEVEL)
+        rows.append(
+            {
+                "cell": name,
+                "items": int((log.cell == code).sum()),
+                "labels": found.labels,
+                "units": found.units,
+                "mean_probability": found.machine,
+                "share_positive": found.share,
+                "difference": found.difference,
+                "standard_error": found.error,
+                "lower": found.lower,
+                "upper": found.upper,
+                "off": found.off,
+            }
+        )
     return pl.DataFrame(rows)
-
-
-def _held_against_labels(
-    labels: Floats, probabilities: Floats, weights: Floats, units: Array
-) -> dict[str, float]:
-    """The row of a cell, from its labelled items."""
-    from scipy.special import stdtrit
-
-    names, codes = np.unique(units.astype(str), return_inverse=True)
-    groups, total = len(names), weights.sum()
-    mean, share, error, reach = (float("nan"),) * 4
-    if groups:
-        mean = float((weights * probabilities).sum() / total)
-        share = float((weights * labels).sum() / total)
-    if groups > 1:
-        apart = weights * (labels - probabilities - (share - mean))
-        between = groups / (groups - 1) * (np.bincount(codes, apart) ** 2).sum()
-        drawn = (weights**2 * probabilities * (1 - probabilities)).sum()
-        error = float(np.sqrt(max(between, drawn)) / total)
-        reach = error * float(stdtrit(groups - 1, (1 + LEVEL) / 2))
-    difference = share - mean
-    return {
-        "labels": len(labels),
-        "units": groups,
-        "mean_probability": mean,
-        "share_positive": share,
-        "difference": difference,
-        "standard_error": error,
-        "lower": float(np.maximum(difference - reach, -1.0)),
-        "upper": float(np.minimum(difference + reach, 1.0)),
-    }
 
 
 def _off(by_cell: pl.DataFrame, train: Deployment | None) -> list[str]:
     """The cells in which probabilities and labels differ by more than chance."""
-    from scipy.special import stdtrit
-
     if not by_cell["labels"].sum():
         return [
             "the log has no labels: whether its mix of labels is that of the training data, for "
             "which the probabilities hold, cannot be told"
         ]
-    tail = (1 - LEVEL) / len(CELLS) / 2
     off = [
         f"{row['cell']} ({row['mean_probability']:.3f}, {row['share_positive']:.3f})"
-        for row in by_cell.iter_rows(named=True)
-        if row["units"] > 1
-        and abs(row["difference"]) > row["standard_error"] * -stdtrit(row["units"] - 1, tail)
+        for row in by_cell.filter("off").iter_rows(named=True)
     ]
     if not off:
         return []

@@ -19,6 +19,10 @@ NAMES = {  # of the parts of a log that are not called as their columns
     "units": "unit",
     "strata": "stratum",
 }
+EMPTY = (  # what a cell without items means, by whether the other model rejects them
+    "without any the direct ratios cannot be told",
+    "one model accepts all that the other collected",
+)
 
 
 def checks(
@@ -74,7 +78,13 @@ def _cells(deployment: Deployment, source: str) -> list[Check]:
     found = [_cell(deployment, k, source) for k in range(len(CELLS))]
     if not deployment.labelled.any():
         told = "no item has a label: only estimates from machine scores, which nothing corrects"
+        if deployment.machine is None:
+            told = "neither labels nor machine scores yet: truecost abba select says what to label"
         found.append(Check("labels", "warning", f"{source}: {told}"))
+    machine = deployment.machine
+    if machine is not None and (machine.min() < 0 or machine.max() > 1):
+        told = "machine scores are no probabilities yet: truecost abba calibrate makes them so"
+        found.append(Check("machine", "warning", f"{source}: {told}"))
     return found
 
 
@@ -85,7 +95,9 @@ def _cell(deployment: Deployment, k: int, source: str) -> Check:
     known = f"{counted(number, 'label')} ({counts[1]} of 1, {counts[0]} of 0)"
     told = f"{source}: {CELLS[k]} ({CELL_WORDS[CELLS[k]]}): {counted(len(labels), 'item')}, "
     told += known if number else "no labels"
-    if not len(labels) or np.isnan(deployment.label).all():
+    if not len(labels):
+        return Check(CELLS[k], "warning", f"{told}; {EMPTY[k % 2]}")
+    if np.isnan(deployment.label).all():
         return Check(CELLS[k], "ok", told)
     if not number:
         more = "; without a label here human labels alone give no ratio"

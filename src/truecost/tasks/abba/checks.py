@@ -18,12 +18,11 @@ from truecost.results import Estimate
 from truecost.tasks.abba.records import CELLS, FEW, Deployment, Traffic
 
 Array = npt.NDArray[Any]
-State = Literal["ok", "warning"]
+State = Literal["ok", "note", "warning"]
 MIX = 0.01  # of the test of the label mix: the pooled estimator is not trusted below
 SPLIT = 0.001  # of the test of the traffic split, as is usual for sample-ratio mismatches
 MOST_EXACT = 100_000  # units for which every outcome is summed; the normal law is as good beyond
 TIES = 1e-7  # outcomes so nearly as likely as the one seen count as equally likely
-GAP = 0.02  # between machine and humans: a smaller one matters to no ratio
 APART = 1.5  # factor between the widths of two intervals on the scale of the logarithm
 BIASED = ": soft estimates are biased; trust the corrected ones, or calibrate the machine"
 FIXED_SIZE = (
@@ -40,7 +39,8 @@ class Found(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     name : str
         `label mix`, `traffic split`, `labels CELL`, `machine CELL`, `intervals`,
         `narrower MEASURE` or `fixed size`.
-    state : {"ok", "warning"}
+    state : {"ok", "note", "warning"}
+        A note is what nobody can check in the data.
     text : str
         With its figures, and what to do.
     p : float or None
@@ -100,7 +100,11 @@ def label_mix(deployment: Deployment) -> Mix | None:
         None when an arm has no label among these items.
     """
     rows = np.flatnonzero(deployment.labelled & deployment.other)
-    arm, label, weight = deployment.arm[rows], deployment.label[rows], weights_of(deployment, rows)
+    arm, label, weight = (
+        deployment.arm[rows],
+        deployment.label[rows],
+        deployment.label_weights[rows],
+    )
     labelled = np.bincount(arm, weight, 2)
     if not labelled.all():
         return None
@@ -109,11 +113,6 @@ def label_mix(deployment: Deployment) -> Mix | None:
     own = weight * (label - common) / labelled[arm]
     error = error_by_units(deployment, rows, np.where(arm == 1, own, -own))
     return Mix(float(a), float(b), float(b - a), error, two_sided(float(b - a), error))
-
-
-def weights_of(deployment: Deployment, rows: Array) -> Array:
-    """1 over the inclusion probabilities of labelled items."""
-    return np.ones(len(rows)) if deployment.inclusion is None else 1 / deployment.inclusion[rows]
 
 
 def error_by_units(deployment: Deployment, rows: Array, influence: Array) -> float:
@@ -232,7 +231,11 @@ def _labels_of_cell(deployment: Deployment, k: int) -> Found | None:
 
 
 def machine_found(
-    cell: str, shares: tuple[float, float], ends: tuple[float, float], level: float
+    cell: str,
+    shares: tuple[float, float],
+    ends: tuple[float | None, float | None],
+    level: float,
+    off: bool,
 ) -> Found:
     """How far the machine's mean probability is from what humans say of the same items.
 
@@ -241,23 +244,24 @@ def machine_found(
     cell : str
     shares : tuple of float
         Share of label 1 that humans and the machine see.
-    ends : tuple of float
+    ends : tuple of float or None
         Of the interval of their difference.
     level : float
+    off : bool
+        Whether they differ by more than chance explains (`agreement.Held`).
 
     Returns
     -------
     Found
-        A warning when the interval leaves out 0 and the difference is above 0.02.
+        A warning when they differ.
     """
     human, machine = shares
-    apart = abs(human - machine) > GAP and not ends[0] <= 0 <= ends[1]
     text = f"{cell}: humans find {figure(human, '%')} true accepts where the machine expects "
     text += f"{figure(machine, '%')}, a difference of {signed(human - machine, 'pp')} "
     text += f"({percent(level)} interval {between(*ends, scale='pp')})"
-    if apart:
+    if off:
         text += BIASED
-    return Found(name=f"machine {cell}", state=state(apart), text=text)
+    return Found(name=f"machine {cell}", state=state(off), text=text)
 
 
 def intervals_found(rows: Sequence[Estimate]) -> list[Found]:

@@ -6,7 +6,7 @@ known of its truth. `load` stops at the first fault; `checking` lists all of the
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy.typing as npt
 from truecost.errors import InputError, UsageError, counted
 from truecost.formats import Table
 from truecost.names import ABBA_MAP_KEYS, Mismatch
+from truecost.tasks.abba.doubts import doubts
 from truecost.tasks.abba.log import KINDS, Log
 from truecost.tasks.abba.records import ARMS, Deployment
 
@@ -166,7 +167,7 @@ def load(
         return None if column is None else column[rows]
 
     other = np.where(log.arm == 0, log.b.accepts, log.a.accepts)
-    return Deployment(
+    found = Deployment(
         name=name,
         ids=log.ids.gather(rows).to_numpy(),
         arm=some(log.arm),
@@ -183,5 +184,5 @@ def load(
         traffic=log.traffic,
         frame=table.frame[rows],
         signature=log.signature,
-        problems=log.problems,
     )
+    return replace(found, problems=(*log.problems, *doubts(found)))

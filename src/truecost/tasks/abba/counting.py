@@ -5,14 +5,16 @@ number of units of each arm is known, units of which nothing was accepted are dr
 zeros), so that totals vary as they do in the world; where it is not, weights are Poisson, which
 lets them vary as well. Multinomial weights over the logged items alone would freeze the totals.
 
-Where every item is a unit of its own, equal rows are one unit of some size. Machine scores make
-nearly every row another one: beyond `MOST_GROUPS` different rows those of a cell and label are
-grouped by score, each group at its mean, which keeps every total (the variance inside a group is
-lost: 0.2 % of the width at `LEAST_BINS`, which large grids need, nothing to be seen otherwise).
+Where every item is a unit of its own, equal rows are one unit of some size. Weights and machine
+scores make nearly every row another one: beyond `MOST_GROUPS` different rows those of a cell and
+label are grouped by them, each group at its mean, which keeps every total (the variance inside a
+group is lost: 0.2 % of the width at `LEAST_BINS`, which large grids need, nothing to be seen
+otherwise). What is drawn does not depend on what is asked: a log with machine scores is grouped by
+them for every estimator.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -31,31 +33,7 @@ MOST_GROUPS = 4096  # different rows that are kept as they are; 2,000 replicates
 LEAST_BINS, MOST_BINS = 8, 256  # of the machine scores of a cell and label
 OTHER = ("accepts", "rejects")
 Axes = Mapping[str, tuple[Sequence[str], Array]]
-
-
-@dataclass(frozen=True)
-class Rows:
-    """What is counted: one row an item, or one for a group of equal items.
-
-    Attributes
-    ----------
-    factor : Factor
-        What is resampled.
-    codes : ndarray of int32, shape (rows,)
-        Unit of each row.
-    arm, other, label, weight, machine, place : ndarray, shape (rows,)
-        As those of a deployment; `weight` is 1 over the inclusion probability, `place` a code of
-        the caller.
-    """
-
-    factor: Factor
-    codes: npt.NDArray[np.int32]
-    arm: Array
-    other: Array
-    label: Array
-    weight: Array
-    machine: Array | None
-    place: Array
+Parts = dict[str, dict[str, Array]]  # statistics of each row by part
 
 
 def plan_of(deployment: Deployment, plan: Plan) -> Plan:
@@ -82,12 +60,7 @@ def plan_of(deployment: Deployment, plan: Plan) -> Plan:
 
 
 def evidence_of(
-    deployment: Deployment,
-    plan: Plan,
-    columns: Sequence[str] = (),
-    accepts: Axes | None = None,
-    *,
-    machine: bool = True,
+    deployment: Deployment, plan: Plan, accepts: Axes | None = None, *, machine: bool = True
 ) -> Evidence:
     """The parts `collected`, `machine` and `traffic`, as far as the deployment has them.
 
@@ -96,8 +69,6 @@ def evidence_of(
     deployment : Deployment
     plan : Plan
         As `plan_of` gives it.
-    columns : sequence of str
-        Numeric columns whose sums are counted too (part `columns`).
     accepts : mapping of str to (labels, codes), optional
         In place of the axis other, further axes with the code of each item.
     machine : bool
@@ -107,54 +78,60 @@ def evidence_of(
     -------
     Evidence
     """
-    if not machine:
-        deployment = replace(deployment, machine=None)
-    axes = accepts or {"other": (OTHER, (~deployment.other).astype(np.int64))}
-    place, sizes = _joined(axes)
-    numbers = {name: _numbers(deployment, name) for name in columns}
-    rows = _rows(deployment, place, plan, alone=not columns)
-    shape: dict[str, tuple[Sequence[str], Array]] = {"arm": (ARMS, rows.arm)}
-    codes = rows.place
-    for name, size in reversed(sizes.items()):
-        codes, own = np.divmod(codes, size)
-        shape[name] = (axes[name][0], own)
-    shape = {"arm": shape["arm"], **{name: shape[name] for name in axes}}
-    sides = [(rows.factor, rows.codes)]
-    known = ~np.isnan(rows.label)
-    one = np.ones(len(rows.codes), np.int64)
-    labelled = np.where(known, rows.weight, 0.0)
-    positive = np.where(known, rows.weight * rows.label, 0.0)
-    if (rows.weight[known] == 1).all():
-        labelled, positive = labelled.astype(np.int64), positive.astype(np.int64)
-    parts = {
-        "collected": Tally.count(
-            sides,
-            {
-                "items": one,
-                "labels": known.astype(np.int64),
-                "labelled": labelled,
-                "positive": positive,
-            },
-            shape,
-        )
+    d = deployment
+    known, weights = d.labelled, d.label_weights
+    labelled = np.where(known, weights, 0.0)
+    positive = np.where(known, weights * d.label, 0.0)
+    if (weights == 1).all():
+        labelled, positive = known.astype(np.int64), positive.astype(np.int64)
+    parts: Parts = {
+        "collected": {
+            "items": np.ones(len(d), np.int64),
+            "labels": known.astype(np.int64),
+            "labelled": labelled,
+            "positive": positive,
+        }
     }
-    if rows.machine is not None:
-        seen = np.where(known, rows.weight * rows.machine, 0.0)
-        parts["machine"] = Tally.count(sides, {"all": rows.machine, "known": seen}, shape)
-    if deployment.traffic.exposures is not None:
-        parts["traffic"] = _traffic(deployment, rows.factor)
-    if columns:
-        parts["columns"] = Tally.count(sides, numbers, shape)
-    return Evidence(parts)
+    if machine and d.machine is not None:
+        parts["machine"] = {"all": d.machine, "known": labelled * d.machine}
+    fine = [x for x in (weights, d.machine) if x is not None]
+    state = np.where(known, d.label, 2).astype(np.int64)
+    evidence = _counted(d, plan, parts, _axes(d, accepts), state, fine)
+    [factor] = evidence.factors.values()
+    if d.traffic.exposures is None:
+        return evidence
+    return Evidence({**evidence.parts, "traffic": _traffic(d, factor)})
 
 
-def _joined(axes: Axes) -> tuple[Ints, dict[str, int]]:
-    """One code for several axes, and their lengths."""
-    sizes = {name: len(labels) for name, (labels, _) in axes.items()}
-    place = np.zeros(1, np.int64)
-    for name, (_, codes) in axes.items():
-        place = place * sizes[name] + codes
-    return place, sizes
+def evidence_of_column(deployment: Deployment, plan: Plan, name: str) -> Evidence:
+    """The parts `collected` (items alone) and `columns`, for the mean of a numeric column.
+
+    Parameters
+    ----------
+    deployment : Deployment
+    plan : Plan
+        As `plan_of` gives it.
+    name : str
+
+    Returns
+    -------
+    Evidence
+
+    Raises
+    ------
+    UsageError
+        When there is no such column, or not every cell of it is a finite number.
+    """
+    values = _numbers(deployment, name)
+    one = np.ones(len(deployment), np.int64)
+    parts: Parts = {"collected": {"items": one}, "columns": {name: values}}
+    return _counted(deployment, plan, parts, _axes(deployment, None), np.zeros_like(one), [values])
+
+
+def _axes(d: Deployment, accepts: Axes | None) -> dict[str, tuple[Sequence[str], Array]]:
+    """The axis arm, and either other or those that were given."""
+    other: Axes = {"other": (OTHER, (~d.other).astype(np.int64))}
+    return {"arm": (ARMS, d.arm.astype(np.int64)), **(accepts or other)}
 
 
 def _numbers(deployment: Deployment, name: str) -> Array:
@@ -173,44 +150,44 @@ def _numbers(deployment: Deployment, name: str) -> Array:
     return values
 
 
-def _rows(deployment: Deployment, place: Ints, plan: Plan, *, alone: bool) -> Rows:
-    """The rows to count, with what is resampled."""
-    d = deployment
-    weight = np.ones(len(d)) if d.inclusion is None else _inverse(d)
-    rows = Rows(
-        Factor("item", np.arange(0)),
-        np.zeros(len(d), np.int32),
-        d.arm.astype(np.int64),
-        d.other,
-        d.label,
-        weight,
-        d.machine,
-        np.broadcast_to(place, d.arm.shape),
-    )
+def _counted(
+    d: Deployment, plan: Plan, parts: Parts, axes: Axes, state: Ints, fine: Sequence[Array]
+) -> Evidence:
+    """Parts by unit; items that are units of their own by groups of equal ones.
+
+    `state` tells items of a cell apart, and so do the values in `fine`.
+    """
     if d.units or d.traffic.users is not None:
         factor, codes = _users(d, plan)
-        return replace(rows, factor=factor, codes=codes)
-    return _grouped(d, rows, plan, alone=alone)
+    else:
+        lengths = tuple(len(labels) for labels, _ in axes.values())
+        cell = np.ravel_multi_index(tuple(c for _, c in axes.values()), lengths).astype(np.int64)
+        groups = encode(_equal(cell * 3 + state, fine))[1]
+        factor, codes = _grouped(d, plan, groups)
+        first = np.empty(len(codes), np.int64)
+        first[groups[::-1]] = np.arange(len(groups))[::-1]  # the first item stands last
+        axes = {name: (labels, c[first]) for name, (labels, c) in axes.items()}
+        parts = {p: {k: _mean(c, groups, first) for k, c in of.items()} for p, of in parts.items()}
+    return Evidence({p: Tally.count([(factor, codes)], of, axes) for p, of in parts.items()})
 
 
-def _inverse(d: Deployment) -> Array:
-    """1 over the inclusion probability of the labelled items; 1 for the others."""
-    assert d.inclusion is not None
-    return np.where(d.labelled, 1 / np.where(d.labelled, d.inclusion, 1.0), 1.0)
+def _mean(column: Array, groups: Array, first: Ints) -> Array:
+    """A statistic of one item of each group: its mean, which keeps the total."""
+    if column.dtype.kind == "i":  # the same for all
+        return column[first]
+    return np.asarray(np.bincount(groups, column) / np.bincount(groups))
 
 
 def _users(d: Deployment, plan: Plan) -> tuple[Factor, npt.NDArray[np.int32]]:
     """Users as units, in strata by the arms in which they stand where their number is known."""
-    [(name, (column,))] = d.units.items()
-    texts = column.astype(str).astype(object)
+    [name] = d.units
+    labels, own = d.unit_codes
+    codes, arm = own, d.arm
     if d.traffic.users is not None:
         every, arms = d.traffic.users["unit"].to_numpy(), d.traffic.users["arm"].to_numpy()
-        labels, codes = encode(np.concatenate([every, texts]))
-        arm = np.concatenate([arms, d.arm])
-    else:
-        labels, codes = encode(texts)
-        arm = d.arm
-    own = codes[len(codes) - len(texts) :]
+        labels, found = encode(np.concatenate([every, labels]))
+        own = found[len(every) :][own]
+        codes, arm = np.concatenate([found[: len(every)], own]), np.concatenate([arms, d.arm])
     if plan.scheme == "poisson":
         return Factor(name, labels), own
     stands = np.zeros((2, len(labels)), bool)
@@ -232,64 +209,45 @@ def _unseen(d: Deployment, seen: Array) -> Ints:
     return np.asarray(d.traffic.units, np.int64) - seen
 
 
-def _grouped(d: Deployment, rows: Rows, plan: Plan, *, alone: bool) -> Rows:
-    """Equal items as one row of some size; every item a unit of its own."""
-    codes = encode(_equal(rows) if alone else np.arange(len(d)))[1]
-    sizes = np.bincount(codes)
-    first = np.empty(len(sizes), np.int64)
-    first[codes[::-1]] = np.arange(len(codes))[::-1]  # the first item of each group stands last
-    arm = rows.arm[first]
-    strata: Ints | None = None if plan.scheme == "poisson" else arm
-    sizes = sizes.astype(np.int64)
-    if strata is not None:
-        unseen = _unseen(d, np.bincount(rows.arm, minlength=2))
-        strata, sizes = np.append(strata, [0, 1]), np.append(sizes, unseen)
-        kept = sizes > 0
-        strata, sizes = strata[kept], sizes[kept]
-    machine = None
-    if rows.machine is not None:
-        machine = np.bincount(codes, rows.machine) / np.bincount(codes)
-    factor = Factor("item", np.arange(len(sizes)), strata, sizes=sizes)
-    return Rows(
-        factor,
-        np.arange(len(first), dtype=np.int32),
-        arm,
-        rows.other[first],
-        rows.label[first],
-        rows.weight[first],
-        machine,
-        rows.place[first],
-    )
+def _grouped(d: Deployment, plan: Plan, groups: Array) -> tuple[Factor, npt.NDArray[np.int32]]:
+    """Groups of items as units of some size, and the unit of each group."""
+    sizes = np.bincount(groups).astype(np.int64)
+    codes = np.arange(len(sizes), dtype=np.int32)
+    if plan.scheme == "poisson":
+        return Factor("item", np.arange(len(sizes)), sizes=sizes), codes
+    arm = np.zeros(len(sizes), np.int64)
+    arm[groups] = d.arm
+    unseen = _unseen(d, np.bincount(d.arm, minlength=2))
+    strata, sizes = np.append(arm, [0, 1]), np.append(sizes, unseen)
+    kept = sizes > 0
+    return Factor("item", np.arange(int(kept.sum())), strata[kept], sizes=sizes[kept]), codes
 
 
-def _equal(rows: Rows) -> Ints:
-    """A code that equal items share; many different machine scores are cut into bins."""
-    state = np.where(np.isnan(rows.label), 2.0, rows.label).astype(np.int64)
-    _, weight = encode(rows.weight) if (rows.weight != 1).any() else (None, np.zeros_like(state))
-    key = (rows.arm * 3 + state) * (int(weight.max(initial=0)) + 1) + weight
-    key = key * (int(rows.place.max(initial=0)) + 1) + rows.place
+def _equal(key: Ints, fine: Sequence[Array]) -> Ints:
+    """A code that equal items share; values of which there are many are cut into bins."""
     key = encode(key)[1].astype(np.int64)
-    if rows.machine is None:
+    for values in fine:
+        key = _split(key, values)
+    return key
+
+
+def _split(key: Ints, values: Array) -> Ints:
+    """A finer code: by value where there are few, by bins between least and largest else."""
+    if (values == values[:1]).all():
         return key
-    many = len(np.unique(rows.machine[: 4 * MOST_GROUPS])) > MOST_GROUPS
-    if not many:
-        scores, score = np.unique(rows.machine, return_inverse=True)
-        exact = encode(key * len(scores) + score)[1].astype(np.int64)
+    if len(np.unique(values[: 4 * MOST_GROUPS])) <= MOST_GROUPS:
+        distinct, place = np.unique(values, return_inverse=True)
+        exact = encode(key * len(distinct) + place)[1].astype(np.int64)
         if exact.max(initial=0) < MOST_GROUPS:
             return exact
-    return _binned(key, rows.machine)
-
-
-def _binned(key: Ints, machine: Array) -> Ints:
-    """A code of a key and of the bin of a machine score between its least and largest."""
     width = int(key.max()) + 1
     bins = int(np.clip(4 * MOST_GROUPS // width, LEAST_BINS, MOST_BINS))
     low, high = np.full(width, np.inf), np.full(width, -np.inf)
-    np.minimum.at(low, key, machine)
-    np.maximum.at(high, key, machine)
+    np.minimum.at(low, key, values)
+    np.maximum.at(high, key, values)
     scale = bins / np.where(high > low, high - low, 1.0)
-    place = np.minimum((machine - low[key]) * scale[key], bins - 1).astype(np.int64)
-    return np.asarray(key * bins + place)
+    place = np.minimum((values - low[key]) * scale[key], bins - 1).astype(np.int64)
+    return encode(key * bins + place)[1].astype(np.int64)
 
 
 def _traffic(d: Deployment, factor: Factor) -> Tally:

@@ -102,7 +102,8 @@ class Linear:
 
             return function(sums)
 
-        slopes = (moved(1.0) - moved(-1.0)) / (2 * steps)
+        with np.errstate(invalid="ignore"):  # infinite on both sides where a cell is empty
+            slopes = (moved(1.0) - moved(-1.0)) / (2 * steps)
         return {k: slopes[offsets[k] :][: v.size].reshape(v.shape) for k, v in self.sums.items()}
 
     def influences(self, gradient: dict[tuple[str, str], Array]) -> Array:

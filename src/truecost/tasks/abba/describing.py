@@ -8,12 +8,11 @@ import numpy as np
 from truecost.digits import figure
 from truecost.factors import encode
 from truecost.results import Estimate
+from truecost.tasks.abba.agreement import held
 from truecost.tasks.abba.checks import (
     BIASED,
     FIXED_SIZE,
-    Array,
     Found,
-    error_by_units,
     intervals_found,
     label_mix,
     labels_found,
@@ -22,7 +21,6 @@ from truecost.tasks.abba.checks import (
     narrower_found,
     split_found,
     units_of,
-    weights_of,
 )
 from truecost.tasks.abba.records import CELL_WORDS, CELLS, Deployment
 
@@ -46,8 +44,9 @@ class CellCounts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         Mean probability of label 1 that the machine gives all items, and the labelled ones
         (weighted in the same way).
     human_minus_machine, lower, upper : float or None
-        `share` less `machine_known`, with its interval (normal law): the error is the larger one of
-        that by units and that of labels drawn with the machine's probabilities.
+        `share` less `machine_known`, with its interval (`agreement.Held`).
+    off : bool
+        Whether that is more than chance explains.
     """
 
     cell: str
@@ -61,6 +60,7 @@ class CellCounts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     human_minus_machine: float | None = None
     lower: float | None = None
     upper: float | None = None
+    off: bool = False
 
 
 class Description(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -173,7 +173,7 @@ def describe(
             *(f for cell in cells for f in _machine(cell, level)),
             *intervals_found(rows),
             *narrower_found(rows),
-            Found(name="fixed size", state="ok", text=FIXED_SIZE),
+            Found(name="fixed size", state="note", text=FIXED_SIZE),
         ),
     )
 
@@ -189,49 +189,33 @@ def _cell(deployment: Deployment, k: int, level: float) -> CellCounts:
     """One cell, with what humans and the machine say of it."""
     own = deployment.cell == k
     items, known = np.flatnonzero(own), np.flatnonzero(own & deployment.labelled)
-    label, weight = deployment.label[known], weights_of(deployment, known)
+    label, weight = deployment.label[known], deployment.label_weights[known]
     said: dict[str, float] = {}
     if len(known):
         said["share"] = float(np.average(label, weights=weight))
     if deployment.machine is not None and len(items):
         said["machine"] = float(deployment.machine[items].mean())
-        if len(known):
-            said |= _gap(deployment, known, level)
+    found = None
+    if deployment.machine is not None and len(known):
+        units = deployment.unit_codes[1]
+        found = held(label, deployment.machine[known], weight, units[known], level)
+        said |= {"machine_known": found.machine, "human_minus_machine": found.difference}
+        if np.isfinite(found.error):
+            said |= {"lower": found.lower, "upper": found.upper}
     return CellCounts(
         cell=CELLS[k],
         words=CELL_WORDS[CELLS[k]],
         items=len(items),
         labels=len(known),
         positives=int(label.sum()),
+        off=found is not None and found.off,
         **said,
     )
-
-
-def _gap(deployment: Deployment, known: Array, level: float) -> dict[str, float]:
-    """What the machine says of the labelled items of a cell, and how far humans are from it."""
-    from scipy.special import ndtri
-
-    assert deployment.machine is not None
-    p, weight = deployment.machine[known], weights_of(deployment, known)
-    apart = deployment.label[known] - p
-    middle, total = float(np.average(apart, weights=weight)), weight.sum()
-    # Few labels that happen to be all alike have no error of their own.
-    of_machine = float(np.sqrt((weight**2 * p * (1 - p)).sum()) / total)
-    seen = error_by_units(deployment, known, weight * (apart - middle) / total)
-    half = float(ndtri((1 + level) / 2)) * max(seen, of_machine)
-    return {
-        "machine_known": float(np.average(p, weights=weight)),
-        "human_minus_machine": middle,
-        "lower": middle - half,
-        "upper": middle + half,
-    }
 
 
 def _machine(cell: CellCounts, level: float) -> list[Found]:
     """What to say of the machine in a cell; nothing without its scores or without labels."""
     if cell.share is None or cell.machine_known is None:
         return []
-    assert cell.lower is not None
-    assert cell.upper is not None
-    shares = cell.share, cell.machine_known
-    return [machine_found(cell.cell, shares, (cell.lower, cell.upper), level)]
+    ends = (cell.lower, cell.upper)
+    return [machine_found(cell.cell, (cell.share, cell.machine_known), ends, level, cell.off)]

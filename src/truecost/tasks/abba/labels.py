@@ -13,6 +13,7 @@ import polars as pl
 from truecost.errors import InputError, UsageError, counted
 from truecost.formats import Table
 from truecost.tasks.abba.columns import LogOptions
+from truecost.tasks.abba.doubts import ONE_LABEL, is_one_label
 from truecost.tasks.abba.log import Log
 from truecost.tasks.abba.reading import LABEL_WORDS, Floats, Mask, Rows
 from truecost.tasks.abba.records import Deployment
@@ -142,7 +143,7 @@ def join_labels(log: Table, labels: Table, options: LogOptions) -> Joined:
     if not np.isnan(filled.inclusion).all():
         found, changed = _with_inclusion(found, filled, known, options, own.ids)
     said = f"{counted(int((~np.isnan(filled.label)).sum()), 'label')} from {labels.source}"
-    return Joined(found, said, _problems(labels, filled, waiting, changed))
+    return Joined(found, said, _problems(labels, filled, known, waiting, changed))
 
 
 def _filled(labels: Table, log: Table, known: pl.Series, options: LogOptions) -> Filled:
@@ -244,9 +245,14 @@ def _with_inclusion(
     return replace(log, frame=log.frame.with_columns(column)), int(changed.sum())
 
 
-def _problems(labels: Table, filled: Filled, waiting: Mask, changed: int) -> tuple[str, ...]:
-    """What a reader should know of the file."""
+def _problems(
+    labels: Table, filled: Filled, known: Floats, waiting: Mask, changed: int
+) -> tuple[str, ...]:
+    """What a reader should know of the file; `known` are all labels, those of the log included."""
     said = []
+    own, every = (y[~np.isnan(y)] for y in (filled.label, known))
+    if is_one_label(own) and not is_one_label(every):  # else it is said of the deployment
+        said.append(f"all {len(own)} labels of {labels.source} are {own[0]:g}: {ONE_LABEL}")
     if waiting.any():
         asked = counted(int(filled.asked.sum()), "item")
         said.append(

@@ -20,6 +20,10 @@ from truecost.tasks.columns import filled, refuse_repeated, unit_columns
 if TYPE_CHECKING:
     from truecost.tasks.abba.columns import LogOptions
 
+NO_SCORE = (
+    "every item needs the score of both models; where one finds nothing offline, write -inf or a "
+    "score below its threshold"
+)
 KINDS = ("score", "accept")  # what the two models say: columns score_a and score_b, or accept_...
 PARTS = (  # everything that may be at fault, in the order in which it is looked at
     "ids",
@@ -146,7 +150,7 @@ class Log:
         column = self._needed(key)
         if self.kind == "score":
             scores = self._scores(column, key, name)
-            threshold = float(scores[self.arm == k].min()) if given is None else float(given)
+            threshold = self._least(k, column, scores) if given is None else float(given)
             return Model(scores >= threshold, scores, threshold)
         if given is not None:
             raise UsageError(
@@ -160,13 +164,20 @@ class Log:
 
     def _scores(self, column: str, key: str, name: str) -> Floats:
         scores = self.table.numbers(column, key)
-        what = f"missing or infinite (column {column!r}, model {name})"
-        hint = (
-            "every item needs the score of both models; where one finds nothing offline, write a "
-            "score below its threshold"
-        )
-        self.rows.refuse(~np.isfinite(scores), ("score", "are", what), hint, scores)
+        bad = ~(scores < np.inf)  # -inf is a score of a model that finds nothing
+        self.rows.refuse(bad, self._no_score(column, name), NO_SCORE, scores)
         return scores
+
+    def _no_score(self, column: str, name: str) -> tuple[str, str, str]:
+        return "score", "are", f"missing or infinite (column {column!r}, model {name})"
+
+    def _least(self, k: int, column: str, scores: Floats) -> float:
+        """The least score that a model collected, taken as its threshold."""
+        own = self.arm == k
+        bad = own & np.isinf(scores)
+        hint = f"{ARMS[k]} cannot have collected with it; mend it, or leave the item out"
+        self.rows.refuse(bad, self._no_score(column, ARMS[k]), hint, scores)
+        return float(scores[own].min())
 
     @cached_property
     def rejected_a(self) -> Mask:
@@ -295,12 +306,12 @@ class Log:
     @cached_property
     def traffic(self) -> Traffic:
         """Exposures and numbers of units, held against the units of the log."""
-        given, units = self.options, self.options.units
+        given, units, users = self.options, self.options.units, self._listed()
         if units is not None:
             units = int(units[0]), int(units[1])
             seen = self.arm if self.seen is None else self.seen["arm"].to_numpy()
             traffic.refuse_too_few(units, seen, "item" if self.seen is None else "unit")
-        return Traffic(given.exposure, units, given.split, self._listed())
+        return Traffic(given.exposure, units, given.split, users)
 
     def _listed(self) -> pl.DataFrame | None:
         """Every user, held against the units of the log."""
@@ -351,7 +362,9 @@ class Log:
             if model.threshold is not None and self.options.thresholds[k] is None:
                 said.append(
                     f"the deployed threshold of {ARMS[k]} was not given: taken as the least score "
-                    f"that it collected, {model.threshold:.10g}; say --threshold-{ARMS[k].lower()}"
+                    f"that it collected, {model.threshold:.10g}, so it cannot be checked that "
+                    f"{ARMS[k]} accepts offline what it collected; say "
+                    f"--threshold-{ARMS[k].lower()}"
                 )
         for k, bad in enumerate((self.rejected_a, self.rejected_b)):
             if bad.any():
@@ -359,4 +372,7 @@ class Log:
         unused = [f"accept_{arm}" for arm in "ab" if f"accept_{arm}" in self.table.columns]
         if self.kind == "score" and unused and not self.options.mapped_kinds:
             said.append(f"scores decide: {', '.join(unused)} not used (map them to use them)")
-        return (*said, *(() if self.seen is None else traffic.in_both_arms(self.seen)))
+        if self.seen is not None:
+            said += traffic.in_both_arms(self.seen)
+            said += traffic.idle_collectors(self.seen, self.traffic.users)
+        return tuple(said)

@@ -137,7 +137,7 @@ def labelled_items(log: Deployment) -> Known:
             f"{log.name}: all labelled items have the machine score {scores[0]:g}: equal scores "
             f"tell nothing"
         )
-    weights = np.ones(count) if log.inclusion is None else 1 / log.inclusion[rows]
+    weights = log.label_weights[rows]
     return Known(log.name, scores, labels, weights, units_of(log)[rows])
 
 

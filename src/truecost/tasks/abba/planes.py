@@ -15,6 +15,7 @@ from truecost.errors import UsageError
 
 Array = npt.NDArray[Any]
 By = Literal["point", "upper"]
+MOST = 20.0  # of a limit: no two models that are held against each other lie further apart
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,11 @@ class Rule:
     def __post_init__(self) -> None:
         if not (np.isfinite(self.limit) and self.limit > 0):
             raise UsageError(f"--{self.name} is {self.limit:g}: a ratio above 0 is needed")
+        if self.limit > MOST:
+            raise UsageError(
+                f"--{self.name} is {self.limit:g}: ratios of the two models lie around 1 (did you "
+                f"mean {self.limit / 100:g}?)"
+            )
 
     def __str__(self) -> str:
         return f"{self.name}={self.limit:g}"
@@ -57,18 +63,24 @@ class Rule:
         -------
         ndarray of int64, shape (...)
         """
-        if self.name == "max-rfpr":
-            goal = np.where((rfpr <= self.limit) & ~np.isnan(rrecall), rrecall, -np.inf)[..., ::-1]
+        return self.bounded(rrecall, rfpr, rfpr if self.limits == "rfpr" else rrecall)
+
+    def bounded(self, rrecall: Array, rfpr: Array, bound: Array) -> npt.NDArray[np.int64]:
+        """The same where the limit holds for a bound of one of the ratios; NaN keeps no limit."""
+        known = np.isfinite(rrecall) & np.isfinite(rfpr) & ~np.isnan(bound)
+        if self.limits == "rfpr":
+            goal = np.where(known & (bound <= self.limit), rrecall, -np.inf)[..., ::-1]
             place = goal.shape[-1] - 1 - goal.argmax(axis=-1)
         else:
-            goal = -np.where((rrecall >= self.limit) & ~np.isnan(rfpr), rfpr, np.inf)
+            goal = np.where(known & (bound >= self.limit), -rfpr, -np.inf)
             place = goal.argmax(axis=-1)
         return np.where(goal.max(axis=-1) > -np.inf, place, -1)
 
 
 def improving(rrecall: Array, rfpr: Array) -> npt.NDArray[np.bool_]:
     """Where neither ratio is worse than 1 and one of them is better (the region of Figure 2)."""
-    return (rrecall >= 1) & (rfpr <= 1) & ((rrecall > 1) | (rfpr < 1))
+    better = (rrecall >= 1) & (rfpr <= 1) & ((rrecall > 1) | (rfpr < 1))
+    return np.asarray(better & np.isfinite(rrecall))
 
 
 class Chosen(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,6 +95,9 @@ class Chosen(msgspec.Struct, frozen=True, kw_only=True):
         Where the middle of the replicates chose it, at the level of the intervals.
     feasible : float
         Share of the replicates in which some threshold will do.
+    binds : bool
+        Whether the limit decides: it does not where the lowest threshold that is identified keeps
+        it (of rfpr), or the highest (of rrecall).
     """
 
     rule: str
@@ -90,6 +105,7 @@ class Chosen(msgspec.Struct, frozen=True, kw_only=True):
     lower: float | None
     upper: float | None
     feasible: float
+    binds: bool = True
 
 
 class Plane(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -133,7 +133,8 @@ class Rows:
             When a cell holds anything else; names the values and the lines.
         """
         codes, texts, _ = self.coded(column, key, ARM_WORDS)
-        self.refuse(np.isnan(codes), said, values=texts)
+        hint = "write A for the deployed model and B for the candidate"
+        self.refuse(np.isnan(codes), said, hint, texts)
         return codes.astype(np.uint8)
 
 

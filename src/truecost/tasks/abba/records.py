@@ -16,6 +16,7 @@ import numpy.typing as npt
 import polars as pl
 
 from truecost.errors import counted
+from truecost.factors import encode
 from truecost.tasks.subsets import Masks, masks_of
 
 Array = npt.NDArray[Any]
@@ -144,6 +145,42 @@ class Deployment:
         return (2 * self.arm + ~self.other).astype(np.uint8)
 
     @cached_property
+    def unit_codes(self) -> tuple[Array, npt.NDArray[np.int32]]:
+        """Sorted units as text, and the unit of each item; the items themselves without units."""
+        if not self.units:
+            return self.ids, np.arange(len(self), dtype=np.int32)
+        [(column,)] = self.units.values()
+        labels, codes = encode(column)  # as they are: numbers are encoded faster than texts
+        texts, places = encode(labels.astype(str).astype(object))
+        return texts, places[codes]
+
+    @cached_property
+    def label_weights(self) -> Floats:
+        """How many items each labelled one stands for: 1 over its inclusion probability.
+
+        Without such probabilities the labels of a stratum (of a cell where there are no strata)
+        count as a simple random sample of it. 1 for items without a label; shape (N,).
+        """
+        weights = np.ones(len(self))
+        known = self.labelled
+        if self.inclusion is not None:
+            weights[known] = 1 / self.inclusion[known]
+        elif not known.all():
+            codes = self.cell if self.strata is None else encode(self.strata)[1]
+            found = np.bincount(codes[known], minlength=int(codes.max(initial=0)) + 1)
+            share = np.bincount(codes, minlength=len(found)) / np.maximum(found, 1)
+            weights[known] = share[codes[known]]
+        return weights
+
+    @cached_property
+    def effective_labels(self) -> Floats:
+        """Labels of each cell, counted less where they weigh unequally: (sum w)^2 / sum w^2."""
+        known, weights = self.labelled, self.label_weights
+        sums = np.bincount(self.cell[known], weights[known], minlength=4)
+        squares = np.bincount(self.cell[known], weights[known] ** 2, minlength=4)
+        return np.asarray(sums**2 / np.where(squares > 0, squares, 1.0))
+
+    @cached_property
     def items_by_cell(self) -> npt.NDArray[np.int64]:
         """Number of items in each cell, in the order of `CELLS`."""
         return np.bincount(self.cell, minlength=4)
@@ -152,6 +189,27 @@ class Deployment:
     def labels_by_cell(self) -> npt.NDArray[np.int64]:
         """Number of human labels in each cell, in the order of `CELLS`."""
         return np.bincount(self.cell[self.labelled], minlength=4)
+
+    def at_threshold(self, threshold: float) -> "Deployment":
+        """What would have been collected had B accepted at this threshold, at or above its own.
+
+        Parameters
+        ----------
+        threshold : float
+
+        Returns
+        -------
+        Deployment
+            With the labels weighing what they weigh here.
+        """
+        assert self.score_b is not None
+        reaches, by_a = self.score_b >= threshold, self.arm == 0
+        found = replace(
+            self,
+            other=np.where(by_a, reaches, self.other),
+            inclusion=1 / self.label_weights,
+        ).take(np.flatnonzero(by_a | reaches))
+        return replace(found, traffic=self.traffic, threshold_b=threshold)
 
     def take(self, rows: Array) -> "Deployment":
         """The items at these rows (indices or a mask), as of a subset: its traffic is unknown."""

@@ -1,11 +1,7 @@
 """Rows of a deployment: every ratio by every estimator that the log allows, with its interval.
 
-Intervals are percentiles of the bootstrap over users. Where they cannot be trusted the delta method
-on the logarithm takes over, with half an item of either label added to each cell (to the interval,
-never to the value): a cell that an estimator rests on has fewer than `FEW` items of the label, or
-more than `MOST_BROKEN` of the replicates are undefined or infinite. Below `ENOUGH` labels in a cell
-the corrected interval is that with one labelled item more a cell, whose residual of +1 or -1 widens
-it: labels that agree with the machine by chance would make it too narrow.
+Intervals are percentiles of the bootstrap over users, or those of the delta method where these
+cannot be trusted (`trusting`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,25 +14,25 @@ import numpy.typing as npt
 from msgspec import structs
 
 from truecost.application import Application
-from truecost.errors import UsageError, counted, first_five
+from truecost.errors import UsageError
 from truecost.estimates import Context, estimate
 from truecost.evidence import Evidence, Totals
 from truecost.flags import raised
+from truecost.intervals import finite
 from truecost.measures import Measure, find, registry
-from truecost.measures.relative import ESTIMATORS, READS, ratio
+from truecost.measures.relative import ESTIMATORS, Lean, ratio
 from truecost.results import Estimate
 from truecost.tasks.abba.checks import label_mix
-from truecost.tasks.abba.counting import evidence_of, plan_of
-from truecost.tasks.abba.delta import Linear, log_interval
+from truecost.tasks.abba.counting import evidence_of, evidence_of_column, plan_of
 from truecost.tasks.abba.records import CELLS, FEW, Deployment
+from truecost.tasks.abba.trusting import MOST_BROKEN, Trust, few_labels, leans, not_finite
 from truecost.tasks.scoring import Scoring
 from truecost.tasks.subsets import Masks
+from truecost.weights import Plan
 
 Array = npt.NDArray[Any]
-ENOUGH, MOST_BROKEN = 100, 0.01
 DEFAULT_MEASURES = ("rrecall", "rfpr")
 LABELS = {"rrecall": 1, "rfpr": 0}  # the label that each ratio is about
-WIDENING = np.array([[1.0, -1.0], [-1.0, 1.0]])  # residuals that raise rRecall, by arm and other
 
 
 def measures_of(asked: Sequence[str]) -> list[Measure]:
@@ -96,14 +92,14 @@ def estimators_of(deployment: Deployment, asked: Sequence[str] = ()) -> tuple[st
 
 def lacking_of(deployment: Deployment) -> dict[str, str]:
     """What each estimator that cannot be computed would need."""
-    found: dict[str, str] = {}
-    if deployment.machine is None:
-        machine = "machine scores for every item (--map machine=COLUMN)"
-        found |= {"corrected": machine, "soft": machine}
-    if not deployment.labelled.any():
-        found |= dict.fromkeys(("corrected", "direct", "pooled", "ab"), "human labels")
-    elif deployment.traffic.exposures is None:
-        found["ab"] = "the exposure of each arm (--exposure-a, --exposure-b)"
+    found = {}
+    for name, estimator in ESTIMATORS.items():
+        if estimator.machine and deployment.machine is None:
+            found[name] = "machine scores for every item (--map machine=COLUMN)"
+        elif estimator.labels and not deployment.labelled.any():
+            found[name] = "human labels"
+        elif estimator.traffic and deployment.traffic.exposures is None:
+            found[name] = "the exposure of each arm (--exposure-a, --exposure-b)"
     return found
 
 
@@ -130,22 +126,44 @@ def _score(deployment: Deployment, scoring: Scoring, dims: Mapping[str, str]) ->
     estimators = scoring.estimators
     if "subset" not in dims:
         estimators = estimators_of(deployment, estimators)
-        _check_traffic(deployment, measures)
+        _check_parts(deployment, measures)
     else:  # its traffic is not known
         lacking = lacking_of(deployment)
         estimators = tuple(e for e in estimators or ESTIMATORS if e not in lacking)
     chosen = [m for measure in measures for m in _by_estimator(measure, estimators)]
     chosen = [m for m in chosen if "traffic" not in m.parts or deployment.traffic.exposures]
-    if not chosen:
-        return []
-    columns = tuple(str(m.parameter) for m in measures if m.name == "rmean")
     plan = plan_of(deployment, scoring.plan)
-    wanted = any("machine" in m.parts for m in chosen)
-    evidence = evidence_of(deployment, plan, columns, machine=wanted)
+    found: dict[str, Estimate] = {}
+    for measure in chosen:
+        if "columns" in measure.parts:
+            evidence = evidence_of_column(deployment, plan, str(measure.parameter))
+            [row] = _estimated(deployment, evidence, plan, [measure], scoring, dims)
+            found[measure.label] = structs.replace(row, dims=placed(row.dims, "ab"))
+    rest = [measure for measure in chosen if measure.label not in found]
+    if rest:
+        machine = any("machine" in m.parts for m in rest)
+        evidence = evidence_of(deployment, plan, machine=machine)
+        asked = [*rest, *(w for m in rest for w in _widened(m, deployment))]
+        rows = _estimated(deployment, evidence, plan, asked, scoring, dims)
+        ends = {row.measure: row for row in rows[len(rest) :]}
+        finished = Finish(deployment, evidence, scoring.level).all(rest, rows[: len(rest)], ends)
+        found |= {m.label: row for m, row in zip(rest, finished, strict=True)}
+    return [found[measure.label] for measure in chosen]
+
+
+def _estimated(
+    deployment: Deployment,
+    evidence: Evidence,
+    plan: Plan,
+    measures: Sequence[Measure],
+    scoring: Scoring,
+    dims: Mapping[str, str],
+) -> list[Estimate]:
+    """Rows of the bootstrap."""
     tell, what = scoring.progress, " ".join(dims.values())
-    rows = estimate(
+    return estimate(
         evidence,
-        [*chosen, *(w for m in chosen for w in _widened(m, deployment))],
+        measures,
         Application(),
         plan,
         level=scoring.level,
@@ -153,18 +171,19 @@ def _score(deployment: Deployment, scoring: Scoring, dims: Mapping[str, str]) ->
         jobs=scoring.jobs,
         progress=None if tell is None else lambda done, total: tell(what, done, total),
     )
-    finish = Finish(deployment, evidence, scoring.level)
-    ends = {row.measure: row for row in rows[len(chosen) :]}
-    return finish.all(chosen, rows[: len(chosen)], ends)
 
 
-def _check_traffic(deployment: Deployment, measures: Sequence[Measure]) -> None:
-    """Refuse measures of traffic where none is known."""
+def _check_parts(deployment: Deployment, measures: Sequence[Measure]) -> None:
+    """Refuse measures of what is not known."""
     for measure in measures:
         if "traffic" in measure.parts and deployment.traffic.exposures is None:
             raise UsageError(
                 f"{deployment.name}: {measure.name} needs the exposure of each arm (--exposure-a, "
                 f"--exposure-b)"
+            )
+        if "machine" in measure.parts and deployment.machine is None:
+            raise UsageError(
+                f"{deployment.name}: {measure.name} needs machine scores (--map machine=COLUMN)"
             )
 
 
@@ -172,7 +191,7 @@ def _by_estimator(measure: Measure, estimators: Sequence[str]) -> list[Measure]:
     """A ratio by each estimator with the parts that this one reads; other measures as they are."""
     if measure.name not in LABELS:
         return [measure]
-    return [replace(measure.at(e), parts=READS[e]) for e in estimators]
+    return [replace(measure.at(e), parts=ESTIMATORS[e].reads) for e in estimators]
 
 
 def _widened(measure: Measure, deployment: Deployment) -> list[Measure]:
@@ -181,31 +200,23 @@ def _widened(measure: Measure, deployment: Deployment) -> list[Measure]:
     if measure.parameter != "corrected" or not few.any():
         return []
     label = LABELS[measure.name]
-    up = np.where(few, WIDENING, 0.0) * (1 if label else -1)
-    # A cell with labels enough has no pseudo-item at all: NaN says so.
     return [
         Measure(
             f"{measure.name}{sign}",
-            partial(_leaning, label=label, lean=way * up, cells=few),
+            partial(_leaning, label=label, lean=lean),
             measure.parts,
             *("", measure.direction, measure.source),
             uses=(),
         )
-        for sign, way in (("-", -1.0), ("+", 1.0))
+        for sign, lean in zip("-+", leans(few, label), strict=True)
     ]
 
 
 def _leaning(
-    totals: Totals, application: Application, label: int, lean: Array, cells: Array
+    totals: Totals, application: Application, label: int, lean: Lean
 ) -> tuple[Array, float]:
     del application
-    return ratio(totals.sums, "corrected", label, (lean, cells))[0], 1.0
-
-
-def few_labels(deployment: Deployment) -> npt.NDArray[np.bool_]:
-    """Which cells have fewer than `ENOUGH` human labels, but items without; shape (arm, other)."""
-    least = np.minimum(deployment.items_by_cell, ENOUGH)
-    return np.asarray(deployment.labels_by_cell < least).reshape(2, 2)
+    return ratio(totals.sums, "corrected", label, lean), 1.0
 
 
 def context_of(deployment: Deployment, dims: Mapping[str, str]) -> Context:
@@ -220,8 +231,17 @@ def context_of(deployment: Deployment, dims: Mapping[str, str]) -> Context:
         signature=deployment.signature,
         flags=raised(items_as_units=alone),
         item="item",
-        part_signatures={"collected": "weighted" if deployment.inclusion is not None else ""},
+        part_signatures={"collected": _weighing(deployment)},
     )
+
+
+def _weighing(deployment: Deployment) -> str:
+    """How labels stand for the items that have none, for signatures."""
+    if deployment.inclusion is not None:
+        return "weighted"
+    if deployment.labelled.all() or not deployment.labelled.any():
+        return ""
+    return f"labels-of:{'cells' if deployment.strata is None else 'strata'}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,9 +260,9 @@ class Finish:
     level: float
 
     @cached_property
-    def linear(self) -> Linear:
-        """Sums of the evidence, for the delta method."""
-        return Linear.of(self.evidence)
+    def trust(self) -> Trust:
+        """Which intervals can be trusted."""
+        return Trust(self.deployment, self.evidence, self.level)
 
     @cached_property
     def mix_differs(self) -> bool:
@@ -250,28 +270,21 @@ class Finish:
         mix = label_mix(self.deployment)
         return mix is not None and mix.differs
 
-    @cached_property
-    def seen(self) -> Array:
-        """Items by label, arm and other that humans labelled so; shape (2, 2, 2)."""
-        d = self.deployment
-        known = d.labelled
-        cells = 4 * d.label[known].astype(np.int64) + d.cell[known]
-        return np.bincount(cells, minlength=8).reshape(2, 2, 2)
-
     def all(
         self, measures: Sequence[Measure], rows: Sequence[Estimate], ends: Mapping[str, Estimate]
     ) -> list[Estimate]:
         """Every row with its estimator as a dimension, its cells, and the interval to trust."""
         found = [self.row(*pair, ends) for pair in zip(measures, rows, strict=True)]
-        best = {r.measure: r for r in reversed(found) if r.dims["estimator"] != "soft"}
-        return [_against(r, best.get(r.measure)) for r in found]
+        human = {r.measure: r for r in reversed(found) if r.dims["estimator"] != "soft"}
+        human |= {r.measure: r for r in found if r.dims["estimator"] == "direct"}
+        return [_against(r, human.get(r.measure)) for r in found]
 
     def row(self, measure: Measure, row: Estimate, ends: Mapping[str, Estimate]) -> Estimate:
         """One row: widened, or replaced by the delta method."""
         if measure.name not in LABELS:
             return structs.replace(row, dims=placed(row.dims, "ab"))
         estimator, label = str(measure.parameter), LABELS[measure.name]
-        totals = self._totals(estimator, label)
+        totals = self.trust.totals(estimator, label)
         parameters = {k: v for k, v in row.parameters.items() if k != "variant"}
         counts = {**row.counts, **dict(zip(CELLS, totals.ravel().tolist(), strict=True))}
         row = structs.replace(
@@ -281,70 +294,48 @@ class Finish:
         cut = counts.get("clipped", 0) > 0
         own = raised(uncorrected=estimator == "soft", label_mix=mixed, clipped=cut)
         row = structs.replace(row, flags=(*row.flags, *own))
+        broken = not_finite(row.replicates)
         if f"{measure.name}+" in ends and estimator == "corrected":
-            row = _widest(row, ends[f"{measure.name}-"], ends[f"{measure.name}+"])
-        return self._checked(row, estimator, label, totals)
+            sides = [ends[f"{measure.name}{sign}"] for sign in "-+"]
+            broken = max(broken, *(not_finite(side.replicates) for side in sides))
+            row = _widest(row, *sides)
+        return self._checked(row, estimator, label, broken)
 
-    def _totals(self, estimator: str, label: int) -> Array:
-        """Items of the label in each cell as the estimator counts them."""
-        from truecost.measures.relative import corrected, human, soft
-
-        def sums(part: str, statistic: str) -> Array:
-            return self.linear.sums[part, statistic]
-
-        with np.errstate(divide="ignore", invalid="ignore"):
-            if estimator == "corrected":
-                return corrected(sums)[1 - label]
-            return (soft if estimator == "soft" else human)(sums)[1 - label]
-
-    def _checked(self, row: Estimate, estimator: str, label: int, totals: Array) -> Estimate:
+    def _checked(self, row: Estimate, estimator: str, label: int, broken: float) -> Estimate:
         """A row with the delta interval beside its own, or in its place."""
-        small = _smallest(totals if estimator in ("corrected", "soft") else self.seen[label])
-        broken = float((~np.isfinite(row.replicates)).mean())
-        few = small[estimator] < FEW
-        lower, upper = self._delta(estimator, label, adjusted=few or broken > MOST_BROKEN)
+        few = self.trust.least(estimator, label) < FEW
+        weak = few or broken > MOST_BROKEN
+        lower, upper = self.trust.delta(estimator, label, adjusted=weak)
         said = {"delta_lower": lower, "delta_upper": upper}
         row = structs.replace(
             row, counts={**row.counts, **{k: v for k, v in said.items() if np.isfinite(v)}}
         )
         if np.isnan(row.point):
-            return structs.replace(row, reason=self._why(estimator, label))
-        if not few and broken <= MOST_BROKEN:
+            why = f"undefined: {self.trust.why(estimator, label)}"
+            return structs.replace(row, lower=None, upper=None, reason=why)
+        if not weak:
             return row
         if estimator == "corrected":  # as wide as the labels of the cells make it, too
-            lower, upper = np.fmin(lower, row.lower or np.nan), np.fmax(upper, row.upper or np.nan)
-        lower, upper = np.fmin(lower, row.point), np.fmax(upper, row.point)
-        flags = raised(small_cells=few, broken_replicates=not few)
-        flags = (*(f for f in row.flags if f != "no_spread"), *flags)
+            lower = np.fmin(lower, _or(row.lower, np.nan))
+            upper = np.inf if row.upper is None else np.fmax(upper, row.upper)
+        reason = None
         if np.isinf(row.point):
-            why = f"infinite: no item with label {label} that B collected is accepted by A"
-            return structs.replace(
-                row, lower=_or_none(lower), upper=None, method="delta", reason=why, flags=flags
-            )
+            reason = f"infinite: {self.trust.why(estimator, label)}"
+        elif np.isnan(lower) or np.isnan(upper):
+            reason = f"the interval is not defined: {self.trust.why(estimator, label)}"
+        elif np.isinf(upper):
+            reason = "the upper end is infinite: there are too few labels to bound it"
+        if np.isfinite(lower) and not np.isnan(upper):
+            lower, upper = min(lower, row.point), max(upper, row.point)
+        flags = raised(small_cells=few, broken_replicates=not few)
         return structs.replace(
             row,
-            lower=_or_none(lower),
-            upper=_or_none(upper),
+            lower=finite(float(lower)),
+            upper=finite(float(upper)),
             method="delta",
-            reason="the delta method is undefined" if np.isnan(lower) else None,
-            flags=flags,
+            reason=reason,
+            flags=(*(f for f in row.flags if f != "no_spread"), *flags),
         )
-
-    def _delta(self, estimator: str, label: int, *, adjusted: bool) -> tuple[float, float]:
-        def function(sums: Any) -> Array:
-            return ratio(sums, estimator, label)[0]
-
-        return log_interval(self.linear, function, self.level, adjusted=adjusted)
-
-    def _why(self, estimator: str, label: int) -> str:
-        """Why a ratio is undefined, by its cells."""
-        d = self.deployment
-        found = zip(CELLS, d.items_by_cell, d.labels_by_cell, strict=True)
-        bare = [cell for cell, items, labels in found if items and not labels]
-        if bare and estimator != "soft":
-            cells = counted(len(bare), "cell", "have")
-            return f"undefined: {cells} items and no human label ({first_five(bare)})"
-        return f"undefined: no item with label {label} is accepted by both models"
 
 
 def placed(dims: Mapping[str, str], estimator: str) -> dict[str, str]:
@@ -353,16 +344,6 @@ def placed(dims: Mapping[str, str], estimator: str) -> dict[str, str]:
     if "subset" in found:
         found["subset"] = found.pop("subset")
     return found
-
-
-def _smallest(n: Array) -> dict[str, float]:
-    """The least count of one label that each estimator rests on; n by arm and other."""
-    ways = {
-        "direct": n.min(),
-        "pooled": min(n[0, 1], n[1, 1], n[:, 0].sum()),
-        "ab": n.sum(axis=1).min(),
-    }
-    return {**ways, "corrected": ways["direct"], "soft": ways["direct"]}
 
 
 def _widest(row: Estimate, below: Estimate, above: Estimate) -> Estimate:
@@ -377,13 +358,25 @@ def _widest(row: Estimate, below: Estimate, above: Estimate) -> Estimate:
     )
 
 
-def _against(row: Estimate, best: Estimate | None) -> Estimate:
-    """A row of machine labels, flagged where human labels say that the ratio lies beyond 1."""
-    if row.dims["estimator"] != "soft" or best is None or row.value is None or best.value is None:
+def _against(row: Estimate, human: Estimate | None) -> Estimate:
+    """A row of machine labels, flagged where human labels say that the ratio lies beyond 1.
+
+    Not where both intervals hold 1: chance alone puts such ratios on either side of it.
+    """
+    if row.dims["estimator"] != "soft" or human is None:
         return row
-    other = (row.value - 1) * (best.value - 1) < 0
+    if row.value is None or human.value is None:
+        return row
+    apart = (row.value - 1) * (human.value - 1) < 0
+    other = apart and (_leaves_out_1(row) or _leaves_out_1(human))
     return structs.replace(row, flags=(*row.flags, *raised(other_side=other)))
 
 
-def _or_none(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
+def _leaves_out_1(row: Estimate) -> bool:
+    """Whether the interval of a row lies on one side of 1."""
+    above = row.lower is not None and row.lower > 1
+    return above or (row.upper is not None and row.upper < 1)
+
+
+def _or(value: float | None, other: float) -> float:
+    return other if value is None else value

@@ -349,14 +349,23 @@ def _rate_problems(deployment: Deployment, strata: Strata) -> Iterator[str]:
             "machine scores lie outside [0, 1]: rates are not taken from them; calibrate them "
             "first (truecost abba calibrate)"
         )
-    for source, where, advice in (
-        ("machine", "the machine's probabilities", "the plan is as good as these"),
-        ("nothing", "nothing: one half is assumed", "say what is expected, with rates"),
-    ):
-        places = (strata.sources == source) & (strata.sizes > 0)
-        cells = [CELLS[k] for k in np.flatnonzero(places.any(axis=0))]
-        if cells:
-            yield f"rates of {named('cell', cells)} come from {where}; {advice}"
+    from_machine, unknown = (_cells_from(strata, source) for source in ("machine", "nothing"))
+    if from_machine:
+        yield (
+            f"rates of {named('cell', from_machine)} come from the machine's probabilities; the "
+            f"plan is as good as these"
+        )
+    if unknown:
+        each = len(unknown) == np.count_nonzero(strata.sizes.any(axis=0))
+        where = "" if each else f" of {named('cell', unknown)}"
+        half = "one half is assumed for each cell" if each else "one half is assumed"
+        yield f"no rates are known{where}: {half}; say what is expected, with rates"
+
+
+def _cells_from(strata: Strata, source: str) -> list[str]:
+    """Cells with items whose rates come from a source."""
+    places = (strata.sources == source) & (strata.sizes > 0)
+    return [CELLS[k] for k in np.flatnonzero(places.any(axis=0))]
 
 
 def _label_problems(deployment: Deployment, strata: Strata, labels: Ints) -> Iterator[str]:

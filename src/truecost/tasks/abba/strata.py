@@ -100,7 +100,7 @@ def stratify(deployment: Deployment, rates: Mapping[str, float] | None = None) -
     known, everyone = deployment.labelled, np.ones(len(deployment), bool)
     sizes = summed(everyone, everyone).astype(np.int64)
     labelled = summed(everyone, known).astype(np.int64)
-    weights = _weights(deployment, codes)
+    weights = deployment.label_weights
     false = summed(weights * (deployment.label == 0), known)
     found, sources = _of_labels(false, summed(weights, known), labelled, sizes)
     if is_probable(deployment.machine):
@@ -125,14 +125,6 @@ def _places(deployment: Deployment) -> tuple[Array, Array]:
         return encode(deployment.strata)
     there, codes = encode(deployment.cell)
     return np.array(CELLS)[there], codes
-
-
-def _weights(deployment: Deployment, codes: Array) -> Floats:
-    """Inverse inclusion probability of each item's label."""
-    if deployment.inclusion is not None:
-        return np.asarray(1 / deployment.inclusion)
-    done = np.bincount(codes, deployment.labelled)
-    return np.asarray((np.bincount(codes) / np.maximum(1, done))[codes])
 
 
 def _of_labels(false: Floats, weight: Floats, labelled: Ints, sizes: Ints) -> tuple[Floats, Array]:

@@ -23,12 +23,13 @@ from truecost.flags import raised
 from truecost.formats import Table
 from truecost.results import Estimate
 from truecost.tally import Tally
+from truecost.tasks.abba.choosing import Choosing, Curve
 from truecost.tasks.abba.counting import OTHER
 from truecost.tasks.abba.planes import Plane
 from truecost.tasks.abba.reading import LABEL_WORDS, Rows
 from truecost.tasks.abba.records import Deployment
 from truecost.tasks.abba.scoring import placed
-from truecost.tasks.abba.thresholds import Choice, Choosing, Curves
+from truecost.tasks.abba.thresholds import Choice
 from truecost.tasks.columns import filled
 from truecost.tasks.scoring import Scoring
 from truecost.weights import Plan, Weights
@@ -196,7 +197,8 @@ def compared(
     dims = placed(about, "test_set")
     context = _context(trials, dims, f"test-set|threshold-a:{threshold:g}")
     setting = Setting(plan, scoring.level, "percentile", context, Application(), evidence.factors)
-    made = Choosing(grid, choice, _curves(evidence, plan, scoring), setting)
+    curves = _curves(evidence, plan, scoring)
+    made = Choosing(grid, choice.rules, choice.by, curves, setting)
     rows = [_explained(row, trials, threshold) for row in made.rows()]
     return rows, made.plane(None)
 
@@ -209,12 +211,15 @@ def _grid(trials: LabelledTrials, choice: Choice) -> Floats:
     return np.unique(np.quantile(trials.score_b, shares, method="lower"))
 
 
-def _curves(evidence: Evidence, plan: Plan, scoring: Scoring) -> Curves:
+def _curves(evidence: Evidence, plan: Plan, scoring: Scoring) -> dict[str, Curve]:
     """Both ratios over the grid, of the data and of each replicate."""
     [point] = by_block(evidence, Weights.ones(evidence.factors), ratios, 1)
     drawn = by_block(evidence, plan.weights(evidence.factors), ratios, scoring.jobs)
     rrecall, rfpr = (np.concatenate(blocks) for blocks in zip(*drawn, strict=True))
-    return Curves(point[0][0], point[1][0], rrecall, rfpr)
+    return {
+        "rrecall": Curve.plain(point[0][0], rrecall),
+        "rfpr": Curve.plain(point[1][0], rfpr),
+    }
 
 
 def _context(trials: LabelledTrials, dims: dict[str, str], signature: str) -> Context:

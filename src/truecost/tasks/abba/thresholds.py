@@ -1,37 +1,35 @@
 """Choosing the threshold of the candidate: both ratios over a grid, chosen anew in every replicate.
 
-An interval of the ratio that a rule makes best is too narrow unless the choice is part of what is
-resampled (it covered .69 in place of .95 when frozen): each replicate chooses its own. The ratio
-that the rule limits is another matter: every replicate that chooses keeps to the limit, so its
-interval would end there whatever is true (it held the true rFPR in 40 % of 300 deployments). It is
-that of the threshold that the data chose, in every replicate.
+How a threshold is chosen from the curves stands in `choosing`.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from msgspec import structs
 
 from truecost.application import Application
 from truecost.errors import UsageError, first_five
 from truecost.estimates import Setting, by_block
 from truecost.evidence import Evidence, Totals
 from truecost.formats import Table
-from truecost.measures import Values, find
-from truecost.measures.relative import ratio
+from truecost.measures.relative import ESTIMATORS, ratio
 from truecost.results import Estimate
+from truecost.tasks.abba.choosing import Choosing, Curve
 from truecost.tasks.abba.counting import OTHER, evidence_of, plan_of
-from truecost.tasks.abba.planes import By, Chosen, Plane, Rule, improving
-from truecost.tasks.abba.records import Deployment
-from truecost.tasks.abba.scoring import context_of, estimators_of, placed
+from truecost.tasks.abba.planes import By, Plane, Rule
+from truecost.tasks.abba.records import FEW, Deployment
+from truecost.tasks.abba.scoring import LABELS, context_of, estimators_of, placed
+from truecost.tasks.abba.trusting import ENOUGH, Trust, leans, least_count
 from truecost.tasks.scoring import Scoring
 from truecost.weights import Plan, Weights
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
+Ratios = dict[tuple[str, int], tuple[Array, Array, Array]]  # value, lowered, raised
 GRID = 200  # thresholds, unless a grid is given
 
 
@@ -118,15 +116,15 @@ def choose(
     plan = plan_of(deployment, scoring.plan)
     estimators = estimators_of(deployment, scoring.estimators)
     estimators = estimators if scoring.estimators else estimators[:1]
-    evidence = _evidence(deployment, plan, grid, machine={"soft", "corrected"} & {*estimators})
+    evidence = _evidence(
+        deployment, plan, grid, machine=any(ESTIMATORS[e].machine for e in estimators)
+    )
 
-    def run(seen: Totals) -> list[tuple[Array, Array]]:
-        sums = _Grid(seen)
-        return [(ratio(sums, e, 1)[0], ratio(sums, e, 0)[0]) for e in estimators]
-
+    curves = _Curves(deployment, plan, scoring, grid, evidence)
     rows, planes = [], []
-    found = _replicated(evidence, plan, scoring, run, " ".join(about.values()))
-    for estimator, curves in zip(estimators, found, strict=True):
+    for estimator, found in zip(
+        estimators, curves.of(estimators, " ".join(about.values())), strict=True
+    ):
         setting = Setting(
             plan,
             scoring.level,
@@ -135,7 +133,7 @@ def choose(
             Application(),
             evidence.factors,
         )
-        made = Choosing(grid, choice, curves, setting)
+        made = Choosing(grid, choice.rules, choice.by, found, setting)
         rows += made.rows()
         planes.append(made.plane(deployment.threshold_b))
     if choice.test_set is not None:
@@ -184,7 +182,7 @@ def grid_of(deployment: Deployment, choice: Choice) -> Floats:
     return np.unique(np.concatenate([[lowest], quantiles]))
 
 
-def _evidence(deployment: Deployment, plan: Plan, grid: Floats, machine: set[str]) -> Evidence:
+def _evidence(deployment: Deployment, plan: Plan, grid: Floats, machine: bool) -> Evidence:
     """Totals by arm, by what A says, and by how many thresholds of the grid B's score reaches."""
     assert deployment.score_b is not None
     a_rejects = (deployment.arm == 1) & ~deployment.other
@@ -194,7 +192,7 @@ def _evidence(deployment: Deployment, plan: Plan, grid: Floats, machine: set[str
         deployment,
         plan,
         accepts={"a": (OTHER, a_rejects.astype(np.int64)), "grid": (labels, reached)},
-        machine=bool(machine),
+        machine=machine,
     )
 
 
@@ -219,166 +217,104 @@ class _Grid:
 
 
 @dataclass(frozen=True, eq=False)
-class Curves:
-    """Both ratios over the grid: at the point (thresholds,), in replicates (replicates, ...)."""
-
-    rrecall: Array
-    rfpr: Array
-    rrecall_drawn: Array
-    rfpr_drawn: Array
-
-
-def _replicated(
-    evidence: Evidence, plan: Plan, scoring: Scoring, run: Any, what: str
-) -> list[Curves]:
-    """Curves of each estimator."""
-    tell = scoring.progress
-    told = None if tell is None else lambda done, total: tell(what, done, total)
-    [point] = by_block(evidence, Weights.ones(evidence.factors), run, 1)
-    drawn = by_block(evidence, plan.weights(evidence.factors), run, scoring.jobs, told)
-    return [
-        Curves(
-            point[k][0][0],
-            point[k][1][0],
-            np.concatenate([block[k][0] for block in drawn]),
-            np.concatenate([block[k][1] for block in drawn]),
-        )
-        for k in range(len(point))
-    ]
-
-
-@dataclass(frozen=True, eq=False)
-class Choosing:
-    """From curves over a grid to rows and a plane.
+class _Curves:
+    """Both ratios over the grid, at the point and in replicates.
 
     Attributes
     ----------
+    deployment : Deployment
+    plan : Plan
+    scoring : Scoring
     grid : ndarray, shape (thresholds,)
-    choice : Choice
-    curves : Curves
-    setting : Setting
+    evidence : Evidence
+        Of the deployment, by threshold.
     """
 
+    deployment: Deployment
+    plan: Plan
+    scoring: Scoring
     grid: Floats
-    choice: Choice
-    curves: Curves
-    setting: Setting
+    evidence: Evidence
 
-    def bounds(self, drawn: Array) -> tuple[Array, Array]:
-        """Pointwise ends of the interval at each threshold, NaN where it is undefined."""
-        tails = (1 - self.setting.level) / 2, (1 + self.setting.level) / 2
-        values = np.where(np.isfinite(drawn), drawn, np.nan)
-        # A threshold that hardly any replicate defines has no interval.
-        enough = np.isfinite(drawn).mean(axis=0) > 0.5
-        ends = np.full((2, drawn.shape[1]), np.nan)
-        if enough.any():
-            ends[:, enough] = np.nanquantile(values[:, enough], tails, axis=0)
-        return ends[0], ends[1]
-
-    def places(self, rule: Rule) -> tuple[int, Array]:
-        """Place of the threshold that a rule chooses, at the point and in each replicate."""
-        c = self.curves
-        if self.choice.by == "point":
-            at = rule.chosen(c.rrecall, c.rfpr)
-            return int(at), rule.chosen(c.rrecall_drawn, c.rfpr_drawn)
-        up = rule.name == "max-rfpr"
-        seen, drawn = (c.rfpr, c.rfpr_drawn) if up else (c.rrecall, c.rrecall_drawn)
-        # A ratio of 0 has no distance from its bound: NaN, which no rule chooses.
-        with np.errstate(divide="ignore", invalid="ignore"):
-            factor = self.bounds(drawn)[1 if up else 0] / seen
-            bound, bounds = seen * factor, drawn * factor
-        at = _bounded(rule, c.rrecall, c.rfpr, bound)
-        return int(at), _bounded(rule, c.rrecall_drawn, c.rfpr_drawn, bounds)
-
-    def rows(self) -> list[Estimate]:
-        """`rrecall` and `rfpr` at the threshold of each rule."""
-        found = []
-        for rule in self.choice.rules:
-            at, drawn = self.places(rule)
-            c = self.curves
-            for name, point, every in (
-                ("rrecall", c.rrecall, c.rrecall_drawn),
-                ("rfpr", c.rfpr, c.rfpr_drawn),
-            ):
-                places = np.full_like(drawn, at) if rule.limits == name else drawn
-                row = self._row(rule, name, at, places, point, every)
-                found.append(self._with_threshold(row, rule, at, drawn))
-        return found
-
-    def _row(
-        self, rule: Rule, name: str, at: int, drawn: Array, point: Array, every: Array
-    ) -> Estimate:
-        value = point[at] if at >= 0 else np.nan
-        values = np.where(drawn >= 0, every[np.arange(len(every)), drawn], np.nan)
-        one = np.ones(1)
-        measure = replace(
-            find(name), parameter=f"{rule}{',by=upper' if self.choice.by == 'upper' else ''}"
+    def of(self, estimators: Sequence[str], what: str) -> list[dict[str, Curve]]:
+        """Curves of each estimator by measure."""
+        ones = Weights.ones(self.evidence.factors)
+        [(sums, point)] = by_block(
+            self.evidence, ones, lambda seen: (_Grid(seen), _ratios(_Grid(seen), estimators)), 1
         )
-        return self.setting.row(
-            replace(measure, undefined=f"no threshold of the grid has {rule}"),
-            Values(np.array([value]), one, {}),
-            Values(values, np.ones(len(values)), {}),
-            None,
+        few = self._few(sums) if "corrected" in estimators else None
+        tell = self.scoring.progress
+        drawn = by_block(
+            self.evidence,
+            self.plan.weights(self.evidence.factors),
+            lambda seen: _ratios(_Grid(seen), estimators, few),
+            self.scoring.jobs,
+            None if tell is None else lambda done, total: tell(what, done, total),
+        )
+        return [
+            {name: self._curve(name, estimator, point, drawn, sums, few) for name in LABELS}
+            for estimator in estimators
+        ]
+
+    def _few(self, sums: "_Grid") -> Array | None:
+        """Cells of few labels at each threshold; None where there are none."""
+        labels, items = (sums("collected", name)[0] for name in ("labels", "items"))
+        few = labels < np.minimum(items, ENOUGH)
+        return few if few.any() else None
+
+    def _curve(
+        self,
+        name: str,
+        estimator: str,
+        point: Ratios,
+        drawn: Sequence[Ratios],
+        sums: "_Grid",
+        few: Array | None,
+    ) -> Curve:
+        label = LABELS[name]
+        widened: npt.NDArray[np.bool_] = np.zeros(len(self.grid), bool)
+        if estimator == "corrected" and few is not None:
+            widened = np.asarray(few.any(axis=(-2, -1)))
+        middle, below, above = (
+            np.concatenate([block[estimator, label][side] for block in drawn]) for side in range(3)
+        )
+        return Curve(
+            point[estimator, label][0][0],
+            middle,
+            np.fmin(below, middle),
+            np.fmax(above, middle),
+            widened,
+            least_count(_seen(sums, estimator, label)[0], estimator) < FEW,
+            partial(self._delta, estimator, label),
         )
 
-    def _with_threshold(self, row: Estimate, rule: Rule, at: int, drawn: Array) -> Estimate:
-        """A row with the chosen threshold, and where the replicates chose theirs."""
-        chosen = self._chosen(rule, at, drawn)
-        ends = {"threshold_lower": chosen.lower, "threshold_upper": chosen.upper}
-        return structs.replace(
-            row,
-            threshold=chosen.threshold,
-            counts={**row.counts, **{k: v for k, v in ends.items() if v is not None}},
-        )
-
-    def _chosen(self, rule: Rule, at: int, drawn: Array) -> Chosen:
-        some = drawn[drawn >= 0]
-        tails = (1 - self.setting.level) / 2, (1 + self.setting.level) / 2
-        ends: list[float | None] = [None, None]
-        if len(some):
-            ends = [float(t) for t in np.quantile(self.grid[some], tails, method="nearest")]
-        return Chosen(
-            rule=str(rule),
-            threshold=float(self.grid[at]) if at >= 0 else None,
-            lower=ends[0],
-            upper=ends[1],
-            feasible=float((drawn >= 0).mean()),
-        )
-
-    def plane(self, deployed: float | None) -> Plane:
-        """Both ratios over the grid, as they are stored."""
-        c, dims = self.curves, self.setting.context.dims
-        better = self.grid[improving(c.rrecall, c.rfpr)]
-        found: dict[str, Any] = {}
-        for name, point, drawn in (
-            ("rrecall", c.rrecall, c.rrecall_drawn),
-            ("rfpr", c.rfpr, c.rfpr_drawn),
-        ):
-            lower, upper = self.bounds(drawn)
-            found |= {name: _listed(point)}
-            found |= {f"{name}_lower": _listed(lower), f"{name}_upper": _listed(upper)}
-        return Plane(
-            system=dims["system"],
-            estimator=dims["estimator"],
-            thresholds=tuple(self.grid.tolist()),
-            **found,
-            deployed=deployed,
-            level=self.setting.level,
-            better=() if len(better) == 0 else (float(better.min()), float(better.max())),
-            chosen=tuple(self._chosen(r, *self.places(r)) for r in self.choice.rules),
-            by=self.choice.by,
-            collection=dims.get("collection", ""),
-            subset=dims.get("subset", ""),
-        )
+    def _delta(self, estimator: str, label: int, k: int) -> tuple[float, float]:
+        """Ends of the interval of the delta method at one threshold."""
+        there = self.deployment.at_threshold(float(self.grid[k]))
+        machine = ESTIMATORS[estimator].machine
+        trust = Trust(there, evidence_of(there, self.plan, machine=machine), self.scoring.level)
+        return trust.delta(estimator, label, adjusted=True)
 
 
-def _bounded(rule: Rule, rrecall: Array, rfpr: Array, bound: Array) -> Array:
-    """The choice of a rule whose limit holds for a bound; what it optimises stays the value."""
-    if rule.name == "max-rfpr":
-        return rule.chosen(rrecall, bound)
-    goal = np.where(bound >= rule.limit, rfpr, np.nan)
-    return rule.chosen(np.where(np.isnan(goal), -np.inf, np.inf), goal)
+def _ratios(sums: "_Grid", estimators: Sequence[str], few: Array | None = None) -> Ratios:
+    """Ratios of each estimator and label; the lowered and raised ones where labels are few."""
+    found: Ratios = {}
+    for estimator in estimators:
+        for label in (0, 1):
+            middle = ratio(sums, estimator, label)
+            sides = (middle, middle)
+            if estimator == "corrected" and few is not None:
+                below, above = (ratio(sums, estimator, label, x) for x in leans(few, label))
+                sides = (below, above)
+            found[estimator, label] = (middle, *sides)
+    return found
 
 
-def _listed(values: Array) -> tuple[float | None, ...]:
-    return tuple(float(v) if np.isfinite(v) else None for v in values)
+def _seen(sums: "_Grid", estimator: str, label: int) -> Array:
+    """Items of a label in each cell that an estimator rests on, at each threshold."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if ESTIMATORS[estimator].machine:
+            return ESTIMATORS[estimator].totals(sums, None)[1 - label]
+        labels, labelled = sums("collected", "labels"), sums("collected", "labelled")
+        true = np.where(labels > 0, labels * sums("collected", "positive") / labelled, 0.0)
+        return np.asarray(true if label else labels - true)

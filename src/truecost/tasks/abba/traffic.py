@@ -25,7 +25,7 @@ def read_users(users: Table, columns: Mapping[str, str]) -> pl.DataFrame:
     ----------
     users : Table
         Columns `unit` and `collected_by`, or those of the same names as in the log, and `exposure`,
-        which is 1 when left out.
+        which is 1 when left out, and 0 of a unit that was idle.
     columns : mapping of str to str
         Of the log.
 
@@ -40,7 +40,7 @@ def read_users(users: Table, columns: Mapping[str, str]) -> pl.DataFrame:
         When it has no such column.
     InputError
         When a unit is empty or stands twice in an arm, an arm is neither A nor B or has no user, or
-        an exposure is not above 0 and finite.
+        an exposure is below 0 or not finite, or those of an arm are all 0.
     """
     mine = {key: _column(users, columns, key) for key in ("unit", "collected_by")}
     units = filled(users, mine["unit"], "unit")
@@ -58,6 +58,8 @@ def read_users(users: Table, columns: Mapping[str, str]) -> pl.DataFrame:
     for k, model in enumerate(ARMS):
         if not (found["arm"] == k).any():
             raise InputError(f"{users.source}: there is no user in arm {model}")
+        if not (found.filter(pl.col("arm") == k)["exposure"] > 0).any():
+            raise InputError(f"{users.source}: the exposures of arm {model} are all 0")
     return found.sort("unit", "arm")
 
 
@@ -76,8 +78,8 @@ def _exposures(rows: Rows) -> npt.NDArray[np.float64]:
     if "exposure" not in rows.table.columns:
         return np.ones(len(rows.table))
     exposure = rows.table.numbers("exposure", "exposure")
-    bad = ~(np.isfinite(exposure) & (exposure > 0))
-    rows.refuse(bad, ("exposure", "are", "not above 0 and finite"), values=exposure)
+    bad = ~(np.isfinite(exposure) & (exposure >= 0))
+    rows.refuse(bad, ("exposure", "are", "below 0 or not finite"), values=exposure)
     return exposure
 
 
@@ -133,4 +135,17 @@ def in_both_arms(seen: pl.DataFrame) -> tuple[str, ...]:
         f"{len(both)} of {counted(seen['unit'].n_unique(), 'unit')} collected in both arms "
         f"({first_five(both)}): units were not randomised as wholes, or have several devices; the "
         f"items of one are resampled together",
+    )
+
+
+def idle_collectors(seen: pl.DataFrame, users: pl.DataFrame | None) -> tuple[str, ...]:
+    """What is to be said of units that collected items without any exposure."""
+    if users is None:
+        return ()
+    idle = seen.join(users.filter(pl.col("exposure") == 0), on=["unit", "arm"]).sort("unit", "arm")
+    if not idle.height:
+        return ()
+    return (
+        f"{counted(idle.height, 'unit', 'have')} items but the exposure 0 "
+        f"({first_five(idle['unit'])}): the A/B-only estimate counts the items all the same",
     )

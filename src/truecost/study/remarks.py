@@ -1,0 +1,85 @@
+"""What is remarked of thresholds that were chosen: which improve, which limits decide nothing."""
+
+from collections.abc import Iterator, Sequence
+
+from truecost.digits import between, figure
+from truecost.results import Estimate
+from truecost.study.outcome import Part
+from truecost.tasks.abba.planes import Plane
+
+
+def remarks_of(parts: Sequence[Part]) -> tuple[str, ...]:
+    """Which thresholds of B improve both ratios, and what their limits are worth.
+
+    A limit that every threshold keeps decides nothing; one that is kept by the value is kept about
+    as often as not, which is said once.
+
+    Parameters
+    ----------
+    parts : sequence of Part
+
+    Returns
+    -------
+    tuple of str
+    """
+    found = [(plane, part) for part in parts for plane in part.planes if not plane.subset]
+    said = [text for plane, _ in found for text in (_improving(plane), *_slack(plane))]
+    doubts = (text for plane, part in found for text in _by_value(plane, part))
+    return (*said, *list(doubts)[:1])
+
+
+def _about(plane: Plane) -> str:
+    """Whose thresholds these are."""
+    return f"{', '.join(filter(None, (plane.collection, plane.system)))} ({plane.estimator})"
+
+
+def _improving(plane: Plane) -> str:
+    said = "no threshold of B improves both ratios"
+    if plane.better:
+        lowest, highest = map(figure, plane.better)
+        said = f"thresholds of B from {lowest} to {highest} improve both ratios"
+        if lowest == highest:
+            said = f"the threshold {lowest} of B improves both ratios"
+    return f"{_about(plane)}: {said}, by their values"
+
+
+def _slack(plane: Plane) -> Iterator[str]:
+    """The limits that decide nothing, and where to look; a test set was not deployed."""
+    if plane.deployed is None:
+        return
+    for chosen in plane.chosen:
+        if chosen.binds or chosen.threshold is None:
+            continue
+        where, more = "of the grid", "try higher ones"
+        if chosen.rule.startswith("max-rfpr"):
+            more = f"try lower ones, from the deployed {figure(plane.deployed)} up"
+            if plane.thresholds[0] <= plane.deployed:
+                where, more = "that is identified", "deploy B with a lower one to learn more"
+        yield f"{_about(plane)}: {chosen.rule} is kept at every threshold {where}: {more}"
+
+
+def _by_value(plane: Plane, part: Part) -> Iterator[str]:
+    """The limits that are kept by the value of a ratio and not by its interval."""
+    if plane.by == "upper":
+        return
+    for chosen in plane.chosen:
+        name, _, limit = chosen.rule.partition("=")
+        measure = "rfpr" if name == "max-rfpr" else "rrecall"
+        row = _row(plane, part, measure, chosen.rule)
+        if row is None or row.lower is None or row.upper is None:
+            continue
+        if row.upper > float(limit) if measure == "rfpr" else row.lower < float(limit):
+            yield (
+                f"{_about(plane)}: {chosen.rule} is kept by the value, not by its interval "
+                f"({between(row.lower, row.upper)}); --by upper asks for that"
+            )
+
+
+def _row(plane: Plane, part: Part, measure: str, rule: str) -> Estimate | None:
+    """The row of a ratio at the threshold that a rule chose."""
+    about = {"system": plane.system, "estimator": plane.estimator}
+    for row in part.estimates:
+        same = about.items() <= row.dims.items() and "subset" not in row.dims
+        if same and row.measure == measure and row.parameters["variant"] == rule:
+            return row
+    return None
