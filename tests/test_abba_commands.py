@@ -517,7 +517,7 @@ SHOWN = {  # commands, and what their tables say at every width
     "thresholds": (
         f"thresholds few.csv --map {MAP},machine=m {AT} {FAST} --min-rrecall 0.8 "
         "--test-set test.csv",
-        ("threshold of B", "rrecall", "rfpr", "few labels, small cells"),
+        ("threshold of B", "rrecall", "rfpr", "few labels", "small cells"),
     ),
     "plan": (
         f"plan few.csv --map {MAP},machine=m {AT} {FAST} --half-width 0.0001",

@@ -82,8 +82,10 @@ def test_columns_may_be_called_as_in_the_log():
     for one in (found, free):
         assert np.array_equal(one.label, [1, np.nan, np.nan, np.nan], equal_nan=True)
         assert one.inclusion[0] == 0.5
-    with pytest.raises(UsageError, match="no column 'y' for the label"):
-        joined(plain, renamed, columns=named)
+    # The map of every command, where the log has no labels of its own yet.
+    mapped, _ = joined(plain, renamed, columns={"id": "utt", "label": "y"})
+    assert mapped.frame.columns[-2:] == ["y", "inclusion"]
+    assert np.array_equal(mapped.label, [1, np.nan, np.nan, np.nan], equal_nan=True)
 
 
 def test_a_file_without_probabilities_leaves_those_of_the_log():

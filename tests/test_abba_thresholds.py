@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import truecost as tc
-from truecost.errors import UsageError
+from truecost.errors import InputError, UsageError
 from truecost.tasks.abba.arrays import collected_items
 from truecost.tasks.abba.choosing import Curve
 from truecost.tasks.abba.counting import plan_of
@@ -354,3 +354,45 @@ def test_a_choice_that_few_replicates_make_has_its_reason():
     for row in rows:
         assert (row.lower is None) == (row.reason is not None)
     assert plane.chosen[0].feasible < 1
+
+
+def test_a_cell_without_a_label_is_refused_where_thresholds_mix_cells():
+    d = log()
+    bare = replace(d, label=np.where(d.cell == 1, np.nan, d.label))
+    with pytest.raises(InputError, match="cell 10A has items and no human label"):
+        choose(bare, tc.Scoring(plan=tc.Plan(20)), Choice())
+    strata = np.where(d.cell == 3, "x", "y").astype(object)
+    none = replace(d, label=np.where(strata == "x", np.nan, d.label), strata=strata)
+    with pytest.raises(InputError, match="stratum x has items"):
+        choose(none, tc.Scoring(plan=tc.Plan(20)), Choice())
+
+
+def test_at_the_deployed_threshold_intervals_are_those_of_the_score():
+    """Unequal probabilities, small cells, broken replicates: the same rules everywhere."""
+    d = log(items=3000, machine=True)
+    rng = np.random.default_rng(3)
+    inclusion = np.where(rng.random(len(d)) < 0.15, 0.9, 0.05)
+    label = np.where(rng.random(len(d)) < inclusion, d.label, np.nan)
+    d = replace(d, label=label, inclusion=inclusion)
+    scoring = tc.Scoring(plan=tc.Plan(200), estimators=("corrected", "direct", "pooled", "soft"))
+    rows = {(r.measure, r.dims["estimator"]): r for r in tc.score(d, scoring)}
+    chosen, _ = choose(d, scoring, Choice(max_rfpr=19.0, grid=(0.3,)))
+    for row in chosen:
+        there = rows[row.measure, row.dims["estimator"]]
+        assert row.value == pytest.approx(there.value, rel=1e-9)
+        told = {"few_labels", "small_cells", "uncorrected", "label_mix"}
+        assert told & {*row.flags} == told & {*there.flags}
+        if row.measure == "rfpr" and row.dims["estimator"] != "corrected":
+            assert row.lower == pytest.approx(there.lower, rel=0.02)
+            assert row.upper == pytest.approx(there.upper, rel=0.02)
+        assert row.reason is None
+
+
+def test_a_limit_that_is_kept_where_the_other_ratio_is_undefined():
+    d = log(items=800)
+    true = d.label == 1
+    every = d.take(np.flatnonzero(true))
+    rows, _ = choose(every, tc.Scoring(plan=tc.Plan(20)), Choice(min_rrecall=0.1, grid=(0.3,)))
+    assert {r.reason for r in rows} == {
+        "undefined: rfpr is undefined at every threshold that has min-rrecall=0.1"
+    }

@@ -152,7 +152,7 @@ class Page:
             return False
         one = self.at(1.0, 1.0)
         sides = np.sign(np.concatenate([own, np.reshape(box, (2, 2))]) - one)
-        return bool((np.abs(sides.sum(axis=0)) == len(sides)).all())
+        return bool((sides.min(axis=0) * sides.max(axis=0) >= 0).all())
 
     def _led(self, middle: Floats, corner: tuple[float, float], colour: str) -> bool:
         """Draw a line from the edge of a mark to its text, unless it meets other text."""

@@ -8,7 +8,8 @@ Paper 001, as `spec/abba.md` corrects it::
         print(row)
 
 - `collected_items` makes a `Deployment` of arrays, `load` of a table;
-- `score_deployment` (`tc.score`) estimates the ratios of recalls and of false-positive rates;
+- `score_deployment` (`tc.score`) estimates the ratios of recalls and of false-positive rates,
+  `describe` says what the data are like;
 - `choose` finds the threshold of the candidate, `Choice` says how;
 - `select` says which items to label, `calibrate_machine` turns machine scores into probabilities;
 - `neyman` and `gain` are the paper's formulas of stratified sampling;

@@ -41,10 +41,13 @@ class Curve:
     below, above : ndarray, shape (replicates, thresholds)
         Replicates for the lower and the upper ends of intervals: those drawn, unless cells have few
         labels.
-    widened, small : ndarray of bool, shape (thresholds,)
-        Where cells have few labels, and where they have few items of the label.
+    widened, small, broken : ndarray of bool, shape (thresholds,)
+        Where cells have few labels, where they have few items of the label, and where too many
+        replicates are undefined or infinite.
     rescue : callable, optional
         From the place of a threshold to the ends of the interval of the delta method.
+    union : bool
+        Whether that interval is never narrower than the one of the replicates.
     """
 
     point: Array
@@ -53,13 +56,15 @@ class Curve:
     above: Array
     widened: npt.NDArray[np.bool_]
     small: npt.NDArray[np.bool_]
+    broken: npt.NDArray[np.bool_]
     rescue: Callable[[int], Ends] | None = None
+    union: bool = False
 
     @staticmethod
     def plain(point: Array, drawn: Array) -> "Curve":
         """A ratio whose replicates tell its intervals."""
         nowhere = np.zeros(len(point), bool)
-        return Curve(point, drawn, drawn, drawn, nowhere, nowhere)
+        return Curve(point, drawn, drawn, drawn, nowhere, nowhere, nowhere)
 
     def ends(self, tails: Ends) -> tuple[Floats, Floats]:
         """Pointwise ends of the interval at each threshold, NaN where it is undefined.
@@ -74,16 +79,19 @@ class Curve:
         lower, upper : ndarray of float64, shape (thresholds,)
         """
         lower, upper = _quantile(self.below, tails[0]), _quantile(self.above, tails[1])
-        for k in np.flatnonzero(self.small):
-            lower[k], upper[k] = self.rescued(int(k), lower[k], upper[k])
+        for k in np.flatnonzero(self.small | self.broken):
+            lower[k], upper[k] = self.rescued(int(k), (lower[k], upper[k]), union=self.union)
         return lower, upper
 
-    def rescued(self, k: int, lower: float, upper: float) -> Ends:
-        """Ends that are at least as wide as those of the delta method, where items are few."""
-        if not self.small[k] or self.rescue is None or not np.isfinite(self.point[k]):
-            return lower, upper
-        ends = self.rescue(k)
-        return float(np.fmin(lower, ends[0])), float(np.fmax(upper, ends[1]))
+    def rescued(self, k: int, ends: Ends, *, union: bool) -> Ends:
+        """The ends of the delta method where the replicates cannot be trusted."""
+        weak = self.small[k] or self.broken[k]
+        if not weak or self.rescue is None or not np.isfinite(self.point[k]):
+            return ends
+        lower, upper = self.rescue(k)
+        if union:
+            lower, upper = np.fmin(lower, ends[0]), np.fmax(upper, ends[1])
+        return float(np.fmin(lower, self.point[k])), float(np.fmax(upper, self.point[k]))
 
 
 def _quantile(values: Array, tail: float) -> Floats:
@@ -110,6 +118,8 @@ class Choosing:
         `rrecall` and `rfpr`.
     setting : Setting
         What rows share.
+    flags : tuple of str
+        Of every row.
     """
 
     grid: Floats
@@ -117,6 +127,7 @@ class Choosing:
     by: By
     curves: Mapping[str, Curve]
     setting: Setting
+    flags: tuple[str, ...] = ()
     _ends: dict[str, tuple[Floats, Floats]] = field(default_factory=dict, init=False, repr=False)
 
     @property
@@ -168,7 +179,7 @@ class Choosing:
         measure = replace(
             find(name),
             parameter=f"{rule}{',by=upper' if self.by == 'upper' else ''}",
-            undefined=f"no threshold of the grid has {rule}",
+            undefined=self._nothing(rule),
         )
         row = self.setting.row(
             measure,
@@ -182,27 +193,41 @@ class Choosing:
             _quantile(taken(side)[:, None], tail)[0]
             for side, tail in zip((curve.below, curve.above), self.tails, strict=True)
         )
-        lower, upper = curve.rescued(at, lower, upper)
-        return self._finished(row, rule, at, curve, (lower, upper))
+        # A choice that every replicate repeats varies more than the delta method knows.
+        union = curve.union or rule.limits != name
+        ends = curve.rescued(at, (lower, upper), union=union)
+        return self._finished(row, rule, at, curve, ends)
+
+    def _nothing(self, rule: Rule) -> str:
+        """Why no threshold is chosen."""
+        kept = self.curves[rule.limits].point
+        keeps = kept <= rule.limit if rule.limits == "rfpr" else kept >= rule.limit
+        if not keeps.any():
+            return f"no threshold of the grid has {rule}"
+        [other] = [name for name in self.curves if name != rule.limits]
+        return f"{other} is undefined at every threshold that has {rule}"
 
     def _finished(self, row: Estimate, rule: Rule, at: int, curve: Curve, ends: Ends) -> Estimate:
         """A row with its interval, its threshold, and where the replicates chose theirs."""
         chosen = self.summary(rule)
         places = {"threshold_lower": chosen.lower, "threshold_upper": chosen.upper}
         small, widened = bool(curve.small[at]), bool(curve.widened[at])
-        reason = row.reason
+        broken = bool(curve.broken[at]) and not small
+        reason = None
         if not np.isfinite(ends).all():
             reason = OPEN if np.isfinite(ends[0]) else FEW_CHOOSE
-        flags = [f for f in row.flags if not (small and f == "no_spread")]
+        weak = small or broken
+        flags = [f for f in row.flags if not (weak and f == "no_spread")]
+        own = raised(few_labels=widened, small_cells=small, broken_replicates=broken)
         return structs.replace(
             row,
             lower=finite(ends[0]),
             upper=finite(ends[1]),
-            method="delta" if small else row.method,
+            method="delta" if weak else row.method,
             reason=reason,
             threshold=chosen.threshold,
             counts={**row.counts, **{k: v for k, v in places.items() if v is not None}},
-            flags=(*flags, *raised(few_labels=widened, small_cells=small)),
+            flags=(*flags, *self.flags, *own),
         )
 
     def summary(self, rule: Rule) -> Chosen:

@@ -92,6 +92,11 @@ def evidence_of(
             "positive": positive,
         }
     }
+    if labelled.dtype.kind == "f":  # unequal weights count as fewer labels
+        parts["collected"] |= {
+            "squares": labelled**2,
+            "true": (known & (d.label == 1)).astype(np.int64),
+        }
     if machine and d.machine is not None:
         parts["machine"] = {"all": d.machine, "known": labelled * d.machine}
     fine = [x for x in (weights, d.machine) if x is not None]

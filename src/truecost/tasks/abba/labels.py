@@ -205,7 +205,8 @@ def _places(wanted: pl.Series, known: pl.Series) -> pl.Series:
 def _labels_of_log(log: Table, labels: Table, options: LogOptions) -> tuple[str, pl.Series, Floats]:
     """Name, texts and codes of the log's own labels; none where it has no such column."""
     name = options.columns.get("label", "label")
-    if name in log.columns or (name != "label" and name not in labels.columns):
+    file_has = {name, "label"} & {*labels.columns}
+    if name in log.columns or not file_has:
         codes, texts, _ = Rows(log).coded(name, "label", LABEL_WORDS)
         return name, texts, codes
     return name, pl.Series([None] * len(log), dtype=pl.String), np.full(len(log), np.nan)

@@ -12,18 +12,22 @@ import numpy as np
 import numpy.typing as npt
 
 from truecost.application import Application
-from truecost.errors import UsageError, first_five
+from truecost.errors import InputError, UsageError, first_five, named
 from truecost.estimates import Setting, by_block
 from truecost.evidence import Evidence, Totals
+from truecost.factors import encode
+from truecost.flags import raised
 from truecost.formats import Table
 from truecost.measures.relative import ESTIMATORS, ratio
 from truecost.results import Estimate
+from truecost.tally import Tally
+from truecost.tasks.abba.checks import label_mix
 from truecost.tasks.abba.choosing import Choosing, Curve
 from truecost.tasks.abba.counting import OTHER, evidence_of, plan_of
 from truecost.tasks.abba.planes import By, Plane, Rule
-from truecost.tasks.abba.records import FEW, Deployment
+from truecost.tasks.abba.records import CELLS, FEW, Deployment
 from truecost.tasks.abba.scoring import LABELS, context_of, estimators_of, placed
-from truecost.tasks.abba.trusting import ENOUGH, Trust, leans, least_count
+from truecost.tasks.abba.trusting import ENOUGH, MOST_BROKEN, Trust, leans, least_count
 from truecost.tasks.scoring import Scoring
 from truecost.weights import Plan, Weights
 
@@ -116,10 +120,10 @@ def choose(
     plan = plan_of(deployment, scoring.plan)
     estimators = estimators_of(deployment, scoring.estimators)
     estimators = estimators if scoring.estimators else estimators[:1]
-    evidence = _evidence(
-        deployment, plan, grid, machine=any(ESTIMATORS[e].machine for e in estimators)
-    )
-
+    for estimator in estimators:
+        _refuse_bare(deployment, estimator)
+    machine = any(ESTIMATORS[e].machine for e in estimators)
+    evidence = _evidence(deployment, plan, grid, machine=machine)
     curves = _Curves(deployment, plan, scoring, grid, evidence)
     rows, planes = [], []
     for estimator, found in zip(
@@ -133,7 +137,9 @@ def choose(
             Application(),
             evidence.factors,
         )
-        made = Choosing(grid, choice.rules, choice.by, found, setting)
+        made = Choosing(
+            grid, choice.rules, choice.by, found, setting, _flags(deployment, estimator)
+        )
         rows += made.rows()
         planes.append(made.plane(deployment.threshold_b))
     if choice.test_set is not None:
@@ -142,6 +148,28 @@ def choose(
         more, plane = compared(deployment, choice, scoring, about)
         rows, planes = [*rows, *more], [*planes, plane]
     return rows, planes
+
+
+def _refuse_bare(deployment: Deployment, estimator: str) -> None:
+    """Refuse cells (or strata) with items of which none has a label: thresholds mix their items."""
+    d = deployment
+    if not ESTIMATORS[estimator].labels:
+        return
+    names, codes = (np.array(CELLS), d.cell) if d.strata is None else encode(d.strata)
+    items, labels = (np.bincount(codes[x], minlength=len(names)) for x in (d.cell >= 0, d.labelled))
+    bare = [str(name) for name in names[(items > 0) & (labels == 0)]]
+    if bare:
+        raise InputError(
+            f"{d.name}: {named('cell' if d.strata is None else 'stratum', bare, 'have')} items and "
+            f"no human label, so {estimator} is not defined at other thresholds: truecost abba "
+            f"select says what to label"
+        )
+
+
+def _flags(deployment: Deployment, estimator: str) -> tuple[str, ...]:
+    """What a reader of an estimator's rows should beware of."""
+    mix = label_mix(deployment) if estimator == "pooled" else None
+    return raised(uncorrected=estimator == "soft", label_mix=mix is not None and mix.differs)
 
 
 def grid_of(deployment: Deployment, choice: Choice) -> Floats:
@@ -202,6 +230,12 @@ class _Grid:
 
     totals: Totals
 
+    @property
+    def weighed(self) -> bool:
+        """Whether labels weigh unequally."""
+        collected = self.totals.evidence.parts["collected"]
+        return isinstance(collected, Tally) and "squares" in collected.statistics
+
     def __call__(self, part: str, statistic: str) -> Array:
         sums = self.totals.sums(part, statistic)
         if part == "traffic":
@@ -258,8 +292,8 @@ class _Curves:
 
     def _few(self, sums: "_Grid") -> Array | None:
         """Cells of few labels at each threshold; None where there are none."""
-        labels, items = (sums("collected", name)[0] for name in ("labels", "items"))
-        few = labels < np.minimum(items, ENOUGH)
+        least = np.minimum(sums("collected", "items")[0], ENOUGH)
+        few = _effective(sums)[0] < least * (1 - 1e-9)
         return few if few.any() else None
 
     def _curve(
@@ -285,7 +319,9 @@ class _Curves:
             np.fmax(above, middle),
             widened,
             least_count(_seen(sums, estimator, label)[0], estimator) < FEW,
+            (~np.isfinite(middle)).mean(axis=0) > MOST_BROKEN,
             partial(self._delta, estimator, label),
+            union=estimator == "corrected",
         )
 
     def _delta(self, estimator: str, label: int, k: int) -> tuple[float, float]:
@@ -310,11 +346,20 @@ def _ratios(sums: "_Grid", estimators: Sequence[str], few: Array | None = None) 
     return found
 
 
+def _effective(sums: "_Grid") -> Array:
+    """Labels of each cell at each threshold, counted less where they weigh unequally."""
+    if not sums.weighed:
+        return sums("collected", "labels")
+    squares = sums("collected", "squares")
+    return np.asarray(sums("collected", "labelled") ** 2 / np.where(squares > 0, squares, 1.0))
+
+
 def _seen(sums: "_Grid", estimator: str, label: int) -> Array:
     """Items of a label in each cell that an estimator rests on, at each threshold."""
     with np.errstate(divide="ignore", invalid="ignore"):
         if ESTIMATORS[estimator].machine:
             return ESTIMATORS[estimator].totals(sums, None)[1 - label]
-        labels, labelled = sums("collected", "labels"), sums("collected", "labelled")
-        true = np.where(labels > 0, labels * sums("collected", "positive") / labelled, 0.0)
-        return np.asarray(true if label else labels - true)
+        labels = sums("collected", "labels")
+        true = sums("collected", "true" if sums.weighed else "positive")
+        share = np.where(labels > 0, _effective(sums) / labels, 0.0)
+        return np.asarray((true if label else labels - true) * share)
