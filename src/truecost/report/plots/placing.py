@@ -109,7 +109,7 @@ class Page:
             box = _box_of(text, corner, align)
             inside = across[0] <= box[0] and box[2] <= across[1]
             if inside and up[0] <= box[1] and box[3] <= up[1] and not self.covers(box):
-                self._put(text, corner, align, box, ink())
+                self._put(text, corner, align, box)
                 return
 
     def merged(self, x: Sequence[float], y: Sequence[float]) -> list[list[int]]:
@@ -125,7 +125,7 @@ class Page:
                 group.append(k)
         return found
 
-    def beside(self, text: str, x: Any, y: Any, colour: str, *, leader: bool = False) -> None:
+    def beside(self, text: str, x: Any, y: Any, *, leader: bool = False) -> None:
         """Text beside a mark, or several on each other, on the nearest side that has room.
 
         There is none without room. Text is nearer to its own mark than to any other and on the same
@@ -140,8 +140,8 @@ class Page:
             near = (across, up) in BESIDE
             if self.covers(box) or not self._belongs(box, own, ALIKE if near else 1):
                 continue
-            if near or self._led(middle, corner, colour):
-                self._put(text, corner, align, box, colour)
+            if near or self._led(middle, corner):
+                self._put(text, corner, align, box)
                 return
 
     def _belongs(self, box: Box, own: Floats, factor: float) -> bool:
@@ -154,7 +154,7 @@ class Page:
         sides = np.sign(np.concatenate([own, np.reshape(box, (2, 2))]) - one)
         return bool((sides.min(axis=0) * sides.max(axis=0) >= 0).all())
 
-    def _led(self, middle: Floats, corner: tuple[float, float], colour: str) -> bool:
+    def _led(self, middle: Floats, corner: tuple[float, float]) -> bool:
         """Draw a line from the edge of a mark to its text, unless it meets other text."""
         way = np.array(corner) - middle
         start = middle + way * (1.4 * MARK / np.hypot(*way))
@@ -164,7 +164,7 @@ class Page:
                 return False
         self.points = np.concatenate([self.points, line])
         across, up = (line[[0, -1]] / self.size).T
-        self.ax.plot(across, up, color=colour, linewidth=0.7, transform=self.ax.transAxes)
+        self.ax.plot(across, up, color=ink(), linewidth=0.7, transform=self.ax.transAxes)
         return True
 
     def _put(
@@ -173,11 +173,10 @@ class Page:
         corner: tuple[float, float],
         align: tuple[str, str],
         box: Box,
-        colour: str,
     ) -> None:
         """Write text, and remember where."""
         self.boxes.append(box)
-        look: Any = {"ha": align[0], "va": align[1], "fontsize": SIZE, "color": colour}
+        look: Any = {"ha": align[0], "va": align[1], "fontsize": SIZE, "color": ink()}
         place = corner[0] / self.size[0], corner[1] / self.size[1]
         self.ax.text(*place, text, transform=self.ax.transAxes, **look)
 

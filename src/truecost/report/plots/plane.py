@@ -14,7 +14,6 @@ from truecost.report.plots.look import (
     COLOURS,
     WIDE,
     finish,
-    ink,
     legend_below,
     legend_height,
     line_handle,
@@ -32,7 +31,7 @@ from truecost.report.plots.ratio_rows import TEST_SET, one_handle, ratio_axis
 from truecost.tasks.abba.planes import Plane
 
 Arm = tuple[list[float], list[float]]
-Labelled = tuple[float, float, float, str]  # threshold, rFPR, rRecall and colour
+Labelled = tuple[float, float, float]  # threshold, rFPR and rRecall
 Floats = npt.NDArray[np.float64]
 CROSSES = 8  # thresholds of a curve that have a cross
 CROSSED = 2  # of more curves only the deployed and the chosen thresholds have one
@@ -175,8 +174,7 @@ def trade_off(planes: Sequence[Plane], ax: Axes | None = None) -> Axes:
     ax.set_ylabel("rrecall")
     legend_below(ax, _handles(planes))
     finish(ax, grid="both")
-    colours = [str(look[k]["color"]) if len(drawn) > 1 else ink() for k in drawn]
-    _write(ax, [planes[k] for k in drawn], [paths[k] for k in drawn], colours)
+    _write(ax, [planes[k] for k in drawn], [paths[k] for k in drawn])
     return finish(ax)
 
 
@@ -321,26 +319,24 @@ def _draw(ax: Axes, plane: Plane, path: Path, look: Mapping[str, Any], *, crosse
         point(ax, x, y, dict(look), filled=deployed)
 
 
-def _write(
-    ax: Axes, planes: Sequence[Plane], paths: Sequence[Path], colours: Sequence[str]
-) -> None:
+def _write(ax: Axes, planes: Sequence[Plane], paths: Sequence[Path]) -> None:
     """What the quadrants mean, and thresholds beside their marks, where there is room."""
     page = Page.of(ax)
     page.line([1, 1], ax.get_ylim())
     page.line(ax.get_xlim(), [1, 1])
     marked: list[Labelled] = []
     crossed: list[Labelled] = []
-    for plane, path, colour in zip(planes, paths, colours, strict=True):
+    for plane, path in zip(planes, paths, strict=True):
         shown = shown_part(plane, path)
         page.line(path.rfpr[shown], path.rrecall[shown])
         marks = [at for at, _ in marked_places(plane, path)]
         crosses = crosses_of(plane, path) if len(planes) <= CROSSED else []
-        marked += [(*path.point(at), colour) for at in marks]
-        crossed += [(*path.point(at), colour) for at in crosses]
+        marked += [path.point(at) for at in marks]
+        crossed += [path.point(at) for at in crosses]
         for at in (*marks, *crosses):
             page.line(*path.arms(at)[0])
             page.line(*path.arms(at)[1])
-    for _, x, y, _ in (*marked, *crossed):
+    for _, x, y in (*marked, *crossed):
         page.mark(x, y)
     page.in_quadrant(BOTH, right=False, top=True)
     if len(planes) <= CROSSED:
@@ -350,13 +346,16 @@ def _write(
 
 
 def _thresholds(page: Page, marked: Sequence[Labelled], crossed: Sequence[Labelled]) -> None:
-    """Thresholds in the colours of their curves: of marks that lie on each other one text."""
-    for group in page.merged([x for _, x, _, _ in marked], [y for _, _, y, _ in marked]):
-        thresholds, x, y, colours = zip(*(marked[k] for k in group), strict=True)
+    """Thresholds beside their marks: of marks that lie on each other one text.
+
+    In ink: text in the colours of the curves is too pale in the dark.
+    """
+    for group in page.merged([x for _, x, _ in marked], [y for _, _, y in marked]):
+        thresholds, x, y = zip(*(marked[k] for k in group), strict=True)
         text = ", ".join(dict.fromkeys(f"{threshold:.3g}" for threshold in thresholds))
-        page.beside(text, x, y, colours[0] if len({*colours}) == 1 else ink(), leader=True)
-    for at, across, up, colour in crossed:
-        page.beside(f"{at:.3g}", across, up, colour)
+        page.beside(text, x, y, leader=True)
+    for at, across, up in crossed:
+        page.beside(f"{at:.3g}", across, up)
 
 
 def _handles(planes: Sequence[Plane]) -> list[Any]:
