@@ -13,7 +13,6 @@ import numpy.typing as npt
 
 from truecost.digits import between, figure, percent, signed
 from truecost.errors import counted
-from truecost.factors import encode
 from truecost.results import Estimate
 from truecost.tasks.abba.records import CELLS, FEW, Deployment, Traffic
 
@@ -130,8 +129,7 @@ def error_by_units(deployment: Deployment, rows: Array, influence: Array) -> flo
     -------
     float
     """
-    for (column,) in deployment.units.values():
-        influence = np.bincount(encode(column[rows])[1], influence)
+    influence = np.bincount(deployment.unit_codes[1][rows], influence)
     return float(np.sqrt((influence**2).sum()))
 
 

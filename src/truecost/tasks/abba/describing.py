@@ -6,7 +6,6 @@ import msgspec
 import numpy as np
 
 from truecost.digits import figure
-from truecost.factors import encode
 from truecost.results import Estimate
 from truecost.tasks.abba.agreement import held
 from truecost.tasks.abba.checks import (
@@ -180,9 +179,10 @@ def describe(
 
 def _units(deployment: Deployment) -> tuple[int, ...]:
     """Units of A and of B that collected something; nothing where items are on their own."""
-    for (column,) in deployment.units.values():
-        return tuple(len(encode(column[deployment.arm == arm])[0]) for arm in (0, 1))
-    return ()
+    if not deployment.units:
+        return ()
+    codes = deployment.unit_codes[1]
+    return tuple(len(np.unique(codes[deployment.arm == arm])) for arm in (0, 1))
 
 
 def _cell(deployment: Deployment, k: int, level: float) -> CellCounts:
