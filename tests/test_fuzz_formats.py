@@ -84,6 +84,19 @@ TASK_VALID = {
         "csv": b"recording,speaker,start,duration\nr,A,0.5,1\nr,B,1,0\n",
     },
     "abba": TABLES | {"csv": b"id,arm,sa,sb,y\nu-1,A,0.5,1,\nu-2,B,1,0,1\n"},
+    "terms": {
+        "kwslist": b'<?xml version="1.0"?>\n<!-- c --><kwslist system_id="s&amp;t">\n'
+        b'<detected_kwlist kwid="K1" search_time="1" oov_count="NA">\n<kw file="a/F.sph" '
+        b'channel="1" tbeg="0.5" dur="1" score="-2e-1" decision="YES"/></detected_kwlist>'
+        b'<detected_kwlist kwid="K2"/></kwslist>\n',
+        "kwlist": b'<kwlist compareNormalize=""><kw kwid="K1"><kwtext>a b</kwtext><kwinfo><attr>'
+        b"<name>N</name>\n<value>2</value></attr></kwinfo></kw><kw kwid='K2'/></kwlist>",
+        "ecf": b'<ecf version="1"><excerpt audio_filename="F.sph" channel="1" tbeg="0" dur="9.5" '
+        b'source_type="cts"/>\n</ecf>',
+        "rttm": b";; c\nSPEAKER F 1 0 9 <NA> <NA> A <NA>\nLEXEME F 1 0.5 0.25 Yes lex A 0.5 ;; c\n"
+        b"NONLEX F 1 1 1 <NA> laugh A <NA>\nlexeme\tF 1 1 .5* no frag A <NA> <NA>\r\n",
+        **TABLES,
+    },
 }
 CASES = [(task, kind) for task, kinds in TASK_VALID.items() for kind in kinds]
 BINARY = ("parquet", "npz", "npy")

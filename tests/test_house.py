@@ -20,6 +20,7 @@ TIERS = (
         "intervals",
         "leaderboard",
         "methods",
+        "resources",
     ),
     ("measures", "calibration"),
     (

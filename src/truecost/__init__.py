@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from truecost.study import Outcome, Study, run, write
     from truecost.sweep import Sweep
     from truecost.tally import Tally
-    from truecost.tasks import abba
+    from truecost.tasks import abba, terms
     from truecost.tasks.arrays import count_diarization, count_transcripts, count_translations
     from truecost.tasks.calibrating import Calibrated, calibrate
     from truecost.tasks.columns import Options
@@ -63,7 +63,7 @@ _HOME = {
     "truecost.runs": ("Runs",),
     "truecost.study": ("Outcome", "Study", "run", "write"),
     "truecost.sweep": ("Sweep",),
-    "truecost.tasks": ("abba",),
+    "truecost.tasks": ("abba", "terms"),
     "truecost.tasks.arrays": ("count_diarization", "count_transcripts", "count_translations"),
     "truecost.tasks.calibrating": ("Calibrated", "calibrate"),
     "truecost.tasks.columns": ("Options",),
@@ -128,6 +128,7 @@ __all__ = [
     "read",
     "run",
     "score",
+    "terms",
     "totals",
     "write",
 ]

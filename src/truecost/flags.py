@@ -152,6 +152,39 @@ _ALL = (
         "a corrected total of a cell lay outside 0 to its number of items and was clipped",
         caveat="a corrected total was clipped",
     ),
+    Flag(
+        "not_llrs",
+        "scores taken as LLRs",
+        "nothing says that the scores are natural-log likelihood ratios, which Cnxe takes them "
+        "for: --type llr where they are; min_cnxe does not depend on it",
+        caveat="scores were taken as log-likelihood ratios",
+    ),
+    Flag(
+        "nothing_below",
+        "nothing below the threshold",
+        "every detection that was submitted is accepted: the curves end at the system's threshold, "
+        "so MTWV, DET and Cnxe mean little; submit detections far below it",
+        caveat="nothing was submitted below the threshold",
+    ),
+    Flag(
+        "floors_differ",
+        "lowest scores differ",
+        "the lowest submitted scores of the queries lie far apart: the one score that all "
+        "unsubmitted trials get fits few of them (paper 002, footnote 6)",
+        caveat="the lowest scores of the queries differ much",
+    ),
+    Flag(
+        "uninformative",
+        "reversed or uninformative",
+        "the best affine map of the scores does not rise with them: they tell nothing of the "
+        "targets, or the opposite",
+        caveat="scores are reversed or uninformative",
+    ),
+    Flag(
+        "separated",
+        "separable",
+        "the scores tell all targets from all nontargets: the least cross entropy is 0",
+    ),
 )
 FLAGS = {flag.name: flag for flag in _ALL}
 

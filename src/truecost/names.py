@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-Task = Literal["trials", "transcripts", "translation", "diarization", "abba"]
+Task = Literal["trials", "transcripts", "translation", "diarization", "abba", "terms"]
 ScoreType = Literal["llr", "posterior", "log-posterior", "log-score", "score", "decision", "number"]
 Missing = Literal["error", "drop", "worst"]
 Annotators = Literal["votes", "any"]
@@ -12,6 +12,9 @@ SpeakerMapping = Literal["scored", "evaluated"]
 Estimator = Literal["mean", "run"]
 ChosenBy = Literal["point", "upper"]
 LabelTarget = Literal["rfpr", "rrecall", "both", "fpr"]
+TrialUnit = Literal["occurrence", "segment", "document"]  # what a trial of a search for terms is
+SearchFactor = Literal["query", "document", "both"]  # what is resampled of a search
+Normalise = Literal["lowercase", "none"]
 Scheme = Literal["multinomial", "poisson", "blocks"]
 Method = Literal["percentile", "bca"]
 Ends = Literal["percentile", "bca", "delta"]  # how the ends of an interval were made
@@ -79,6 +82,18 @@ ABBA_MAP_KEYS: dict[str, str] = {  # of logs of what two models collected
     "stratum": "stratum in which items were chosen, or are to be chosen, for labels",
     "unit": "who uttered it (user, device): items of one are resampled together",
 }
+TERMS_MAP_KEYS: dict[str, str] = {  # of tables of a search for terms
+    "query": "id of the query",
+    "text": "words of the query, in a list of queries",
+    "document": "audio file; its folder and ending do not matter",
+    "channel": "channel of the document; 1 where there is no such column",
+    "start": "start of a detection, occurrence or excerpt in seconds",
+    "end": "its end in seconds",
+    "duration": "its length in seconds, in place of its end",
+    "score": "score of a detection; higher means rather an occurrence",
+    "decision": "decision about a detection: YES or NO (1 or 0)",
+    "source": "kind of audio of an excerpt (bnews, cts, ...)",
+}
 NORMALISATIONS: dict[str, str] = {  # of the texts of transcripts
     "nfc": "Unicode's composed form: a letter and its marks are one character where there is one",
     "nfkc": "Unicode's compatibility form: full-width letters, ligatures and the like become plain",
@@ -110,6 +125,10 @@ FORMATS: dict[str, str] = {
 }
 _TABLES = {name: FORMATS[name] for name in ("csv", "tsv", "parquet", "ndjson")}
 _SEGLST = "JSON list of objects with session_id, speaker, start_time, end_time, words (.json)"
+_RTTM = (
+    "type recording channel start duration orthography subtype speaker confidence [lookahead] "
+    "(.rttm)"
+)
 _KALDI_TEXT = "id words (an id alone has an empty text)"
 _LINES = "one text a line; an empty line is an empty text; ids are line numbers"
 TASK_FORMATS: dict[str, dict[str, str]] = {  # tasks but trials, whose formats are FORMATS
@@ -124,11 +143,17 @@ TASK_FORMATS: dict[str, dict[str, str]] = {  # tasks but trials, whose formats a
     },
     "translation": {"lines": _LINES, "kaldi-text": _KALDI_TEXT, **_TABLES},
     "diarization": {
-        "rttm": "type recording channel start duration orthography subtype speaker confidence "
-        "[lookahead] (.rttm)",
+        "rttm": _RTTM,
         "uem": "recording channel start end: regions that are scored (.uem)",
         "seglst": _SEGLST,
         **_TABLES,
     },
     "abba": _TABLES,
+    "terms": {
+        "kwslist": "detections: kwslist or stdlist (.xml)",
+        "kwlist": "queries: kwlist, termlist or tlist (.xml)",
+        "ecf": "audio that is searched (.xml)",
+        "rttm": _RTTM,
+        **_TABLES,
+    },
 }

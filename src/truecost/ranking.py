@@ -179,6 +179,17 @@ class Ranking:
         )
 
     @cached_property
+    def by_unit(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """The trials by unit of the first side, each in ascending order of score: (starts, order).
+
+        Those of unit u are `order[starts[u] : starts[u + 1]]`.
+        """
+        codes = self.slots.codes[:, 0]
+        starts = np.zeros(len(self.slots.factors[0]) + 1, np.int64)
+        np.cumsum(np.bincount(codes, minlength=len(starts) - 1), out=starts[1:])
+        return starts, np.argsort(codes, kind="stable")
+
+    @cached_property
     def knots(self) -> npt.NDArray[np.int64]:
         """Positions where pooled adjacent violators may separate blocks, whatever the weights.
 

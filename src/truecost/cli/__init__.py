@@ -13,7 +13,7 @@ import sys
 from cyclopts import App
 
 from truecost.errors import InputError, TruecostError
-from truecost.names import ABBA_MAP_KEYS, MAP_KEYS
+from truecost.names import ABBA_MAP_KEYS, MAP_KEYS, TERMS_MAP_KEYS
 from truecost.version import __version__
 
 EXIT_USAGE, EXIT_INPUT, EXIT_FAULT, EXIT_INTERRUPTED = 2, 3, 70, 130
@@ -22,6 +22,7 @@ app = App(
     name="truecost",
     version=__version__,
     help_format="plaintext",
+    suppress_keyboard_interrupt=False,  # `run` says it
     help="What a detection or classification system really costs: its errors as a cost, "
     "with an interval, a naive reference and a signature. Start with: truecost demo",
 )
@@ -62,6 +63,13 @@ ABBA = (
     ("validate", "abba:validate", "Check logs: every fault is listed."),
     ("plan", "abba:plan", "How many more units narrow the interval."),
 )
+TERMS = (
+    ("score", "terms:score", "Term-weighted values, error rates and Cnxe, with intervals."),
+    ("compare", "terms:compare", "Compare searches with the first."),
+    ("plan", "terms:plan", "How many more queries narrow the interval."),
+    ("validate", "terms:validate", "Check submissions, without the reference."),
+    ("leaderboard", "terms:leaderboard", "Rank many submissions with paired intervals."),
+)
 GLOBAL = (
     ("run", "studies:run", "Run a study: several systems, applications, subsets, collections."),
     ("gate", "gate:gate", "Check a result against limits: pass, fail or undecided."),
@@ -73,11 +81,20 @@ GLOBAL = (
         "List measures, methods, formats, normalisations, presets, advice, types or map keys.",
     ),
     ("schema", "lists:schema", "JSON schema of result.json or of study.toml."),
+    ("resources", "resources:resources", "Run a program and measure its CPU time and peak memory."),
     ("demo", "demo:demo", "Evaluate and compare two real keyword detectors."),
 )
 trials = App(name="trials", help="Trials with scores or decisions (the task when none is named).")
 methods = App(name="methods", help="Methods: runs over seeds and training sets.")
-for task, commands in ((app, (*TRIALS, *GLOBAL)), (trials, TRIALS), (methods, METHODS)):
+abba = App(name="abba", help="AB/BA: two models of which only what they accept is ever collected.")
+terms = App(name="terms", help="Terms: spoken words and phrases found in audio.")
+for task, commands in (
+    (app, (*TRIALS, *GLOBAL)),
+    (trials, TRIALS),
+    (methods, METHODS),
+    (abba, ABBA),
+    (terms, TERMS),
+):
     for verb, place, text in commands:
         task.command(f"truecost.cli.{place}", name=verb, help=text)
 for task in (trials, methods):
@@ -87,10 +104,8 @@ for name, text in TASKS.items():
     for verb, place, said in ITEMS:
         task.command(f"truecost.cli.{name}:{place}", name=verb, help=said)
     app.command(task)
-abba = App(name="abba", help="AB/BA: two models of which only what they accept is ever collected.")
-for verb, place, text in ABBA:
-    abba.command(f"truecost.cli.{place}", name=verb, help=text)
-app.command(abba)
+for task in (abba, terms):
+    app.command(task)
 
 
 def main() -> None:
@@ -102,15 +117,20 @@ def run(arguments: list[str]) -> int:
     """Run one command; returns its exit code."""
     from cyclopts import CycloptsError
 
-    debug = "--debug" in arguments
+    # What stands behind -- is left to the program that is measured.
+    measures = next((a for a in arguments if a != "--debug"), "") == "resources"
+    end = arguments.index("--") if measures and "--" in arguments else len(arguments)
+    own, others = arguments[:end], arguments[end:]
+    debug = "--debug" in own
     # The parser takes a lone hyphen for an option: give it the file that means the same.
     # --debug is for every command, whether it lists it or not.
-    arguments = ["/dev/stdin" if a == "-" else a for a in arguments if a != "--debug"]
+    arguments = ["/dev/stdin" if a == "-" else a for a in own if a != "--debug"] + others
     try:
         done = app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()
     except CycloptsError as error:
-        return _fail(EXIT_USAGE, _plain(error), debug)
+        hint = "; write -- before the program" if measures and not others else ""
+        return _fail(EXIT_USAGE, f"{_plain(error)}{hint}", debug)
     except InputError as error:
         return _fail(EXIT_INPUT, str(error), debug)
     except TruecostError as error:
@@ -142,7 +162,7 @@ def _plain(error: Exception) -> str:
         said = f"{lacking[1]} needs {lacking[2]}"
     unknown = re.match(r"Unknown option: (?:\"?)--([\w-]+)", said)
     key = unknown[1].replace("-", "_") if unknown else ""
-    if key in MAP_KEYS or key in ABBA_MAP_KEYS:
+    if key in {**MAP_KEYS, **ABBA_MAP_KEYS, **TERMS_MAP_KEYS}:
         said = f"columns are mapped: --map {key}=COLUMN"
     return f"{said} (see --help)"
 

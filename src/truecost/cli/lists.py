@@ -14,12 +14,13 @@ from truecost.names import (
     SCORE_TYPES,
     SEGMENT_MAP_KEYS,
     TASK_FORMATS,
+    TERMS_MAP_KEYS,
 )
 
 Kind = Literal[
     "measures", "methods", "formats", "normalisations", "presets", "advice", "types", "map"
 ]
-Which = Literal["result", "study"]
+Which = Literal["result", "study", "resources"]
 
 
 def show(
@@ -70,18 +71,19 @@ def _entries(kind: Kind) -> list[dict[str, Any]]:
         return _formats()
     found = {
         "types": SCORE_TYPES,
-        "map": ITEM_MAP_KEYS | SEGMENT_MAP_KEYS | MAP_KEYS | _of_logs(),
+        "map": _keys(),
         "normalisations": NORMALISATIONS,
     }[kind]
     return [{"name": name, "text": text} for name, text in found.items()]
 
 
-def _of_logs() -> dict[str, str]:
-    """The keys of logs of AB/BA, marked as such, behind what they are to trials."""
-    return {
-        key: f"{MAP_KEYS[key]}; abba: {text}" if key in MAP_KEYS else f"{text} (abba)"
-        for key, text in ABBA_MAP_KEYS.items()
-    }
+def _keys() -> dict[str, str]:
+    """The keys of --map; those of logs and searches marked as such, behind what they are else."""
+    found = ITEM_MAP_KEYS | SEGMENT_MAP_KEYS | MAP_KEYS
+    for task, keys in (("abba", ABBA_MAP_KEYS), ("terms", TERMS_MAP_KEYS)):
+        for key, text in keys.items():
+            found[key] = f"{found[key]}; {task}: {text}" if key in found else f"{text} ({task})"
+    return found
 
 
 def _measures() -> list[dict[str, Any]]:
@@ -90,9 +92,9 @@ def _measures() -> list[dict[str, Any]]:
     from truecost.study.itemised import counting_of
     from truecost.tasks.abba.scoring import LABELS  # ratios whose parameter is the estimator
 
-    items = [task for task in TASK_FORMATS if task != "abba"]
+    items = [task for task in TASK_FORMATS if task not in ("abba", "terms")]
     counted = {part: task for task in items for part in counting_of(task).parts}
-    counted["collected"] = "abba"
+    counted |= {"collected": "abba", "term_targets": "terms", "resources": "terms"}
     found = [
         {
             "name": m.name if m.name in LABELS else m.label,
@@ -140,16 +142,17 @@ def _advice() -> list[dict[str, Any]]:
 
 
 def schema(which: Which = "result", /) -> None:
-    """Print the JSON schema of result.json (and of what --json prints), or of study.toml.
+    """Print the JSON schema of result.json (and of what --json prints), study.toml or a record.
 
     Parameters
     ----------
     which
-        result or study.
+        result, study or resources (the record of truecost resources).
     """
     import msgspec
 
+    from truecost.resources import Resources
     from truecost.study import ResultFile, Study
 
-    kind = {"result": ResultFile, "study": Study}[which]
+    kind = {"result": ResultFile, "study": Study, "resources": Resources}[which]
     print(json_module.dumps(msgspec.json.schema(kind), indent=2))

@@ -20,8 +20,10 @@ from truecost.leaderboard import Standing
 from truecost.results import Comparison, Row, dims_of, figures, items_of, shown, units_shown
 from truecost.study import Outcome, Problem
 from truecost.tasks.systems import System
+from truecost.tasks.terms.records import Search
 
 ABOVE = ("measure", "system")
+OF_SEARCHES = "counts of queries in documents are weighed; thresholds are swept in every replicate"
 
 
 class Screen:
@@ -85,10 +87,11 @@ class Screen:
         for reading in outcome.readings:
             self.say(reading)
         for record in outcome.systems:
-            self.say(f"{record.name}: {record.about}{_sums(record, outcome.estimates)}")
+            self.say(f"{record.name}: {_about_system(record)}{_sums(record, outcome.estimates)}")
         first = outcome.estimates[0]
         units = counted(first.n_units, "unit")
-        self.say(f"resampling: {', '.join(first.factors)} ({units}); {_way(first)}")
+        way = OF_SEARCHES if outcome.task == "terms" else _way(first)
+        self.say(f"resampling: {', '.join(first.factors)} ({units}); {way}")
 
     def judge(self, gates: Sequence[Verdict]) -> None:
         """A line for each gate that did not pass, even when quiet; how many passed."""
@@ -100,6 +103,18 @@ class Screen:
         if len(gates) > 1:
             passed = sum(gate.state == "pass" for gate in gates)
             self.say(f"{passed} of {len(gates)} gates pass")
+
+
+def _about_system(record: System) -> str:
+    """What there is of a system, in a few words."""
+    if not isinstance(record, Search):
+        return record.about
+    reference, found = record.reference, int(record.found.sum())
+    return (
+        f"{counted(len(record), 'detection')} of {counted(reference.queries.height, 'query')} in "
+        f"{counted(len(reference.document_units[0]), 'document')} ({reference.seconds:g} s); "
+        f"{found} of {counted(reference.targets.height, 'target')} aligned"
+    )
 
 
 def _sums(record: System, rows: Sequence[Row]) -> str:

@@ -144,11 +144,16 @@ def planned(
 
 
 def plan_rows(outcome: "Outcome", half_width: float | None) -> list[dict[str, object]]:
-    """For each row the present half-width and the units for the wanted one."""
+    """For each row the present half-width and the units for the wanted one.
+
+    What is measured once, such as memory, has no units to be more of.
+    """
     import math
 
     rows: list[dict[str, object]] = []
     for e in outcome.estimates:
+        if not e.n_replicates:
+            continue
         known = math.isfinite(e.half_width) and e.half_width > 0
         wanted = e.half_width / 2 if half_width is None else half_width
         needed = int(e.units_for(half_width)) if known else None
@@ -180,8 +185,13 @@ def score_submission(study: "Study", folders: tuple[str, str], output: Output) -
     return report(outcome, output, screen)
 
 
-def execute(study: "Study", output: Output) -> int:
-    """Run a study, print and write what it found; returns the exit code that its gates ask for."""
+def execute(
+    study: "Study", output: Output, further: "Callable[[Outcome], None] | None" = None
+) -> int:
+    """Run a study, print and write what it found; returns the exit code that its gates ask for.
+
+    `further` writes what else is made of the outcome, before anything is printed.
+    """
     from truecost.cli.terminal import Screen
     from truecost.study import check_target, run
 
@@ -192,6 +202,8 @@ def execute(study: "Study", output: Output) -> int:
     screen = Screen(output)
     with screen.progress() as progress:
         outcome = run(study, progress)
+    if further is not None:
+        further(outcome)
     return report(outcome, output, screen)
 
 
@@ -212,6 +224,7 @@ def cited(study: "Study", method: str | None = None) -> str:
     method of calibration.
     """
     from truecost.citations import bibtex
+    from truecost.measures import find
 
     kind = "llr" if method and study.data.type == "score" else study.data.type  # calibrated
     measures = study.measures or default_measures(study.task or "trials", kind)
@@ -220,7 +233,7 @@ def cited(study: "Study", method: str | None = None) -> str:
     corrected = study.task == "abba" and "corrected" in (study.abba.estimators or ["corrected"])
     marks = [":corrected|"] if corrected else []
     marks += [f"{calibration}|resample:unit:{interval.resample}|{interval.method}:"]
-    return bibtex(measures, marks)
+    return bibtex([find(name, study.task or "trials").key for name in measures], marks)
 
 
 def default_measures(task: "Task", kind: "ScoreType | None") -> tuple[str, ...]:
@@ -229,6 +242,10 @@ def default_measures(task: "Task", kind: "ScoreType | None") -> tuple[str, ...]:
         from truecost.tasks.abba.scoring import DEFAULT_MEASURES as RATIOS
 
         return RATIOS
+    if task == "terms":
+        from truecost.tasks.terms.scoring import DEFAULT_MEASURES as VALUES
+
+        return VALUES
     if task != "trials":
         from truecost.study.itemised import counting_of
 

@@ -37,13 +37,13 @@ def check_file(output: ToFile, study: "Study") -> str | None:
         return None
     kind = format_for(output.output, output.output_format)
     if not to_standard_output(output.output):
-        check_target(output.output, _files(study), force=output.force)
+        check_target(output.output, files_of_study(study), force=output.force)
     elif output.json:
         raise UsageError("--json and --output - both write standard output: give --output a file")
     return kind
 
 
-def _files(study: "Study") -> list[str]:
+def files_of_study(study: "Study") -> list[str]:
     """The files that are read."""
     found: list[str] = []
 

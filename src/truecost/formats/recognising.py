@@ -8,6 +8,7 @@
   is never recognised but stated.
 - Translation: any text is `lines`, unless it looks like a table or like `kaldi-text`.
 - AB/BA: a log is a table; of text, either commas or tabs stand apart the names of its header.
+- Terms: XML by its root, RTTM by its first record, anything else as a log.
 """
 
 import re
@@ -15,7 +16,7 @@ import re
 import polars as pl
 
 from truecost.errors import InputError, UsageError, counted
-from truecost.formats import rttm
+from truecost.formats import rttm, xml
 from truecost.formats.field_lines import COMMENTS, LOOK, cut, record_blocks
 from truecost.formats.tables import SEPARATORS
 from truecost.formats.text import clean, line_blocks
@@ -30,12 +31,16 @@ LINES = {  # what stands on a line, for messages
     "rttm": rttm.RTTM,
     "uem": rttm.UEM,
     "seglst": "JSON list of segments",
+    "kwslist": "detections of queries",
+    "kwlist": "queries",
+    "ecf": "excerpts of audio",
 }
 NEEDED = {  # columns by which a header is known
     "transcripts": ("id", "text"),
     "translation": ("id", "text"),
     "diarization": ("recording", "start"),
     "abba": ("collected_by",),
+    "terms": ("query", "document"),
 }
 NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)"
 FIRST = r"^[ \t]*([^ \t]*)"
@@ -59,7 +64,7 @@ def recognised(data: bytes, source: str, task: Task) -> str:
         Not empty, not compressed.
     source : str
         Name for messages.
-    task : {"transcripts", "translation", "diarization", "abba"}
+    task : {"transcripts", "translation", "diarization", "abba", "terms"}
 
     Returns
     -------
@@ -71,21 +76,28 @@ def recognised(data: bytes, source: str, task: Task) -> str:
     UsageError
         When several fit, or what fits is never recognised but stated.
     InputError
-        When it is no text, or of a diarization or a log that nothing fits.
+        When it is no text or XML, or of a diarization, a log or a search that nothing fits.
     """
     if data.startswith(b"PAR1"):
         return "parquet"
+    if task == "terms" and xml.looks_like_xml(data):
+        return xml.format_of(data, source)
     data = clean(data, source, b" \t\r") if task != "translation" else data
     table = _structured(data, task)
     if task == "translation":
         return _translation(table, data, source)
-    otherwise = {"transcripts": _transcripts, "diarization": _diarization, "abba": _log}
+    otherwise = {
+        "transcripts": _transcripts,
+        "diarization": _diarization,
+        "abba": _log,
+        "terms": _search,
+    }
     return table or otherwise[task](data, source)
 
 
 def _structured(data: bytes, task: Task) -> str | None:
     """JSON or a table with a header; None for anything else."""
-    if task != "abba" and re.match(rb"(?:\xef\xbb\xbf)?\s*\[\s*[{\]]", data):
+    if task not in ("abba", "terms") and re.match(rb"(?:\xef\xbb\xbf)?\s*\[\s*[{\]]", data):
         return "seglst"
     end = data.find(b"\n")
     first = data[: None if end < 0 else end].decode("utf-8", "replace")
@@ -146,6 +158,16 @@ def _log(data: bytes, source: str) -> str:
             f"name any other format with --input-format"
         )
     return found[0]
+
+
+def _search(data: bytes, source: str) -> str:
+    """RTTM by the type of its first record, else the separator of a header."""
+    for block in record_blocks(data, source, rttm.COMMENTS):
+        for text in block["text"].head(1):
+            if re.split(r"[ \t]+", text)[0].upper() in (*rttm.ROWS, *rttm.LEFT_OUT):
+                return "rttm"
+            return _log(data, source)
+    return _log(data, source)
 
 
 def _transcripts(data: bytes, source: str) -> str:

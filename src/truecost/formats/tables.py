@@ -15,6 +15,7 @@ from truecost.errors import InputError, counted
 from truecost.formats.table import Table
 from truecost.formats.text import caught, clean, field_counts, line_at, quoted_field_counts
 
+KINDS = ("csv", "tsv", "parquet", "ndjson")
 SEPARATORS = {"csv": ",", "tsv": "\t"}
 WAYS = {  # to read columns with another separator, the likeliest first
     ";": "Spreadsheets save so where commas are decimal: save it as CSV with commas between "

@@ -130,7 +130,8 @@ def _without_blank_end(data: bytes, blank: bytes) -> bytes:
     while end:
         start = data.rfind(b"\n", 0, end) + 1
         if data[start:end].strip(blank):
-            return data[:end] + b"\n"
+            whole = end == len(data) - 1  # as most files are: not copied
+            return data if whole else data[:end] + b"\n"
         end = max(start - 1, 0)
     return b""
 

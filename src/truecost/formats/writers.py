@@ -61,6 +61,29 @@ def write(
     return encoded.left_out
 
 
+def content_of(table: Table, path: str) -> bytes:
+    """The bytes of a table in the format of a path's ending; `.gz` at its end compresses.
+
+    Parameters
+    ----------
+    table : Table
+    path : str
+        Of a file: a folder of arrays is none.
+
+    Returns
+    -------
+    bytes
+
+    Raises
+    ------
+    UsageError, InputError
+        As `write` says.
+    """
+    content = encoding.encode(table, format_of(path, None), single=True).content
+    assert isinstance(content, bytes)
+    return _packed(content) if path.lower().endswith(".gz") else content
+
+
 def format_of(path: str, output_format: str | None) -> str:
     """The format in which a path is written.
 

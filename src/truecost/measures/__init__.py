@@ -34,7 +34,7 @@ REPLACED = {
 
 @cache
 def registry() -> dict[str, Measure]:
-    """Every measure by name, in the order of the modules and their lists.
+    """Every measure by its key, in the order of the modules and their lists.
 
     Returns
     -------
@@ -50,18 +50,20 @@ def registry() -> dict[str, Measure]:
         for measure in getattr(
             importlib.import_module(f"{__name__}.{module.name}"), "MEASURES", ()
         ):
-            if measure.name in found:
-                raise UsageError(f"two measures are named {measure.name!r}")
-            found[measure.name] = measure
+            if measure.key in found:
+                raise UsageError(f"two measures are named {measure.key!r}")
+            found[measure.key] = measure
     return found
 
 
-def find(text: str) -> Measure:
+def find(text: str, task: str = "") -> Measure:
     """The measure that `NAME` or `NAME:PARAMETER` names.
 
     Parameters
     ----------
     text : str
+    task : str
+        Whose measure of that name is meant, where several tasks have one.
 
     Returns
     -------
@@ -82,6 +84,8 @@ def find(text: str) -> Measure:
     """
     name, _, parameter = text.partition(":")
     known = registry()
+    if f"{task}/{name}" in known:
+        name = f"{task}/{name}"
     if name.lower() in REPLACED:
         raise UsageError(f"{name} is no measure of truecost: {REPLACED[name.lower()]}")
     if name not in known:

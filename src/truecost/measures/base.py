@@ -15,7 +15,8 @@ from truecost.evidence import Totals
 Floats = npt.NDArray[np.float64]
 Array = npt.NDArray[Any]
 Result = tuple[Array, Array | float]
-Function = Callable[..., Result | tuple[Array, Array | float, dict[str, Array]]]
+Told = tuple[Array, Array | float, dict[str, Array]]  # with what a measure says beside its value
+Function = Callable[..., Result | Told]
 NONE = float("nan")  # the reference of a measure that has no naive system
 
 
@@ -97,6 +98,9 @@ class Measure:
         out.
     undefined : str
         Why there is no value where there is none, for a reader.
+    task : str
+        Task that it is for, where another task has a measure of the same name: it is then asked for
+        as `TASK/NAME`, or as NAME within its task.
     shown_in : {"", "percent"}
         How readers see it: a share in percent, say (values stay shares).
     """
@@ -117,6 +121,12 @@ class Measure:
     cites: tuple[str, ...] = ()
     undefined: str = ""
     shown_in: ShownIn = ""
+    task: str = ""
+
+    @property
+    def key(self) -> str:
+        """What it is listed under: its name, with its task where names meet."""
+        return f"{self.task}/{self.name}" if self.task else self.name
 
     @property
     def decides(self) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
+import polars as pl
 
 from truecost.errors import counted
 from truecost.flags import FLAGS
@@ -18,6 +19,7 @@ from truecost.tasks.records import Trials
 from truecost.tasks.scoring import Scoring
 from truecost.tasks.subsets import empty_cells
 from truecost.tasks.systems import System, measures_for
+from truecost.tasks.terms.records import Search
 
 HINT = (
     f"{NONE_BELOW}, which is odd: if the scores are posteriors say --type posterior, if they are "
@@ -80,13 +82,14 @@ def _flags(row: Estimate, part: Part) -> tuple[str, ...]:
 
 def _is_trial_list(part: Part) -> bool:
     """Whether a trial is a pair of an enrolment and a test."""
-    return any({"enroll", "test"} <= set(t.frame.columns) for t in part.systems)
+    listed = (t for t in part.systems if isinstance(t, Trials))
+    return any({"enroll", "test"} <= set(t.frame.columns) for t in listed)
 
 
 def _faults(part: Part) -> list[Problem]:
     where = part.dims.get("collection", "")
     found = [(record, _of_record(part, record)) for record in part.systems]
-    common = _common([texts for record, texts in found if isinstance(record, Items)])
+    common = _common([texts for record, texts in found if isinstance(record, Items | Search)])
     said = [
         _said(where, "" if text in common else record.name, text)
         for record, texts in found
@@ -114,10 +117,18 @@ def _of_record(part: Part, record: System) -> list[str]:
     found = [*record.problems]
     for subset in scoring.subsets:
         name = subset if isinstance(subset, str) else subset[1]
-        if empty := empty_cells(record.frame, name):
-            found.append(f"{counted(empty, item, 'have')} no {name}: in no subset of it")
+        for frame, what in _frames(record, item):
+            if empty := empty_cells(frame, name):
+                found.append(f"{counted(empty, what, 'have')} no {name}: in no subset of it")
     found += [text for d in part.deployments if d.system == record.name for text in d.warnings]
     return [*found, *_of_trials(part, record)] if isinstance(record, Trials) else found
+
+
+def _frames(record: System, item: str) -> list[tuple[pl.DataFrame, str]]:
+    """The columns that subsets are told by, and what a row of them is."""
+    if isinstance(record, Search):
+        return [(record.reference.queries, "query"), (record.reference.documents, "document")]
+    return [(record.frame, item)]
 
 
 def _item(record: System) -> str:
@@ -182,6 +193,9 @@ def _same(a: System, b: System) -> str:
         return "counts everywhere" if all(np.array_equal(x, y) for x, y in parts) else ""
     if isinstance(a, Trials) and isinstance(b, Trials):
         return "scores" if np.array_equal(a.scores, b.scores) else ""
+    if isinstance(a, Search) and isinstance(b, Search):
+        same = len(a) > 0 and np.array_equal(a.score, b.score) and np.array_equal(a.query, b.query)
+        return "detections" if same else ""
     return ""
 
 

@@ -1,11 +1,12 @@
 """Which parts of a study go with its task: what another task would need is refused, not ignored."""
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from truecost.errors import UsageError, counted, first_five
 from truecost.names import STANDARD_INPUT
-from truecost.study.tables import DataTable
+from truecost.study.tables import DataTable, SystemTable
 
 if TYPE_CHECKING:
     from truecost.study.config import Study
@@ -30,15 +31,20 @@ _OF_LOGS = (
     "users",
     "labels",
 )
-_NOT_OF_TRIALS = ("reference", "reference_map", "reference_format", "lines", *_OF_LOGS)
+_OF_SEARCHES = ("ecf", "rttm", "occurrences", "kwlist")
+_NOT_OF_TRIALS = (
+    *("reference", "reference_map", "reference_format", "lines"),
+    *(*_OF_LOGS, *_OF_SEARCHES),
+)
 DATA_OF: Mapping[str, tuple[str, ...]] = {
     "trials": tuple(n for n in DataTable.__struct_fields__ if n not in _NOT_OF_TRIALS),
     "transcripts": (*_OF_ITEMS, "lines"),
     "translation": (*_OF_ITEMS, "lines"),
     "diarization": _OF_ITEMS,
     "abba": ("map", "metadata", "input_format", *_OF_LOGS),
+    "terms": (*_OF_SEARCHES, "type", "map", "reference_map", "input_format"),
 }
-TASK_TABLES = ("transcripts", "translation", "diarization", "abba")
+TASK_TABLES = ("transcripts", "translation", "diarization", "abba", "terms")
 _OF_CHOICES = ("max_rfpr", "min_rrecall", "by", "grid", "test_set")
 
 
@@ -60,13 +66,15 @@ def check_task(study: "Study") -> None:
             raise UsageError(f"[{name}] goes with task {name}; the task of the study is {task}")
     for table in (study.data, *study.collections.values(), *study.systems.values()):
         _check_data(table, task)
-    if task in ("trials", "abba") and study.worst is not None:
+    if task != "terms":
+        _refuse_records(study, task)
+    if task in ("trials", "abba", "terms") and study.worst is not None:
         raise UsageError("worst goes with transcripts, translation and diarization")
     if task == "trials":
         return
     if study.methods.given():
         raise UsageError(f"[methods] has runs of trials; {task} has systems")
-    if study.application.given() or study.applications:
+    if task != "terms" and (study.application.given() or study.applications):
         raise UsageError(f"an application has costs and priors of trials; {task} has none")
     if study.worst is not None and study.worst < 0:
         raise UsageError(f"worst is {study.worst}: give 0 or more")
@@ -74,8 +82,21 @@ def check_task(study: "Study") -> None:
     if task == "abba":
         _check_abba(study)
         return
+    if task == "terms":
+        _check_terms(study)
+        return
     for name in study.collections or ("",):
         _check_references(study.collections.get(name, DataTable()).over(study.data), task, name)
+
+
+def _refuse_records(study: "Study", task: str) -> None:
+    """Records of what a search took are of no other task."""
+    for name, system in study.systems.items():
+        if system.indexing or system.searching:
+            raise UsageError(
+                f"[systems.{name}] has records of indexing or searching, which go with terms; the "
+                f"task of the study is {task}"
+            )
 
 
 def _check_standard_input(study: "Study") -> None:
@@ -124,6 +145,64 @@ def _check_abba(study: "Study") -> None:
     if asked.thresholds and study.measures:
         raise UsageError(
             "a threshold is chosen by rrecall and rfpr: leave out the measures, or choose none"
+        )
+
+
+def _check_terms(study: "Study") -> None:
+    """Refuse a search for terms without a reference, and numbers and choices that make no sense."""
+    from truecost.study.searches import reference_options, search_options
+
+    reference_options(study.terms)  # refuse numbers out of their range, and unknown quirks
+    search_options(study.terms)
+    seconds = study.terms.query_seconds
+    if seconds is not None and not 0 < seconds < math.inf:
+        raise UsageError(f"query_seconds is {seconds:g}: give a number above 0")
+    for table in (study.application, *study.applications.values()):
+        if table.priors or table.cost_matrix:
+            raise UsageError(
+                "a search has two kinds of errors, misses and false alarms: give cost_miss, "
+                "cost_fa and prior in place of priors or a cost matrix"
+            )
+    for name, system in study.systems.items():
+        _check_search(name, system, study)
+    for name in study.collections or ("",):
+        _check_terms_reference(study.collections.get(name, DataTable()).over(study.data), name)
+
+
+def _check_search(name: str, system: SystemTable, study: "Study") -> None:
+    """Refuse a reference of one system, and records of what several collections took."""
+    if own := [key for key in _OF_SEARCHES if getattr(system, key) is not None]:
+        raise UsageError(
+            f"[systems.{name}] names {', '.join(own)}: the reference is the same for all systems, "
+            f"and is named under [data]"
+        )
+    if study.collections and (system.indexing or system.searching):
+        raise UsageError(
+            f"[systems.{name}] has records of one run, but the study has several collections: "
+            f"leave the records out, or study one collection"
+        )
+
+
+def _check_terms_reference(data: DataTable, collection: str) -> None:
+    """What is scored, what the queries are and where they occur."""
+    where = f" for {collection}" if collection else ""
+    if data.type not in (None, "llr", "score"):
+        raise UsageError(f"type {data.type} does not go with terms: it takes llr or score")
+    if data.ecf is None:
+        raise UsageError(
+            f"no ECF is named{where}: the audio that is scored is needed, --ecf FILE (ecf = FILE "
+            f"under [data])"
+        )
+    if (data.rttm is None) == (data.occurrences is None):
+        said = "no RTTM is named" if data.rttm is None else "an RTTM and occurrences are named"
+        raise UsageError(
+            f"{said}{where}: give --rttm FILE with the words that were said, or --occurrences FILE "
+            f"with the occurrences of the queries (rttm or occurrences under [data])"
+        )
+    if data.rttm is not None and data.kwlist is None:
+        raise UsageError(
+            f"no list of queries is named{where}: --kwlist FILE (kwlist = FILE under [data]) says "
+            f"which words of the RTTM are looked for"
         )
 
 

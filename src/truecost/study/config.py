@@ -49,11 +49,14 @@ from truecost.study.tables import (
     IntervalTable,
     MethodsTable,
     SystemTable,
+    TermsTable,
     TranscriptsTable,
     TranslationTable,
 )
 
 Data = TypeVar("Data", bound=DataTable)
+ONE_FILE = ("key", "users", "labels", "ecf", "rttm", "occurrences", "kwlist")  # of [data]
+PHASES = ("indexing", "searching")  # of a search, each with records of what it took
 
 
 class Study(
@@ -63,7 +66,7 @@ class Study(
 
     Attributes
     ----------
-    task : {"trials", "transcripts", "translation", "diarization", "abba"}, optional
+    task : {"trials", "transcripts", "translation", "diarization", "abba", "terms"}, optional
         What the systems do; trials unless given.
     measures : tuple of str
         `NAME` or `NAME:PARAMETER`; those that suit the score type, or the task, when left out.
@@ -86,7 +89,7 @@ class Study(
         How intervals are made.
     subsets : dict of str to str
         A column (each of its levels is a subset) or a condition, by name.
-    transcripts, translation, diarization, abba : table
+    transcripts, translation, diarization, abba, terms : table
         Choices of the task.
     worst : int, optional
         How many of the worst utterances, sentences or recordings of each system are stored and
@@ -131,6 +134,7 @@ class Study(
     translation: TranslationTable = TranslationTable()
     diarization: DiarizationTable = DiarizationTable()
     abba: AbbaTable = AbbaTable()
+    terms: TermsTable = TermsTable()
     worst: int | None = None
     gate: tuple[Gate, ...] = ()
 
@@ -191,11 +195,12 @@ class Study(
                 "lines": tuple(_side(m, place) for m in data.lines),
                 "reference": tuple(map(place, data.reference)),
             }
-            alone = {"key": data.key, "users": data.users, "labels": data.labels}
+            alone = {name: getattr(data, name) for name in ONE_FILE}
             changed |= {name: place(file) for name, file in alone.items() if file is not None}
             if isinstance(data, SystemTable):
                 changed["file"] = None if data.file is None else place(data.file)
                 changed["files"] = {k: place(v) for k, v in data.files.items()}
+                changed |= {name: tuple(map(place, getattr(data, name))) for name in PHASES}
             return msgspec.structs.replace(data, **changed)
 
         return msgspec.structs.replace(
@@ -253,6 +258,7 @@ class Study(
             translation=self.translation.over(base.translation),
             diarization=self.diarization.over(base.diarization),
             abba=self.abba.over(base.abba),
+            terms=self.terms.over(base.terms),
             worst=base.worst if self.worst is None else self.worst,
             gate=self.gate or base.gate,
         )

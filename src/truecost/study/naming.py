@@ -7,8 +7,10 @@ from pathlib import Path
 from truecost.errors import InputError, UsageError
 from truecost.names import STANDARD_INPUT
 
+LISTS = (".kwslist", ".stdlist")  # s.kwslist.xml is named s
 
-def name_systems(paths: Sequence[str]) -> list[tuple[str, str]]:
+
+def name_systems(paths: Sequence[str], *, folders: bool = False) -> list[tuple[str, str]]:
     """Name and path of each system: `NAME=PATH`, or the file's name without its ending.
 
     Files of one name in several folders are named after their folders too (`a/scores`).
@@ -16,6 +18,8 @@ def name_systems(paths: Sequence[str]) -> list[tuple[str, str]]:
     Parameters
     ----------
     paths : sequence of str
+    folders : bool
+        A folder stands for the files in it, and in its folders, but for hidden ones.
 
     Returns
     -------
@@ -25,11 +29,13 @@ def name_systems(paths: Sequence[str]) -> list[tuple[str, str]]:
     ------
     UsageError
         When two systems are named alike, or standard input is given twice.
+    InputError
+        When no file fits a pattern, or a folder is empty.
     """
     split = [
         (name, path)
         for name, pattern in map(_given_name, paths)
-        for path in ([pattern] if name is not None else matches(pattern))
+        for path in ([pattern] if name is not None else _files(pattern, folders=folders))
     ]
     told = iter(unique_names([path for name, path in split if name is None]))
     named = [(name if name is not None else next(told), path) for name, path in split]
@@ -41,6 +47,32 @@ def name_systems(paths: Sequence[str]) -> list[tuple[str, str]]:
     if sum(path in STANDARD_INPUT for _, path in named) > 1:
         raise UsageError("standard input can be read once only")
     return named
+
+
+def _files(pattern: str, *, folders: bool) -> list[str]:
+    """The files that a pattern stands for, with those of folders where these are no systems."""
+    found = matches(pattern)
+    return [file for path in found for file in (files_of(path) if folders else [path])]
+
+
+def files_of(path: str) -> list[str]:
+    """The files of a folder and of its folders, sorted, but for hidden ones; a file itself.
+
+    Raises
+    ------
+    InputError
+        When there are none, or there is no such file.
+    """
+    folder = Path(path)
+    if path not in STANDARD_INPUT and not folder.exists():
+        raise InputError(f"{path}: there is no such file or folder")
+    if not folder.is_dir():
+        return [path]
+    inside = (p.relative_to(folder) for p in folder.rglob("*") if p.is_file())
+    found = sorted(p for p in inside if not any(part.startswith(".") for part in p.parts))
+    if not found:
+        raise InputError(f"{path}: there are no files in this folder")
+    return [str(folder / p) for p in found]
 
 
 def matches(path: str) -> list[str]:
@@ -102,4 +134,7 @@ def _parts(path: str) -> tuple[str, ...]:
     resolved = Path(path).resolve()
     if resolved.is_dir():
         return resolved.parts[1:]
-    return (*resolved.parts[1:-1], Path(resolved.name.removesuffix(".gz")).stem)
+    stem = Path(resolved.name.removesuffix(".gz")).stem
+    for ending in LISTS:
+        stem = stem.removesuffix(ending)
+    return (*resolved.parts[1:-1], stem)

@@ -12,11 +12,13 @@ import msgspec
 from truecost.gates import Gate, Verdict, check
 from truecost.leaderboard import Standing
 from truecost.names import Task
+from truecost.resources.load import Load
 from truecost.results import Comparison, Estimate, Row, title_of
 from truecost.tasks.abba.describing import Description
 from truecost.tasks.abba.planes import Plane
 from truecost.tasks.scoring import Scoring
 from truecost.tasks.systems import System
+from truecost.tasks.terms.describing import SearchDescription
 from truecost.version import __version__
 
 SCHEMA_VERSION = 1
@@ -111,6 +113,10 @@ class ResultFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         What each deployment of AB/BA holds, and what its checks found.
     planes : tuple of Plane
         Both ratios over the thresholds of model B, where one was to be chosen.
+    searches : tuple of SearchDescription
+        What each search for terms is like: its curves, its queries and what is odd about it.
+    loads : dict of str to Load
+        What each search took, by system, where there are records of it.
     calibration : dict
         Method, training data and parameters of what was fitted (`Calibrated.summary`).
     versions : dict of str to str
@@ -130,6 +136,8 @@ class ResultFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     cases: tuple[Case, ...] = ()
     deployments: tuple[Description, ...] = ()
     planes: tuple[Plane, ...] = ()
+    searches: tuple[SearchDescription, ...] = ()
+    loads: dict[str, Load] = {}
     calibration: dict[str, Any] = {}
     versions: dict[str, str] = {}
 
@@ -142,7 +150,7 @@ class Part:
     ----------
     dims : mapping of str to str
         `collection` and `application`, where there are several.
-    systems : tuple of Trials, Items or Deployment
+    systems : tuple of Trials, Items, Deployment or Search
         In the order in which they were given.
     scoring : mapping of str to Scoring
         What was asked for, by name of the system.
@@ -154,6 +162,10 @@ class Part:
         What each deployment of AB/BA holds.
     planes : tuple of Plane
         Both ratios over the thresholds of model B, where one was to be chosen.
+    searches : tuple of SearchDescription
+        What each search for terms is like.
+    loads : mapping of str to Load
+        What each search took, by system.
     """
 
     dims: Mapping[str, str]
@@ -163,6 +175,8 @@ class Part:
     comparisons: tuple[Comparison, ...] = ()
     deployments: tuple[Description, ...] = ()
     planes: tuple[Plane, ...] = ()
+    searches: tuple[SearchDescription, ...] = ()
+    loads: Mapping[str, Load] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
@@ -251,6 +265,8 @@ class Outcome:
             cases=self.cases,
             deployments=tuple(d for part in self.parts for d in part.deployments),
             planes=tuple(plane for part in self.parts for plane in part.planes),
+            searches=tuple(search for part in self.parts for search in part.searches),
+            loads={name: load for part in self.parts for name, load in part.loads.items()},
             calibration=dict(self.calibration),
             versions=_versions(self.task),
         )

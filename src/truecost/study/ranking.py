@@ -80,6 +80,10 @@ def rank(
         hint = "" if study.data.key else "; with a --key each submission is held against it alone"
         raise InputError(f"{error}{hint}") from error
     part = score_part(systems, chosen, {}, None)
+    if study.task == "terms":
+        from truecost.study.searches import described
+
+        part = described(part, study)
     main = part.estimates[0].label
     board = standings([e for e in part.estimates if e.label == main and "subset" not in e.dims])
     place = {line.system: k for k, line in enumerate(board)}
@@ -87,6 +91,7 @@ def rank(
         part,
         systems=tuple(sorted(part.systems, key=lambda t: place[t.name])),
         estimates=tuple(sorted(part.estimates, key=lambda e: place[e.dims["system"]])),
+        searches=tuple(sorted(part.searches, key=lambda s: place[s.system])),
     )
     return Outcome(
         (ranked,),

@@ -1,7 +1,9 @@
 """Reading the files of a study: each once, its hash taken, and how it was read remembered."""
 
+from collections.abc import Callable, Hashable
 from functools import cache
 from pathlib import Path
+from typing import Any, TypeVar
 
 from truecost.errors import UsageError
 from truecost.formats import Table, read, sha256
@@ -13,6 +15,7 @@ from truecost.tasks.loading import load
 from truecost.tasks.records import Trials
 
 Joined = tuple[Table | None, list[tuple[str, Table]]]
+Made = TypeVar("Made")
 
 
 class Reader:
@@ -36,6 +39,7 @@ class Reader:
         self.inputs: list[Input] = []
         self.readings: list[str] = []
         self._seen: list[str] = []
+        self._made: dict[Hashable, Any] = {}
         self._table = cache(self._read)
         self._hash = cache(sha256)
 
@@ -51,6 +55,13 @@ class Reader:
         is asked for again is read once.
         """
         return self._table(path, input_format, task or self.task, empty)
+
+    def once(self, key: Hashable, make: Callable[[], Made]) -> Made:
+        """What `make` gives, made once for a key: a reference that all systems share."""
+        if key not in self._made:
+            self._made[key] = make()
+        found: Made = self._made[key]
+        return found
 
     def same(self, path: str, other: str) -> bool:
         """Whether two files hold the same bytes."""

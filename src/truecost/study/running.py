@@ -96,6 +96,10 @@ def _part(
     dims: Mapping[str, str],
 ) -> Part:
     """The systems of one collection for one application, or the thresholds that are chosen."""
+    if study.task == "terms":
+        from truecost.study import searches
+
+        return searches.described(score_part(systems, scoring, dims, study.baseline), study)
     if study.task != "abba":
         return score_part(systems, scoring, dims, study.baseline)
     from truecost.study.deployed import chosen_part, described
@@ -116,7 +120,7 @@ def _remarks(study: Study, parts: Sequence[Part]) -> tuple[str, ...]:
 
 def _cases(study: Study, parts: Sequence[Part]) -> tuple[Case, ...]:
     """The worst items of each system, of tasks that count items."""
-    if study.task in (None, "trials", "abba"):
+    if study.task in (None, "trials", "abba", "terms"):
         return ()
     from truecost.study.itemised import cases_of
 
@@ -155,11 +159,12 @@ def check_study(study: Study) -> None:
     study.check()
     for table in (study.application, *study.applications.values()):
         scoring_of(study, table, study.data)
+    task = study.task or "trials"
     for name in study.measures:
-        find(name)
+        find(name, task)
     for gate in study.gate:  # the variant of a chosen threshold is its rule, no parameter
         name = gate.measure.partition(":")[0] if study.abba.thresholds else gate.measure
-        gate.check_size(find(name).shown_in)
+        gate.check_size(find(name, task).shown_in)
 
 
 def configuration(study: Study) -> str:
@@ -179,7 +184,7 @@ def score_part(
 
     Parameters
     ----------
-    systems : sequence of Trials, Items or Deployment
+    systems : sequence of Trials, Items, Deployment or Search
         Paired already when there is a baseline.
     scoring : mapping of str to Scoring
         By name of the system.

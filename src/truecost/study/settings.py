@@ -6,7 +6,7 @@ from truecost.application import Application, preset
 from truecost.errors import UsageError
 from truecost.study.config import Study
 from truecost.study.tables import ApplicationTable, DataTable, IntervalTable
-from truecost.tasks.scoring import Scoring
+from truecost.tasks.scoring import Scoring, TermsScoring
 from truecost.weights import Plan
 
 Progress = Callable[[str, int, int], None]
@@ -78,6 +78,19 @@ def scoring_of(
         bool(data.allow_reversed),
         progress=progress,
         estimators=study.abba.estimators,
+        terms=_of_terms(study, data),
+    )
+
+
+def _of_terms(study: Study, data: DataTable) -> TermsScoring:
+    """How searches for terms are scored."""
+    asked = study.terms
+    return TermsScoring(
+        llr=data.type == "llr",
+        floor=asked.floor,
+        every=bool(asked.count_all_queries),
+        pooled=bool(asked.pooled),
+        resample=asked.resample or "query",
     )
 
 

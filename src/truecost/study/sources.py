@@ -26,6 +26,8 @@ class Source:
         The map without that of the system, whose own map is of its file and of no other.
     collection : str
         Empty when there is one.
+    indexing, searching : tuple of str
+        Records of what the phases of a search took.
     """
 
     name: str
@@ -33,6 +35,8 @@ class Source:
     data: DataTable
     shared: dict[str, str]
     collection: str = ""
+    indexing: tuple[str, ...] = ()
+    searching: tuple[str, ...] = ()
 
 
 def sources_of(study: "Study", collection: str = "") -> list[Source]:
@@ -51,10 +55,11 @@ def sources_of(study: "Study", collection: str = "") -> list[Source]:
     below = study.collections.get(collection, DataTable()).over(study.data)
     found = []
     for name, table in study.systems.items():
-        own = {k: v for k, v in table.given().items() if k not in ("file", "files")}
+        own = {k: v for k, v in table.given().items() if k in DataTable.__struct_fields__}
         file = table.files[collection] if collection else table.file
         data = DataTable(**own).over(below)
-        found.append(Source(name, file or "", data, below.map, collection))
+        records = (table.indexing, table.searching)
+        found.append(Source(name, file or "", data, below.map, collection, *records))
     return found
 
 
@@ -69,7 +74,7 @@ def read_system(source: Source, reader: Reader, study: "Study") -> System:
 
     Returns
     -------
-    Trials, Items or Deployment
+    Trials, Items, Deployment or Search
 
     Raises
     ------
@@ -82,6 +87,10 @@ def read_system(source: Source, reader: Reader, study: "Study") -> System:
         from truecost.study.deployed import read_deployment
 
         return read_deployment(source, reader, study)
+    if study.task == "terms":
+        from truecost.study.searches import read_search
+
+        return read_search(source, reader, study)
     from truecost.study.itemised import read_items
 
     return read_items(source, reader, study)

@@ -15,10 +15,13 @@ from truecost.names import (
     Method,
     Mismatch,
     Missing,
+    Normalise,
     Outside,
     Scheme,
     ScoreType,
+    SearchFactor,
     SpeakerMapping,
+    TrialUnit,
 )
 
 
@@ -95,6 +98,14 @@ class DataTable(_Table, frozen=True, kw_only=True, omit_defaults=True):
     labels : str, optional
         File with labels of some items of a log and their inclusion probabilities, as `truecost abba
         select` writes it.
+    ecf : str, optional
+        File with the audio that is scored (terms): an ECF, or a table of documents and durations.
+    rttm : str, optional
+        File with the words that were said, of which the occurrences of the queries are made.
+    occurrences : str, optional
+        Table of the occurrences of the queries, in place of an RTTM.
+    kwlist : str, optional
+        File with the queries.
     """
 
     type: ScoreType | None = None
@@ -126,6 +137,10 @@ class DataTable(_Table, frozen=True, kw_only=True, omit_defaults=True):
     split: float | None = None
     users: str | None = None
     labels: str | None = None
+    ecf: str | None = None
+    rttm: str | None = None
+    occurrences: str | None = None
+    kwlist: str | None = None
 
 
 class SystemTable(DataTable, frozen=True, kw_only=True, omit_defaults=True):
@@ -137,10 +152,15 @@ class SystemTable(DataTable, frozen=True, kw_only=True, omit_defaults=True):
         File or folder of scores.
     files : dict of str to str
         The same for each collection by name, in place of `file`.
+    indexing, searching : tuple of str
+        Records of what the two phases of a search took, as `truecost resources` writes them; one
+        for each node.
     """
 
     file: str | None = None
     files: dict[str, str] = {}
+    indexing: tuple[str, ...] = ()
+    searching: tuple[str, ...] = ()
 
 
 class ApplicationTable(_Table, frozen=True, kw_only=True, omit_defaults=True):
@@ -313,3 +333,49 @@ class AbbaTable(_Table, frozen=True, kw_only=True, omit_defaults=True):
     by: ChosenBy | None = None
     grid: int | tuple[float, ...] | None = None
     test_set: str | None = None
+
+
+class TermsTable(_Table, frozen=True, kw_only=True, omit_defaults=True):
+    """`[terms]`: what a trial of a search is, and how detections are aligned and counted.
+
+    Attributes
+    ----------
+    unit : {"occurrence", "segment", "document"}, optional
+        What a trial is; occurrences unless given.
+    trials_per_second : float, optional
+        Trials of a query in a second of audio, of occurrences; 1 unless given.
+    tolerance : float, optional
+        Seconds around an occurrence in which the middle of a detection has to lie; 0.5 unless
+        given.
+    max_gap : float, optional
+        Longest gap between the words of a term, in seconds; 0.5 unless given.
+    normalise : {"lowercase", "none"}, optional
+        Whether case is ignored; as the list of queries says unless given.
+    split_characters : bool, optional
+        Every character is a word (scripts without blanks).
+    compat : tuple of str
+        Quirks of another tool that are followed: `f4de` for all of them, or single ones.
+    floor : float, optional
+        Score of the trials that were not submitted, for Cnxe; the least submitted one unless given.
+    count_all_queries : bool, optional
+        False alarms of queries without occurrences count too.
+    pooled : bool, optional
+        Count all queries as one.
+    resample : {"query", "document", "both"}, optional
+        What intervals resample; queries unless given.
+    query_seconds : float, optional
+        Length of all spoken queries together, for the searching speed.
+    """
+
+    unit: TrialUnit | None = None
+    trials_per_second: float | None = None
+    tolerance: float | None = None
+    max_gap: float | None = None
+    normalise: Normalise | None = None
+    split_characters: bool | None = None
+    compat: tuple[str, ...] = ()
+    floor: float | None = None
+    count_all_queries: bool | None = None
+    pooled: bool | None = None
+    resample: SearchFactor | None = None
+    query_seconds: float | None = None

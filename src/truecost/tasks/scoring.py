@@ -7,8 +7,39 @@ import numpy as np
 
 from truecost.application import Application, check_priors
 from truecost.errors import UsageError
-from truecost.names import Method
+from truecost.names import Method, SearchFactor
 from truecost.weights import Plan
+
+
+@dataclass(frozen=True)
+class TermsScoring:
+    """How a search for terms is scored, beside its application.
+
+    Parameters
+    ----------
+    llr : bool
+        Whether the scores claim to be natural-log likelihood ratios.
+    floor : float, optional
+        Score of the trials that were not submitted, for cross entropies; the lowest submitted one
+        when left out.
+    every : bool
+        False alarms of queries without targets enter the mean of Pfa, and such queries the cross
+        entropies.
+    pooled : bool
+        All queries are one: errors are added up before dividing.
+    resample : {"query", "document", "both"}
+        What is resampled; both are crossed.
+    """
+
+    llr: bool = False
+    floor: float | None = None
+    every: bool = False
+    pooled: bool = False
+    resample: SearchFactor = "query"
+
+    def __post_init__(self) -> None:
+        if self.floor is not None and not np.isfinite(self.floor):
+            raise UsageError(f"floor is {self.floor:g}: it must be a finite score")
 
 
 @dataclass(frozen=True)
@@ -50,6 +81,8 @@ class Scoring:
     estimators : tuple of str
         Of relative measures (AB/BA): `corrected`, `direct`, `pooled`, `ab`, `soft`; those that the
         log allows when left out.
+    terms : TermsScoring
+        Of searches for terms.
     progress : callable, optional
         Told what is being scored, the replicates done and all of them, from time to time.
 
@@ -73,6 +106,7 @@ class Scoring:
     whole_shares: tuple[float, ...] | None = None
     progress: Callable[[str, int, int], None] | None = field(default=None, compare=False)
     estimators: tuple[str, ...] = ()
+    terms: TermsScoring = TermsScoring()
 
     def __post_init__(self) -> None:
         if self.jobs is not None and self.jobs < 1:

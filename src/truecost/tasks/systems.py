@@ -12,8 +12,9 @@ from truecost.tasks.items import Items
 from truecost.tasks.records import Trials
 from truecost.tasks.scoring import Scoring
 from truecost.tasks.subsets import Masks
+from truecost.tasks.terms.records import Search, pair_searches
 
-System = Trials | Items | Deployment
+System = Trials | Items | Deployment | Search
 
 
 def score(
@@ -26,7 +27,7 @@ def score(
 
     Parameters
     ----------
-    system : Trials, Items or Deployment
+    system : Trials, Items, Deployment or Search
     scoring : Scoring
         Items (of transcripts, translations, recordings) take measures, plan, level, method, subsets
         and jobs from it, and so do deployments, with their estimators; costs, priors and thresholds
@@ -71,6 +72,10 @@ def score(
         from truecost.tasks.abba.scoring import score_deployment
 
         return score_deployment(system, scoring, masks, dims)
+    if isinstance(system, Search):
+        from truecost.tasks.terms.scoring import score_search
+
+        return score_search(system, scoring, masks, dims)
     return trials.score_trials(system, scoring, masks, dims)
 
 
@@ -79,7 +84,7 @@ def measures_for(system: System, scoring: Scoring) -> list[Measure]:
 
     Parameters
     ----------
-    system : Trials, Items or Deployment
+    system : Trials, Items, Deployment or Search
     scoring : Scoring
 
     Returns
@@ -97,6 +102,10 @@ def measures_for(system: System, scoring: Scoring) -> list[Measure]:
         from truecost.tasks.abba import scoring as abba
 
         return abba.measures_of(scoring.measures)
+    if isinstance(system, Search):
+        from truecost.tasks.terms import scoring as terms
+
+        return terms.measures_of(scoring.measures, llr=scoring.terms.llr)
     return trials.measures_for(system, scoring)
 
 
@@ -126,6 +135,9 @@ def pair(systems: Sequence[System]) -> list[System]:
             "a deployment compares model B with model A already: deployments stand side by side, "
             "and cannot be paired"
         )
+    searches = [system for system in systems if isinstance(system, Search)]
+    if searches:
+        return [*pair_searches(searches, len(systems))]
     counted = [system for system in systems if isinstance(system, Items)]
     listed = [system for system in systems if isinstance(system, Trials)]
     if counted and listed:

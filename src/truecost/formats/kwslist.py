@@ -1,0 +1,290 @@
+"""Detections of queries: kwslist, and stdlist as it was called in 2006.
+
+    <kwslist kwlist_filename="t.kwlist.xml" language="english" system_id="x">
+      <detected_kwlist kwid="K1" search_time="24.3" oov_count="0">
+        <kw file="F" channel="1" tbeg="10.5" dur="0.47" score="0.995" decision="YES"/>
+      </detected_kwlist>
+    </kwslist>
+
+`kwid` is the query; `tbeg` and `dur` are seconds; a higher `score` means rather an occurrence;
+`decision` is YES or NO. A query that was searched and not found has an empty `detected_kwlist`, one
+that was not searched has none. `oov_count` may be NA. A stdlist says `detected_termlist`, `termid`,
+`term_search_time`, `oov_term_count` and `term`. Attributes of other names do not matter, those of
+the root are kept.
+Source: NIST, F4DE, `KWSEval-kwslist.xsd` and `KWSEval-stdlist.xsd`.
+"""
+
+from array import array
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import NoReturn
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from truecost.errors import InputError
+from truecost.formats import xml
+from truecost.formats.field_lines import cut
+from truecost.formats.streams import blocks
+from truecost.formats.terms import Codes, document_of
+from truecost.names import STANDARD_INPUT
+
+Codings = npt.NDArray[np.int32]
+Floats = npt.NDArray[np.float64]
+FIELDS = ["file", "channel", "tbeg", "dur", "score", "decision"]
+DECISIONS = {"YES": True, "NO": False}
+DETECTION = (
+    '<{} file="NAME" channel="1" tbeg="SECONDS" dur="SECONDS" score="NUMBER" decision="YES"/>'
+)
+ANSWERS: dict[str, type[pl.DataType]] = {
+    "query": pl.String,
+    "search_time": pl.Float64,
+    "oov_count": pl.Int64,
+    "line": pl.Int64,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class DetectionList:
+    """What a system found: one entry of each array for each detection, in the order of the file.
+
+    Attributes
+    ----------
+    source : str
+        File name for messages.
+    header : mapping of str to str
+        What the file says of the system and its run (`system_id`, `min_score`, ...).
+    answers : polars.DataFrame
+        The queries that are listed, with or without detections, in the order of the file: `query`,
+        `search_time` (seconds), `oov_count` (words that the system did not know), `line`. A table
+        lists the queries of its rows, without times and counts.
+    queries, documents, channels : tuple of str
+        What the codes stand for. The queries are those of `answers`.
+    query, document, channel : ndarray of int32, shape (N,)
+        Codes: places in `queries`, `documents` and `channels`.
+    start, duration : ndarray of float64, shape (N,)
+        Seconds from 0.
+    score : ndarray of float64, shape (N,)
+        Finite.
+    accepted : ndarray of bool, shape (N,)
+        Decision YES.
+    line : ndarray of int64, shape (N,)
+        Where the detection stands.
+    noun : str
+        What `line` numbers: lines, or rows (from 0) where a file has no lines.
+    """
+
+    source: str
+    header: Mapping[str, str]
+    answers: pl.DataFrame
+    queries: tuple[str, ...]
+    documents: tuple[str, ...]
+    channels: tuple[str, ...]
+    query: Codings
+    document: Codings
+    channel: Codings
+    start: Floats
+    duration: Floats
+    score: Floats
+    accepted: npt.NDArray[np.bool_]
+    line: npt.NDArray[np.int64]
+    noun: str = "line"
+
+    def __len__(self) -> int:
+        return len(self.score)
+
+    def where(self, row: int) -> str:
+        """How a detection (from 0) is named in messages."""
+        return f"{self.noun} {self.line[row]}"
+
+
+def read_kwslist(path: str) -> DetectionList:
+    """The detections of an XML file, gzipped or not; `-` is standard input.
+
+    Parameters
+    ----------
+    path : str
+
+    Returns
+    -------
+    DetectionList
+
+    Raises
+    ------
+    InputError
+        When it cannot be read, is no safe XML (`formats.xml`) or no kwslist, lists a query twice,
+        lacks an attribute, or has a number that is none, a negative time or another decision than
+        YES and NO; with the line.
+    """
+    return of_blocks(blocks(path), "standard input" if path in STANDARD_INPUT else path)
+
+
+def of_blocks(data: Iterable[bytes], source: str) -> DetectionList:
+    """The detections of the blocks of an XML file.
+
+    Parameters
+    ----------
+    data : iterable of bytes
+    source : str
+        Name for messages.
+
+    Returns
+    -------
+    DetectionList
+
+    Raises
+    ------
+    InputError
+        As `read_kwslist` says.
+    """
+    found = _Detections(source)
+    xml.parse(data, source, found.roots(), found.pack)
+    return found.packed()
+
+
+class _Detections:
+    """Detections as they are read: rows as text, packed into arrays after every block."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.name = "kw"
+        self.header: dict[str, str] = {}
+        self.answers: dict[str, list[float | int | None]] = {}
+        self.begins: list[int] = []  # detections before those of each query
+        self.values: list[str] = []  # of the rows that are not packed, six each
+        self.lines = array("q")
+        self.documents, self.channels = Codes(document_of), Codes()
+        self.codes = array("i"), array("i")
+        self.numbers = array("d"), array("d"), array("d")
+        self.accepted = bytearray()
+
+    def roots(self) -> dict[str, xml.Element]:
+        """What may stand in a file, in both of its kinds."""
+        kinds = {
+            "kwslist": ("detected_kwlist", "kwid", "search_time", "oov_count", "kw"),
+            "stdlist": (
+                *("detected_termlist", "termid", "term_search_time", "oov_term_count", "term"),
+            ),
+        }
+        return {root: self._root(*names) for root, names in kinds.items()}
+
+    def _root(self, answer: str, kwid: str, time: str, count: str, name: str) -> xml.Element:
+        """The elements of a kind."""
+        values, lines = self.values, self.lines
+
+        def headed(attributes: list[str], _: int) -> None:
+            self.header, self.name = xml.mapping(attributes), name
+
+        def answered(attributes: list[str], line: int) -> None:
+            self._answer(attributes, line, f'<{answer} {kwid}="QUERY">', (kwid, time, count))
+
+        def detected(attributes: list[str], line: int) -> None:
+            if attributes[::2] == FIELDS:
+                values.extend(attributes[1::2])
+            else:
+                layout = DETECTION.format(name)
+                values.extend(xml.values(attributes, FIELDS, self.source, line, layout))
+            lines.append(line)
+
+        detection = xml.Element(detected)
+        return xml.Element(headed, {answer: xml.Element(answered, {name: detection})})
+
+    def _answer(
+        self, attributes: list[str], line: int, layout: str, names: tuple[str, str, str]
+    ) -> None:
+        """What a system answers to a query."""
+        kwid, time, count = names
+        query = xml.values(attributes, [kwid], self.source, line, layout)[0].strip()
+        given = xml.mapping(attributes)
+        if not query:
+            self._refuse(line, f"the {kwid} is empty", layout)
+        if query in self.answers:
+            already = self.answers[query][-1]
+            self._refuse(
+                line,
+                f"the {kwid} {cut(query)!r} is listed in line {already} already",
+                "each query once, with all of its detections",
+            )
+        seconds, words = (self._stated(given.get(name), name, line) for name in (time, count))
+        if words is not None and words != round(words):
+            self._refuse(line, f"the {count} {given[count]!r} is no count", "a whole number or NA")
+        self.answers[query] = [seconds, words, line]
+        self.begins.append(len(self.lines))
+
+    def _stated(self, text: str | None, name: str, line: int) -> float | None:
+        """A number that need not be there."""
+        if text is None or text.strip().upper() in ("", "NA"):
+            return None
+        found = xml.number(text)
+        if found is None or found < 0:
+            self._refuse(line, f"the {name} {cut(text)!r} is no number", "a number from 0, or NA")
+        return found
+
+    def pack(self) -> None:
+        """Turn the rows read so far into numbers and codes."""
+        columns = {name: self.values[k :: len(FIELDS)] for k, name in enumerate(FIELDS)}
+        first = len(self.lines) - len(columns["file"])
+        for kept, name in zip(self.numbers, ("tbeg", "dur", "score"), strict=True):
+            kept.frombytes(self._finite(columns[name], name, first).tobytes())
+        named = (self.documents, "file"), (self.channels, "channel")
+        for packed, (codes, name) in zip(self.codes, named, strict=True):
+            packed.frombytes(codes.of(columns[name]).tobytes())
+            if "" in codes.names:
+                row = next(k for k, text in enumerate(columns[name]) if not codes.name(text))
+                self._refuse_row(first + row, f"the {name} {columns[name][row]!r} names nothing")
+        self.accepted += self._decided(columns["decision"], first)
+        self.values.clear()
+
+    def _finite(self, texts: list[str], name: str, first: int) -> Floats:
+        """Numbers of one attribute of rows; times are not negative."""
+        found = pl.Series(texts, dtype=pl.String).cast(pl.Float64, strict=False)
+        if found.null_count():
+            found = pl.Series(texts).str.strip_chars().cast(pl.Float64, strict=False)
+        numbers = found.to_numpy()  # NaN for what is no number
+        least = -np.inf if name == "score" else 0
+        wrong = ~(np.isfinite(numbers) & (numbers >= least))
+        if wrong.any():
+            row = int(np.flatnonzero(wrong)[0])
+            negative = np.isfinite(numbers[row])
+            fault = "is negative" if negative else "is no finite number"
+            self._refuse_row(first + row, f"the {name} {cut(texts[row])!r} {fault}")
+        return numbers
+
+    def _decided(self, texts: list[str], first: int) -> bytes:
+        """Decisions as bytes, 1 for YES."""
+        known = {text: DECISIONS.get(text.strip().upper(), -1) for text in set(texts)}
+        if -1 in known.values():
+            row = next(k for k, text in enumerate(texts) if known[text] == -1)
+            self._refuse_row(first + row, f"the decision {cut(texts[row])!r} is not YES or NO")
+        return bytes(map(known.__getitem__, texts))
+
+    def _refuse_row(self, row: int, why: str) -> NoReturn:
+        self._refuse(self.lines[row], why, DETECTION.format(self.name))
+
+    def _refuse(self, line: int, why: str, expected: str) -> NoReturn:
+        raise InputError(f"{self.source}, line {line}: {why}; expected {expected}")
+
+    def packed(self) -> DetectionList:
+        """All that was read."""
+        rows = [(query, *said) for query, said in self.answers.items()]
+        sizes = np.diff([*self.begins, len(self.lines)])
+        query = np.repeat(np.arange(len(rows), dtype=np.int32), sizes)
+        document, channel = (np.frombuffer(codes, np.int32) for codes in self.codes)
+        start, duration, score = (np.frombuffer(kept, np.float64) for kept in self.numbers)
+        return DetectionList(
+            self.source,
+            self.header,
+            pl.DataFrame(rows, schema=ANSWERS, orient="row"),
+            tuple(self.answers),
+            tuple(self.documents.names),
+            tuple(self.channels.names),
+            query,
+            document,
+            channel,
+            start,
+            duration,
+            score,
+            np.frombuffer(self.accepted, np.bool_),
+            np.frombuffer(self.lines, np.int64),
+        )

@@ -1,0 +1,71 @@
+"""Where queries occur, as a table that is ready made: for queries that are audio, without text.
+
+The columns are `query`, `document`, `start`, either `end` or `duration` (seconds), and `channel`
+where recordings have several.
+"""
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from truecost.formats import read
+from truecost.formats.table import Table
+from truecost.formats.terms import Columns, Listing
+
+
+def read_occurrences(
+    path: str, input_format: str | None = None, columns: Mapping[str, str] | None = None
+) -> Listing:
+    """The occurrences of queries.
+
+    Parameters
+    ----------
+    path : str
+        A table, gzipped or not; `-` is standard input.
+    input_format : str, optional
+        `csv`, `tsv`, `parquet` or `ndjson`; from the content or the ending when left out.
+    columns : mapping of str to str, optional
+        Columns that have other names than `query`, `document`, `channel`, `start`, `end` and
+        `duration`.
+
+    Returns
+    -------
+    Listing
+        `query`, `document`, `channel`, `start`, `end`, `line`; in the order of the file.
+
+    Raises
+    ------
+    UsageError
+        When the format is not known, or a column is missing.
+    InputError
+        When a cell is empty or no number, a time is negative, or an end before its start; with the
+        line.
+    """
+    return of_table(read(path, input_format, "terms"), columns)
+
+
+def of_table(table: Table, columns: Mapping[str, str] | None = None) -> Listing:
+    """The occurrences of a table.
+
+    Parameters
+    ----------
+    table : Table
+    columns : mapping of str to str, optional
+        As `read_occurrences` takes them.
+
+    Returns
+    -------
+    Listing
+
+    Raises
+    ------
+    UsageError, InputError
+        As `read_occurrences` says.
+    """
+    found = Columns(table, columns or {})
+    query, document, channel = found.texts("query"), found.documents(), found.channels()
+    start, end = found.ends()
+    times = pl.Series("start", start), pl.Series("end", end)
+    line = pl.Series("line", found.lines)
+    frame = pl.DataFrame([query, document, channel, *times, line])
+    return Listing(table.source, {}, frame, found.noun)

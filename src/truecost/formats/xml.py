@@ -1,0 +1,328 @@
+"""XML read a block at a time, without a tree, and safe against files that mean harm.
+
+A file is read by saying which elements may stand in which (`Element`); any other element is refused
+with its line, and so is text where there may be none: neither a typing error nor a deep nesting
+goes on unseen. No DTD is read: without one there are no entities of a file's own that could grow
+without end, and nothing outside the file is ever opened. No element and no text of one is longer
+than `LONGEST`. Encodings are UTF-8, UTF-16 and those of one byte a letter that have to be declared.
+
+Source: W3C, Extensible Markup Language (XML) 1.0, fifth edition; the parser is expat.
+"""
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NoReturn
+from xml.parsers import expat
+
+from truecost.errors import InputError
+from truecost.formats.field_lines import cut
+from truecost.formats.streams import pieces
+
+LONGEST = 1 << 20  # bytes of a tag, of a comment, letters of a text
+ROOTS = {  # format of a file by its root
+    "kwslist": "kwslist",
+    "stdlist": "kwslist",
+    "kwlist": "kwlist",
+    "termlist": "kwlist",
+    "tlist": "kwlist",
+    "ecf": "ecf",
+}
+ENCODINGS = re.compile(
+    r"utf-8|utf-16([lb]e)?|(us-)?ascii|iso-8859-([1-9]|1[013456])|latin-?1"
+    r"|(windows-|cp)125[0-8]|koi8-[ru]",
+    re.IGNORECASE,
+)
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+Closed = Callable[[str, int], None]
+_BOMS = (b"\xff\xfe", b"\xfe\xff")
+_CUT = (3, 5, 6)  # expat's codes: no element found, unclosed token, partial character
+_INVALID = 4
+_FAULTS = {
+    7: "an end tag that is not that of the element that is open",
+    11: "an entity that XML does not have; write the character itself",
+    19: "the encoding that is declared is not that of the file; declare the one it has",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """What may stand in a file, and who is told of it.
+
+    Attributes
+    ----------
+    opened : callable
+        Called with the attributes, names and values by turns, and the line.
+    children : mapping of str to Element
+        The elements that it may hold.
+    closed : callable, optional
+        Called with the text that it holds, and the line; without it there may be none.
+    """
+
+    opened: Callable[[list[str], int], None]
+    children: Mapping[str, "Element"] = field(default_factory=dict)
+    closed: Closed | None = None
+
+
+def nothing(_: object, line: int) -> None:
+    """What is done at an element of which only the content matters."""
+
+
+def parse(
+    blocks: Iterable[bytes],
+    source: str,
+    roots: Mapping[str, Element],
+    after: Callable[[], None] | None = None,
+) -> None:
+    """Read a file.
+
+    Parameters
+    ----------
+    blocks : iterable of bytes
+    source : str
+        Name for messages.
+    roots : mapping of str to Element
+        What the file may be.
+    after : callable, optional
+        Called after every block, with which whoever gathers rows can pack them.
+
+    Raises
+    ------
+    InputError
+        When it is no XML, has a DTD, is cut short, in another encoding than it says, or holds what
+        it may not; with the line.
+    """
+    reading = _Reading(source, roots)
+    for block in blocks:
+        reading.feed(block)
+        if after is not None:
+            after()
+    reading.close()
+
+
+class _Reading:
+    """A file while it is read."""
+
+    def __init__(self, source: str, roots: Mapping[str, Element]) -> None:
+        self.source, self.roots = source, roots
+        self.expected = " or ".join(f"<{name}>" for name in roots)
+        self.stack = [Element(nothing, roots)]
+        self.fed, self.window = 0, b""  # bytes given to the parser, and the last of them
+        self.encoding = "UTF-8"
+        self.parser = self._parser()
+
+    def _parser(self) -> "expat.XMLParserType":
+        """A parser whose handlers keep to what may stand where; they are called for every tag."""
+        parser = expat.ParserCreate()
+        parser.ordered_attributes = True
+        parser.XmlDeclHandler = self._declared
+        parser.StartDoctypeDeclHandler = self._doctype
+        stack = self.stack
+        push, pop = stack.append, stack.pop
+        texts: list[str] = []
+        length = 0
+
+        def start(name: str, attributes: list[str]) -> None:
+            element = stack[-1].children.get(name)
+            if element is None:
+                self._unexpected(name)
+            push(element)
+            element.opened(attributes, parser.CurrentLineNumber)
+
+        def end(_: str) -> None:
+            nonlocal length
+            closed = pop().closed
+            if closed is not None:
+                found = "".join(texts)
+                texts.clear()
+                length = 0
+                closed(found, parser.CurrentLineNumber)
+
+        def text(found: str) -> None:
+            nonlocal length
+            if stack[-1].closed is not None:
+                texts.append(found)
+                length += len(found)
+                if length > LONGEST:
+                    self.refuse(parser.CurrentLineNumber, _TOO_LONG)
+            elif not found.isspace():
+                self._stray(found)
+
+        parser.StartElementHandler, parser.EndElementHandler = start, end
+        parser.CharacterDataHandler = text
+        return parser
+
+    def feed(self, block: bytes) -> None:
+        """Read a block."""
+        if not self.fed and block.startswith(_BOMS):
+            self.encoding = "UTF-16"
+        self.window = self.window[-4:] + block
+        self.fed += len(block)
+        self._parse(block, final=False)
+        if self.fed - self.parser.CurrentByteIndex > LONGEST:
+            self.refuse(self.parser.CurrentLineNumber, _TOO_LONG)
+
+    def close(self) -> None:
+        """Say that there is no more."""
+        if not self.fed:
+            raise InputError(f"{self.source}: the file is empty; expected {self.expected}")
+        self._parse(b"", final=True)
+
+    def _parse(self, block: bytes, *, final: bool) -> None:
+        try:
+            self.parser.Parse(block, final)
+        except expat.ExpatError as error:
+            self.refuse(error.lineno, self._why(error, final=final))
+
+    def _why(self, error: expat.ExpatError, *, final: bool) -> str:
+        """What is wrong with XML that is not well-formed."""
+        said = expat.ErrorString(error.code)
+        if final and error.code in _CUT:
+            return "the XML ends before it is complete: is the file cut short?"
+        if error.code != _INVALID:
+            return _FAULTS.get(error.code, f"this is no XML ({said})")
+        at = self.parser.ErrorByteIndex - self.fed + len(self.window)
+        if at >= 0 and not _decodes(self.window[at:], self.encoding):
+            return f"the text is not {self.encoding}; save the file as UTF-8, and declare no other"
+        if self.window[max(at - 1, 0) : at] == b"&" or self.window[at : at + 1] in (b"&", b"<"):
+            return "this is no XML: & is written &amp; and < is written &lt;"
+        return f"this is no XML ({said})"
+
+    def _declared(self, _: str, encoding: str | None, __: int) -> None:
+        """Refuse encodings that cannot be read a byte or a block at a time."""
+        if encoding is None:
+            return
+        if not ENCODINGS.fullmatch(encoding):
+            utf8 = encoding.lower() == "utf8"
+            todo = "write it UTF-8" if utf8 else "save the file as UTF-8"
+            self.refuse(1, f"the encoding {cut(encoding)!r} is not read; {todo}")
+        self.encoding = encoding.upper()
+
+    def _doctype(self, *_: object) -> NoReturn:
+        self.refuse(
+            self.parser.CurrentLineNumber,
+            "a document type (<!DOCTYPE>), which may declare entities and is not read; remove it",
+        )
+
+    def _unexpected(self, name: str) -> NoReturn:
+        """An element where it may not stand."""
+        kinds = ", ".join(f"<{child}>" for child in self.stack[-1].children) or "no element"
+        known = ROOTS.get(name, "") if len(self.stack) == 1 else ""
+        hint = f"; this is a file of format {known}" if known else ""
+        line = self.parser.CurrentLineNumber
+        self.refuse(line, f"<{cut(name)}> where {kinds} was expected{hint}")
+
+    def _stray(self, text: str) -> NoReturn:
+        self.refuse(
+            self.parser.CurrentLineNumber,
+            f"the text {cut(text.strip())!r} where there may be none",
+        )
+
+    def refuse(self, line: int, why: str) -> NoReturn:
+        raise InputError(f"{self.source}, line {line}: {why}; expected {self.expected}")
+
+
+_TOO_LONG = f"an element, a comment or a text longer than {LONGEST >> 20} MiB"
+
+
+def _decodes(data: bytes, encoding: str) -> bool:
+    """Whether the first letter of some bytes is one of an encoding."""
+    if encoding.startswith("UTF-16"):
+        return True
+    try:
+        data[:4].decode(encoding)
+    except UnicodeDecodeError as error:
+        return error.start > 0
+    return True
+
+
+def values(
+    attributes: Sequence[str], names: Sequence[str], source: str, line: int, layout: str
+) -> list[str]:
+    """The values of attributes that an element must have.
+
+    Parameters
+    ----------
+    attributes : sequence of str
+        Names and values by turns.
+    names : sequence of str
+        In the order in which the values are wanted; further attributes do not matter.
+    source : str
+        Name for messages.
+    line : int
+    layout : str
+        The element as it should be, for messages.
+
+    Returns
+    -------
+    list of str
+
+    Raises
+    ------
+    InputError
+        When one is missing; with the line.
+    """
+    given = mapping(attributes)
+    missing = [name for name in names if name not in given]
+    if missing:
+        raise InputError(
+            f"{source}, line {line}: there is no attribute {missing[0]!r}; expected {layout}"
+        )
+    return [given[name] for name in names]
+
+
+def mapping(attributes: Sequence[str]) -> dict[str, str]:
+    """Attributes by name, of names and values by turns."""
+    return dict(zip(attributes[::2], attributes[1::2], strict=True))
+
+
+def number(text: str) -> float | None:
+    """A text as a finite number; None where it is none."""
+    found = float(text) if NUMBER.fullmatch(text.strip()) else math.inf
+    return found if math.isfinite(found) else None
+
+
+def looks_like_xml(data: bytes) -> bool:
+    """Whether the first bytes are those of XML: a bracket behind a byte order mark and blanks."""
+    start = data[:64].removeprefix(b"\xef\xbb\xbf").replace(b"\0", b"")
+    for mark in _BOMS:
+        start = start.removeprefix(mark)
+    return start.lstrip().startswith(b"<")
+
+
+def format_of(data: bytes, source: str) -> str:
+    """The format of XML by its root.
+
+    Parameters
+    ----------
+    data : bytes
+    source : str
+        Name for messages.
+
+    Returns
+    -------
+    str
+        One of those of `ROOTS`.
+
+    Raises
+    ------
+    InputError
+        When it is no XML, or of another root.
+    """
+
+    def root(name: str) -> Element:
+        def opened(_: list[str], __: int) -> None:
+            raise _Root(ROOTS[name])
+
+        return Element(opened)
+
+    try:
+        parse(pieces(data), source, {name: root(name) for name in ROOTS})
+    except _Root as found:
+        return str(found)
+    raise AssertionError("XML has a root")  # else it is refused
+
+
+class _Root(Exception):  # noqa: N818 (no error: what was looked for)
+    """The format of a file, once its root is read."""

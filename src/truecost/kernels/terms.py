@@ -1,0 +1,193 @@
+"""Sweeps of search terms: the best threshold of all queries, that of each, and average precision.
+
+Conventions: trials are sorted by ascending score (within a query where queries are apart); position
+p accepts the trials p, p+1, ..., and only positions at the start of a tie group (`cut[p]`) are
+thresholds. Arrays with replicates have them last, so that each step works on all replicates of a
+block at once: `gain` and `loss` (queries x replicates) are what a target found is worth and what a
+false alarm costs, `weights` (documents x replicates) how often a document is in a replicate; it has
+no rows where documents are not resampled.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from truecost.kernels import kernel
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int32]
+Flags = npt.NDArray[np.uint8]
+Cuts = npt.NDArray[np.bool_]
+Ints = npt.NDArray[np.int64]
+
+
+@kernel
+def best_of_all(
+    query: Codes,
+    document: Codes,
+    target: Flags,
+    cut: Cuts,
+    gain: Floats,
+    loss: Floats,
+    weights: Floats,
+    best: Floats,
+    gained: Floats,
+    position: Ints,
+) -> None:
+    """Largest sum of gains less losses over the thresholds, by replicate.
+
+    `best`, `gained` (the gains alone) and `position` hold the state to beat on entry: that of
+    rejecting all, or -inf where this is no threshold. Of equal thresholds the lowest wins.
+    """
+    replicates = gain.shape[1]
+    value, gains = np.zeros(replicates), np.zeros(replicates)
+    by_document = len(weights) > 0
+    for p in range(len(query) - 1, -1, -1):
+        q = query[p]
+        if target[p] == 1:
+            if by_document:
+                d = document[p]
+                for r in range(replicates):
+                    step = gain[q, r] * weights[d, r]
+                    gains[r] += step
+                    value[r] += step
+            else:
+                for r in range(replicates):
+                    gains[r] += gain[q, r]
+                    value[r] += gain[q, r]
+        elif by_document:
+            d = document[p]
+            for r in range(replicates):
+                value[r] -= loss[q, r] * weights[d, r]
+        else:
+            for r in range(replicates):
+                value[r] -= loss[q, r]
+        # A threshold right below a false alarm is never better than the one above it, but equal
+        # where it costs nothing, and the lowest of equals is wanted.
+        if cut[p]:
+            for r in range(replicates):
+                if value[r] >= best[r]:
+                    best[r] = value[r]
+                    gained[r] = gains[r]
+                    position[r] = p
+
+
+@kernel
+def best_of_each(
+    starts: Ints,
+    document: Codes,
+    target: Flags,
+    cut: Cuts,
+    reject_all: bool,
+    gain: Floats,
+    loss: Floats,
+    weights: Floats,
+    best: Floats,
+    gained: Floats,
+    position: Ints,
+) -> None:
+    """The same for each query by itself: `best`, `gained` and `position` are queries x replicates.
+
+    Trials of query q are `starts[q]` to `starts[q + 1]`. A query without trials has 0; position -1
+    stands for rejecting all.
+    """
+    replicates = gain.shape[1]
+    value, gains = np.empty(replicates), np.empty(replicates)
+    by_document = len(weights) > 0
+    for q in range(len(starts) - 1):
+        first, last = starts[q], starts[q + 1]
+        none = -np.inf if first < last and not reject_all else 0.0
+        for r in range(replicates):
+            value[r], gains[r] = 0.0, 0.0
+            best[q, r], gained[q, r], position[q, r] = none, 0.0, -1
+        for p in range(last - 1, first - 1, -1):
+            for r in range(replicates):
+                weight = weights[document[p], r] if by_document else 1.0
+                if target[p] == 1:
+                    gains[r] += gain[q, r] * weight
+                    value[r] += gain[q, r] * weight
+                else:
+                    value[r] -= loss[q, r] * weight
+                if cut[p] and value[r] >= best[q, r]:
+                    best[q, r] = value[r]
+                    gained[q, r] = gains[r]
+                    position[q, r] = p
+
+
+@kernel
+def precisions(
+    starts: Ints,
+    query: Codes,
+    document: Codes,
+    target: Flags,
+    cut: Cuts,
+    shares: Floats,
+    weights: Floats,
+    false_first: bool,
+    out: Floats,
+) -> None:
+    """Sum over the targets found of the precision at their score: `out` is groups x replicates.
+
+    Divided by the number of targets it is the average precision of a group of trials. Tied trials
+    count together, or with `false_first` one by one, false alarms before targets. `shares` (queries
+    x replicates) weighs the queries inside a group; it has no rows where they are not weighed.
+    """
+    for g in range(len(starts) - 1):
+        for r in range(out.shape[1]):
+            right, seen, tied, total = 0.0, 0.0, 0.0, 0.0
+            last = starts[g + 1]
+            for p in range(starts[g + 1] - 1, starts[g] - 1, -1):
+                weight = weights[document[p], r] if len(weights) > 0 else 1.0
+                if len(shares) > 0:
+                    weight *= shares[query[p], r]
+                seen += weight
+                if target[p] == 1:
+                    tied += weight
+                if not cut[p]:
+                    continue
+                if tied > 0.0 and not false_first:
+                    total += tied * (right + tied) / seen
+                elif tied > 0.0:
+                    at = seen - tied
+                    for i in range(p, last):
+                        if target[i] == 1:
+                            w = weights[document[i], r] if len(weights) > 0 else 1.0
+                            if len(shares) > 0:
+                                w *= shares[query[i], r]
+                            at += w
+                            total += w * (right + at - (seen - tied)) / max(at, 1e-300)
+                right += tied
+                tied, last = 0.0, p
+            out[g, r] = total
+
+
+@kernel
+def sums_at(
+    positions: Ints,
+    query: Codes,
+    document: Codes,
+    target: Flags,
+    gain: Floats,
+    loss: Floats,
+    weights: Floats,
+    gained: Floats,
+    lost: Floats,
+) -> None:
+    """Gains and losses when the trials from each position on are accepted.
+
+    `positions` ascend; `gained` and `lost` are positions x replicates.
+    """
+    replicates = gain.shape[1]
+    gains, losses = np.zeros(replicates), np.zeros(replicates)
+    last = len(query)
+    for k in range(len(positions) - 1, -1, -1):
+        for p in range(last - 1, positions[k] - 1, -1):
+            q = query[p]
+            for r in range(replicates):
+                weight = weights[document[p], r] if len(weights) > 0 else 1.0
+                if target[p] == 1:
+                    gains[r] += gain[q, r] * weight
+                else:
+                    losses[r] += loss[q, r] * weight
+        last = positions[k]
+        for r in range(replicates):
+            gained[k, r], lost[k, r] = gains[r], losses[r]

@@ -1,0 +1,382 @@
+"""Spoken term detection: term-weighted values, and cross entropy of the scores.
+
+All read the tallies `term_targets` and `term_nontargets` with the axis query: `targets` (Nact),
+`correct` (found and accepted), `found` (whatever the decision), and `submitted`, `false_alarms` of
+the nontargets. `term_audio` has the `trials` of one query and the `seconds`. Thresholds are swept
+on the ranking `term_trials`. The queries are an outer factor: their weights multiply the means over
+queries, never the inside of a ratio.
+
+Pmiss(q) = misses / Nact(q) and Pfa(q) = false alarms / (N - Nact(q)), N the trials of one query
+(paper 002, Eq. 1-3); a query that has no targets (in a replicate) is left out of both means. Then
+TWV = 1 - mean Pmiss - beta mean Pfa, beta = Cf (1-P) / (Cm P) (Eq. 4-7).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from truecost.application import Application
+from truecost.evidence import Totals
+from truecost.measures.base import NONE, Floats, Measure, Result, Told, share
+from truecost.tally import Tally
+
+Array = npt.NDArray[Any]
+COUNTS = ("term_targets", "term_nontargets", "term_audio")
+SWEPT = (*COUNTS, "term_trials")
+
+
+@dataclass(frozen=True)
+class Averaging:
+    """How queries are joined, and which thresholds there are.
+
+    Attributes
+    ----------
+    every : bool
+        False alarms of queries without targets enter the mean of Pfa too (and these queries the
+        cross entropy).
+    pooled : bool
+        All queries are one: errors are added up before dividing.
+    one_query : bool
+        Pooled queries have together the trials of a single one (as F4DE has it).
+    reject_all : bool
+        Rejecting everything is a threshold.
+    false_first : bool
+        Of tied detections false alarms rank first in average precision; tied ones count together
+        otherwise.
+    """
+
+    every: bool = False
+    pooled: bool = False
+    one_query: bool = False
+    reject_all: bool = True
+    false_first: bool = False
+
+    def __str__(self) -> str:
+        words = {
+            "every-query": self.every,
+            "pooled": self.pooled,
+            "trials-of-one-query": self.pooled and self.one_query,
+            "no-reject-all": not self.reject_all,
+            "false-alarms-first": self.false_first,
+        }
+        return "+".join(word for word, holds in words.items() if holds)
+
+
+MEAN = Averaging()
+
+
+@dataclass(frozen=True, eq=False)
+class Shares:
+    """What one trial of each query moves, in every replicate: shape (replicates, queries).
+
+    Attributes
+    ----------
+    gain : ndarray of float64
+        How much a target found lowers Pmiss.
+    loss : ndarray of float64
+        How much a false alarm raises Pfa.
+    weights : ndarray of float64
+        Of the queries.
+    targets : ndarray of float64
+        Nact.
+    trials : ndarray of float64, shape (replicates, 1)
+        N.
+    vanished : ndarray of float64, shape (replicates,)
+        Share of the queries with targets that have none in a replicate.
+    """
+
+    gain: Floats
+    loss: Floats
+    weights: Floats
+    targets: Floats
+    trials: Floats
+    vanished: Floats
+
+    @staticmethod
+    def of(totals: Totals, how: Averaging = MEAN) -> "Shares":
+        """The shares in a block of replicates."""
+        weights = totals.weights("query")
+        targets = totals.sums("term_targets", "targets").astype(np.float64)
+        trials = np.round(totals.sums("term_audio", "trials")).astype(np.float64)[:, None]
+        there = targets > 0
+        others = trials - targets
+        counted = weights * there
+        heard = weights if how.every else counted
+        if how.pooled:
+            whole = (counted * targets).sum(axis=1, keepdims=True)
+            rest = trials - whole if how.one_query else (heard * others).sum(axis=1, keepdims=True)
+            gain, loss = share(counted, whole), share(heard, rest)
+        else:
+            gain = share(counted, counted.sum(axis=1, keepdims=True) * targets)
+            loss = share(heard, heard.sum(axis=1, keepdims=True) * others)
+        # A query all of whose trials are targets has none to raise a false alarm in.
+        gain, loss = np.where(there, gain, 0.0), np.where((heard > 0) & (others != 0), loss, 0.0)
+        empty = ~(there & (weights > 0)).any(axis=1)
+        gain[empty], loss[empty] = np.nan, np.nan
+        known = _has_targets(totals)
+        gone = 1 - (there & known).sum(axis=1) / max(1, int(known.sum()))
+        return Shares(gain, loss, weights, targets, trials, np.where(gone > 0, gone, 0.0))
+
+    def beta(self, application: Application) -> Floats:
+        """Cf (1-P) / (Cm P) in each replicate, P = Ntrue / N where it is left to the data.
+
+        Paper 002, Eq. 7, and Eq. 17-18 where costs are equal; NaN where P would not be below 1.
+        """
+        if application.priors is not None:
+            return np.full(len(self.trials), application.beta)
+        true = (self.weights * self.targets).sum(axis=1)
+        odds = share(self.trials[:, 0] - true, true)
+        ratio = application.cost_fa / application.cost_miss
+        return np.asarray(np.where(odds > 0, ratio * odds, np.nan))
+
+
+def _has_targets(totals: Totals) -> npt.NDArray[np.bool_]:
+    """Queries that have targets in the data."""
+    tally = totals.evidence.parts["term_targets"]
+    assert isinstance(tally, Tally)
+    column = tally.statistics.index("targets")
+    found = np.bincount(tally.cells, tally.values[:, column], minlength=tally.shape[0])
+    return np.asarray(found + tally.fixed[:, column] > 0)
+
+
+def _rates(totals: Totals, how: Averaging, kind: str = "") -> tuple[Shares, Floats, Floats]:
+    """The shares, 1 - Pmiss and Pfa at the decisions (or those of another kind)."""
+    shares = Shares.of(totals, how)
+    correct = (shares.gain * totals.sums("term_targets", f"correct{kind}")).sum(axis=1)
+    false = (shares.loss * totals.sums("term_nontargets", f"false_alarms{kind}")).sum(axis=1)
+    return shares, correct, false
+
+
+def atwv(totals: Totals, application: Application, how: Averaging = MEAN) -> Told:
+    """Actual term-weighted value: TWV at the system's decisions.
+
+    1 - mean_q Pmiss(q) - beta mean_q Pfa(q). Range [-beta, 1], higher is better; the reference, 0,
+    rejects everything. Paper 002, Eq. 6.
+    """
+    shares, correct, false = _rates(totals, how)
+    return correct - shares.beta(application) * false, 0.0, {"vanished": shares.vanished}
+
+
+def twv_bayes(totals: Totals, application: Application, how: Averaging = MEAN) -> Told:
+    """TWV at the Bayes threshold of the scores, taken as natural-log likelihood ratios.
+
+    A detection is accepted when its score >= -logit(Ptar). Range [-beta, 1], higher is better; the
+    reference, 0, rejects everything. Paper 002, Eq. 30-31.
+    """
+    shares, correct, false = _rates(totals, how, "_bayes")
+    return correct - shares.beta(application) * false, 0.0, {"vanished": shares.vanished}
+
+
+def pmiss(totals: Totals, application: Application, how: Averaging = MEAN) -> Told:
+    """Mean over queries of the share of targets that are missed, at the system's decisions.
+
+    Range [0, 1], lower is better; the reference, 1, rejects everything. Paper 002, Eq. 1 and 4.
+    """
+    del application
+    shares, correct, _ = _rates(totals, how)
+    return 1 - correct, 1.0, {"vanished": shares.vanished}
+
+
+def pfa(totals: Totals, application: Application, how: Averaging = MEAN) -> Told:
+    """Mean over queries of the share of nontargets that are accepted.
+
+    Range [0, 1], lower is better; the reference, 0, rejects everything. Paper 002, Eq. 2, 3 and 5.
+    """
+    del application
+    shares, _, false = _rates(totals, how)
+    return false, 0.0, {"vanished": shares.vanished}
+
+
+def stwv(totals: Totals, application: Application, how: Averaging = MEAN) -> Told:
+    """Supremum TWV: mean share of the targets that any detection is aligned with.
+
+    1 - mean_q (targets of q never aligned, whatever the score / Nact(q)): the recall of the list,
+    false alarms being free. Range [0, 1], higher is better; the reference, 0, is the empty list.
+    NIST, KWSEval.
+    """
+    del application
+    shares = Shares.of(totals, how)
+    found = (shares.gain * totals.sums("term_targets", "found")).sum(axis=1)
+    return found, 0.0, {"vanished": shares.vanished}
+
+
+def mtwv(totals: Totals, application: Application, how: Averaging = MEAN) -> Told:
+    """Maximum TWV over one threshold for all queries, chosen anew in every replicate.
+
+    max over the submitted scores t (tied scores together), and over rejecting everything, of
+    TWV(t); of equal ones the lowest threshold. It describes the scores and bounds ATWV from above.
+    Range [0, 1], higher is better; the reference, 0, rejects everything. Paper 002, section 2.3.
+    """
+    shares = Shares.of(totals, how)
+    beta = shares.beta(application)
+    best, gained, thresholds = _swept(totals).best_of_all(
+        shares.gain, beta[:, None] * shares.loss, how.reject_all
+    )
+    told = {
+        "threshold": thresholds,
+        "pmiss": 1 - gained,
+        "pfa": (gained - best) / beta,
+        "vanished": shares.vanished,
+    }
+    return best, 0.0, told
+
+
+def otwv(totals: Totals, application: Application, how: Averaging = MEAN) -> Told:
+    """Optimum TWV: each query at its own best threshold, chosen anew in every replicate.
+
+    mean_q max_t (1 - Pmiss(q, t) - beta Pfa(q, t)). Range [0, 1], higher is better; the reference,
+    0, rejects everything. NIST, KWSEval.
+    """
+    if how.pooled:
+        value, reference, told = mtwv(totals, application, how)
+        return value, reference, {"vanished": told["vanished"]}
+    shares, swept = Shares.of(totals, how), _swept(totals)
+    beta = shares.beta(application)[:, None]
+    if len(swept.documents) or how.every or application.priors is None:
+        best = swept.each(shares.gain, beta * shares.loss, how.reject_all)[0].sum(axis=0)
+    else:  # the best threshold of a query is the same in every replicate
+        targets, others = shares.targets[:1], (shares.trials - shares.targets)[:1]
+        alone = swept.each(share(1.0, targets), beta[:1] * share(1.0, others), how.reject_all)[0]
+        worth = np.where(targets[0] > 0, alone[:, 0], 0.0)
+        best = (shares.gain * targets * worth).sum(axis=1)
+    value = np.where(np.isnan(shares.gain[:, 0]), np.nan, best)
+    return value, 0.0, {"vanished": shares.vanished}
+
+
+def mean_average_precision(totals: Totals, application: Application, how: Averaging = MEAN) -> Told:
+    """Mean over queries of the average precision of their ranked detections.
+
+    AP(q) = sum over the targets found of the precision at their score / Nact(q); tied detections
+    count together. Range [0, 1], higher is better; the reference, 0, is the empty list. NIST,
+    KWSEval (which sorts scores as text; here they are numbers).
+    """
+    del application
+    shares = Shares.of(totals, how)
+    weights = shares.weights if how.pooled else None
+    found = _swept(totals).precisions(len(shares.gain), weights, false_first=how.false_first)
+    if how.pooled:
+        value = share(found[:, 0], (shares.weights * shares.targets).sum(axis=1))
+    else:
+        value = (shares.gain * found).sum(axis=1)
+    return value, 0.0, {"vanished": shares.vanished}
+
+
+def _swept(totals: Totals) -> Any:
+    """The sweep of the trials by query and document."""
+    from truecost.measures.term_sweep import TermSweep
+
+    return TermSweep.of(totals)
+
+
+def n_targets(totals: Totals, application: Application, how: Averaging = MEAN) -> Result:
+    """Number of targets of the queries that count."""
+    del application
+    return _number(totals, "term_targets", "targets", how), NONE
+
+
+def n_correct(totals: Totals, application: Application, how: Averaging = MEAN) -> Result:
+    """Number of targets found and accepted; higher is better. Paper 002, section 2.1."""
+    del application
+    return _number(totals, "term_targets", "correct", how), 0.0
+
+
+def n_missed(totals: Totals, application: Application, how: Averaging = MEAN) -> Result:
+    """Number of targets not found, or found and rejected: Nmiss. Paper 002, section 2.1."""
+    missed = n_targets(totals, application, how)[0] - n_correct(totals, application, how)[0]
+    return missed, n_targets(totals, application, how)[0]
+
+
+def n_false_alarms(totals: Totals, application: Application, how: Averaging = MEAN) -> Result:
+    """Number of accepted detections that match no target: Nfa. Paper 002, section 2.1."""
+    del application
+    return _number(totals, "term_nontargets", "false_alarms", how), 0.0
+
+
+def _number(totals: Totals, part: str, statistic: str, how: Averaging) -> Floats:
+    weights = totals.weights("query")
+    if not how.every:
+        weights = weights * (totals.sums("term_targets", "targets") > 0)
+    return np.asarray((weights * totals.sums(part, statistic)).sum(axis=1))
+
+
+_DECIDED = "it judges the submitted decisions"
+_CHOSEN = "it chooses its threshold on the evaluation data: it says nothing about decisions in use"
+_NO_TARGETS = "undefined: no query has a target, or the prior from the data is not below 1"
+
+
+def _measure(
+    name: str,
+    function: Callable[..., Any],
+    title: str,
+    source: str,
+    *,
+    higher: bool = True,
+    parts: tuple[str, ...] = COUNTS,
+    uses: tuple[str, ...] = (),
+    advice: str = "",
+    minimum_of: str = "",
+) -> Measure:
+    return Measure(
+        name,
+        function,
+        parts,
+        title,
+        "higher" if higher else "lower",
+        source,
+        uses=uses,
+        advice=advice,
+        minimum_of=minimum_of,
+        cites=("002",),
+        undefined=_NO_TARGETS,
+    )
+
+
+_COSTS = ("costs", "prior")
+MEASURES = (
+    _measure("atwv", atwv, "Actual term-weighted value", "paper 002, Eq. 6", uses=_COSTS),
+    _measure(
+        "mtwv",
+        mtwv,
+        "Maximum term-weighted value",
+        "paper 002, 2.3",
+        parts=SWEPT,
+        uses=_COSTS,
+        advice=_CHOSEN,
+        minimum_of="atwv",
+    ),
+    _measure(
+        "otwv",
+        otwv,
+        "Optimum term-weighted value",
+        "NIST KWSEval",
+        parts=SWEPT,
+        uses=_COSTS,
+        advice="it chooses a threshold for each query on the evaluation data",
+    ),
+    _measure("stwv", stwv, "Supremum term-weighted value", "NIST KWSEval"),
+    _measure(
+        "twv_bayes",
+        twv_bayes,
+        "Term-weighted value at the Bayes threshold",
+        "paper 002, Eq. 30-31",
+        uses=_COSTS,
+        advice="it takes scores as natural-log likelihood ratios",
+    ),
+    _measure("pmiss", pmiss, "Mean miss rate of queries", "paper 002, Eq. 4", higher=False),
+    _measure("pfa", pfa, "Mean false-alarm rate of queries", "paper 002, Eq. 5", higher=False),
+    _measure("n_targets", n_targets, "Targets", "paper 002, 2.2"),
+    _measure("n_correct", n_correct, "Targets found", "paper 002, 2.1"),
+    _measure("n_false_alarms", n_false_alarms, "False alarms", "paper 002, 2.1", higher=False),
+    _measure("n_missed", n_missed, "Targets missed", "paper 002, 2.1", higher=False),
+    _measure(
+        "map",
+        mean_average_precision,
+        "Mean average precision",
+        "NIST KWSEval",
+        parts=SWEPT,
+        advice="it ranks detections within a query and says nothing about decisions",
+    ),
+)

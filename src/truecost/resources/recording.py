@@ -1,0 +1,164 @@
+"""Measuring a program: `record` runs it and says what it took (Linux and macOS)."""
+
+import errno
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import msgspec
+
+from truecost.errors import InputError, UsageError
+from truecost.resources.machine import describe
+from truecost.resources.records import Resources
+
+LAUNCHER = Path(__file__).with_name("launcher.py")
+PASSED = ("SIGINT", "SIGQUIT", "SIGTERM", "SIGHUP")
+KEYBOARD = (signal.SIGINT, signal.SIGQUIT)
+COERCED = "LC_CTYPE"  # what Python adds to an environment without a locale (PEP 538)
+COERCIONS = ("C.UTF-8", "C.utf8", "UTF-8")
+STANDARD_ERROR = 2
+
+
+def record(command: Sequence[str], *, phase: str = "", aside: bool = False) -> Resources:
+    """Run a program and measure what it takes, with all processes that it starts.
+
+    CPU seconds are those of all threads and of all descendants: of children that the program waited
+    for and, on Linux, of orphans too. The peak is that of the largest single process. Standard
+    input, output and error, further open files, the environment and the process group are those of
+    this process. Not counted: what other services run for the program (containers, job queues),
+    processes whose parent ignores SIGCHLD, what goes on running after the program has ended, and on
+    macOS orphans.
+
+    Parameters
+    ----------
+    command : sequence of str
+        Program and arguments.
+    phase : str
+        What it does: indexing, searching.
+    aside : bool
+        Send the program's standard output to standard error.
+
+    Returns
+    -------
+    Resources
+        `status` says how the program ended.
+
+    Raises
+    ------
+    UsageError
+        When there is no such program, or the system is neither Linux nor macOS.
+    InputError
+        When the measuring was ended from outside.
+    KeyboardInterrupt
+        When the program was interrupted.
+
+    Examples
+    --------
+    >>> import sys
+    >>> from truecost.resources import record
+    >>> found = record([sys.executable, "-c", "sum(range(10**6))"], phase="searching")
+    >>> found.status, found.cpu_s > 0, found.peak_gb > 0.001
+    (0, True, True)
+    """
+    if sys.platform not in ("linux", "darwin"):
+        raise UsageError(f"resources are measured on Linux and macOS, and this is {sys.platform}")
+    if not command or not all(command[:1]):
+        raise UsageError("resources: there is no program: write -- PROGRAM ARGUMENTS")
+    machine = describe()
+    found, interrupted = _measured(command, aside)
+    if not found:
+        raise InputError(f"{command[0]}: measuring it was ended from outside: nothing is known")
+    if "errno" in found:
+        raise UsageError(_cannot_run(command[0], found["errno"]))
+    if found["status"] == -signal.SIGINT or (interrupted and found["status"]):
+        raise KeyboardInterrupt
+    return Resources(
+        phase=phase,
+        command=tuple(os.fsencode(word).decode("utf-8", "replace") for word in command),
+        status=found["status"],
+        user_s=found["user"],
+        system_s=found["system"],
+        wall_s=found["wall"],
+        peak_bytes=found["peak"],
+        running=found["running"],
+        nodes=(machine,),
+    )
+
+
+def _measured(command: Sequence[str], aside: bool) -> tuple[dict[str, Any], bool]:
+    """What the launcher found, nothing if it was ended; and whether the keyboard interrupted it."""
+    passed = [number for name in PASSED if not _ignored(number := getattr(signal, name))]
+    reading, writing = os.pipe()
+    os.set_inheritable(writing, True)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, passed)
+    try:
+        words = [writing, ",".join(str(int(n)) for n in passed), _added(), *command]
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(LAUNCHER), *map(str, words)],
+            stdout=STANDARD_ERROR if aside else None,
+            close_fds=False,  # files that the user handed over, such as those of <(...)
+        )
+    finally:
+        os.close(writing)
+    with _handing(passed, process) as seen, open(reading, "rb") as pipe:  # noqa: PTH123
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        said = pipe.read()
+        process.wait()
+    return (msgspec.json.decode(said) if said else {}), bool(seen)
+
+
+def _ignored(number: int) -> bool:
+    """Whether a signal is ignored, as by nohup: so it stays for the program."""
+    return signal.getsignal(number) is signal.SIG_IGN
+
+
+@contextmanager
+def _handing(passed: Sequence[int], process: "subprocess.Popen[bytes]") -> Iterator[list[int]]:
+    """Hand signals on to the launcher; those of the keyboard, which it gets too, are noted."""
+    seen: list[int] = []
+
+    def hand(number: int, _: FrameType | None) -> None:
+        if number in KEYBOARD:
+            seen.append(number)
+        else:
+            process.send_signal(number)
+
+    main = threading.current_thread() is threading.main_thread()  # no other may have handlers
+    before = {number: signal.signal(number, hand) for number in passed if main}
+    try:
+        yield seen
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _added() -> str:
+    """The variable that Python adds to the environment, if it did: the program had not seen it."""
+    value = os.environ.get(COERCED)
+    if value is None:
+        return COERCED
+    try:
+        given = Path("/proc/self/environ").read_bytes().split(b"\0")
+    except OSError:
+        return ""  # macOS does not tell
+    named = any(text.startswith(COERCED.encode() + b"=") for text in given)
+    return "" if named or value not in COERCIONS else COERCED
+
+
+def _cannot_run(program: str, number: int) -> str:
+    """Why a program cannot be run, and what to do."""
+    said = f"resources: {program}: cannot be run ({os.strerror(number)})"
+    if number == errno.ENOENT and " " in program:
+        words = " ".join(shlex.split(program)) if "'" not in program else program
+        return f"{said}: give program and arguments as words of their own, -- {words}"
+    if number == errno.ENOENT and not Path(program).exists():
+        return f"{said}: there is no such program"
+    return f"{said}: name its interpreter before it, such as -- python {program}"

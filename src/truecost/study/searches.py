@@ -1,0 +1,250 @@
+"""Searches for terms: their reference read once, what each found, and what it took."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import polars as pl
+from msgspec import structs
+
+from truecost.errors import UsageError
+from truecost.formats.detections import read_detections
+from truecost.formats.ecf import read_ecf
+from truecost.formats.kwlist import read_kwlist
+from truecost.formats.kwslist import DetectionList
+from truecost.formats.lexemes import read_lexemes
+from truecost.formats.occurrences import read_occurrences
+from truecost.resources import Load, load_of, phase_of, rows_of
+from truecost.study.outcome import Outcome, Part
+from truecost.study.reader import Reader
+from truecost.tasks.terms.alignment_file import alignment_of
+from truecost.tasks.terms.compat import parse_compat
+from truecost.tasks.terms.describing import describe
+from truecost.tasks.terms.per_query import per_query
+from truecost.tasks.terms.records import Reference, Search
+from truecost.tasks.terms.reference import ReferenceOptions, load_reference
+from truecost.tasks.terms.searching import SearchOptions, load_search
+
+if TYPE_CHECKING:
+    from truecost.study.config import Study
+    from truecost.study.sources import Source
+    from truecost.study.tables import DataTable, TermsTable
+
+DETECTION = ("query", "document", "channel", "start", "end", "duration", "score", "decision")
+OCCURRENCE = DETECTION[:-2]
+
+
+def reference_options(table: "TermsTable") -> ReferenceOptions:
+    """What a trial is and where terms occur, as `[terms]` says; UsageError where it cannot be."""
+    given = table.given()
+    own = ("unit", "trials_per_second", "max_gap", "normalise")
+    return ReferenceOptions(
+        **{name: given[name] for name in own if name in given},
+        split="characters" if table.split_characters else "words",
+        compat=parse_compat(table.compat),
+    )
+
+
+def search_options(table: "TermsTable") -> SearchOptions:
+    """How detections are aligned, as `[terms]` says."""
+    given = {} if table.tolerance is None else {"tolerance": table.tolerance}
+    return SearchOptions(**given, compat=parse_compat(table.compat))
+
+
+def reference_of(data: "DataTable", reader: Reader, study: "Study") -> Reference:
+    """What the queries of a collection should find, read once for all systems.
+
+    Parameters
+    ----------
+    data : DataTable
+    reader : Reader
+    study : Study
+
+    Returns
+    -------
+    Reference
+
+    Raises
+    ------
+    UsageError, InputError
+        When a file cannot be read, or they do not go together.
+    """
+    key = (data.ecf, data.kwlist, data.rttm, data.occurrences)
+    return reader.once(key, lambda: _reference(data, study))
+
+
+def _reference(data: "DataTable", study: "Study") -> Reference:
+    assert data.ecf is not None
+    _check_map(data.reference_map, OCCURRENCE, "--reference-map")
+    audio = read_ecf(data.ecf)
+    queries = None if data.kwlist is None else read_kwlist(data.kwlist)
+    options = reference_options(study.terms)
+    if data.occurrences is not None:
+        listed = read_occurrences(data.occurrences, columns=data.reference_map)
+        return load_reference(audio, queries, occurrences=listed, options=options)
+    assert data.rttm is not None
+    return load_reference(audio, queries, speech=read_lexemes(data.rttm), options=options)
+
+
+def list_of(source: "Source") -> DetectionList:
+    """The detections of a system, as its file has them; UsageError and InputError as it says."""
+    data = source.data
+    _check_map(data.map, DETECTION, "--map")
+    return read_detections(source.file, data.input_format, data.map)
+
+
+def _check_map(columns: Mapping[str, str], known: tuple[str, ...], option: str) -> None:
+    """Refuse a key that no column of a table is named by."""
+    for key in columns:
+        if key not in known:
+            raise UsageError(f"{option} {key}=... is not known: map one of {', '.join(known)}")
+
+
+def note_reference(source: "Source", reader: Reader) -> None:
+    """Take the hashes of the files of a reference."""
+    data = source.data
+    for path in (data.ecf, data.kwlist, data.rttm, data.occurrences):
+        if path is not None:
+            reader.note(path, collection=source.collection)
+
+
+def read_search(source: "Source", reader: Reader, study: "Study") -> Search:
+    """What a system found, aligned with the reference, which is read once for all systems.
+
+    Parameters
+    ----------
+    source : Source
+    reader : Reader
+        Of the task terms.
+    study : Study
+
+    Returns
+    -------
+    Search
+
+    Raises
+    ------
+    UsageError, InputError
+        When a file cannot be read, or a list does not go with the reference.
+    """
+    reference = reference_of(source.data, reader, study)
+    note_reference(source, reader)
+    detections = list_of(source)
+    for path in (source.file, *source.indexing, *source.searching):
+        reader.note(path, source.name, source.collection)
+    found = load_search(detections, reference, search_options(study.terms))
+    return replace(found, name=source.name, problems=(*reference.problems, *found.problems))
+
+
+def described(part: Part, study: "Study") -> Part:
+    """A part with what its searches are like, and the rows of what they took.
+
+    Parameters
+    ----------
+    part : Part
+        With searches as its systems.
+    study : Study
+
+    Returns
+    -------
+    Part
+
+    Raises
+    ------
+    InputError
+        When a record of what a search took cannot be read.
+    """
+    searches = _of(part)
+    loads = {search.name: load for search in searches for load in _load(search, study)}
+    level = part.estimates[0].level
+    rows = [
+        structs.replace(row, dims={**part.dims, **row.dims})
+        for name, load in loads.items()
+        for row in rows_of(load, name, level)
+    ]
+    return replace(
+        part,
+        estimates=(*part.estimates, *rows),
+        searches=tuple(describe(s, part.scoring[s.name], part.dims) for s in searches),
+        loads=loads,
+    )
+
+
+def _load(search: Search, study: "Study") -> Iterator[Load]:
+    """What a search took, where there are records of it."""
+    table = study.systems[search.name]
+    if table.indexing or table.searching:
+        yield load_of(
+            search.reference.seconds,
+            indexing=phase_of(table.indexing, "indexing") if table.indexing else None,
+            searching=phase_of(table.searching, "searching") if table.searching else None,
+            query_s=study.terms.query_seconds,
+        )
+
+
+def alignment_frame(outcome: Outcome) -> pl.DataFrame:
+    """The pairs of detections and occurrences of an outcome, system by system.
+
+    Parameters
+    ----------
+    outcome : Outcome
+        Of the task terms.
+
+    Returns
+    -------
+    polars.DataFrame
+        The columns of `alignment_of`, after `collection` and `system` where there are several.
+    """
+    found = {
+        (part.dims.get("collection", ""), s.name): s for part in outcome.parts for s in _of(part)
+    }
+    several = {
+        "collection": len({c for c, _ in found}) > 1,
+        "system": len({s for _, s in found}) > 1,
+    }
+    return pl.concat(
+        _told(alignment_of(search), {"collection": collection, "system": name}, several)
+        for (collection, name), search in found.items()
+    )
+
+
+def query_frame(outcome: Outcome) -> pl.DataFrame:
+    """What each query of an outcome comes to.
+
+    Parameters
+    ----------
+    outcome : Outcome
+        Of the task terms.
+
+    Returns
+    -------
+    polars.DataFrame
+        The columns of `per_query`, after `collection`, `application` and `system` where there are
+        several.
+    """
+    names = ("collection", "application")
+    several = {n: any(n in part.dims for part in outcome.parts) for n in names}
+    several["system"] = len({search.name for part in outcome.parts for search in _of(part)}) > 1
+    return pl.concat(
+        _told(
+            per_query(search, scoring.application, scoring.terms),
+            {**part.dims, "system": search.name},
+            several,
+        )
+        for part in outcome.parts
+        for search in _of(part)
+        for scoring in [part.scoring[search.name]]
+    )
+
+
+def _of(part: Part) -> list[Search]:
+    """The searches of a part."""
+    return [system for system in part.systems if isinstance(system, Search)]
+
+
+def _told(
+    frame: pl.DataFrame, about: Mapping[str, str], several: Mapping[str, bool]
+) -> pl.DataFrame:
+    """A table after what it is about, where there are several of it."""
+    names = (name for name, more in several.items() if more)
+    return frame.select(*(pl.lit(about[name]).alias(name) for name in names), pl.all())

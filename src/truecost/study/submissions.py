@@ -1,0 +1,104 @@
+"""Submissions of a search for terms, checked as participants can: without the reference."""
+
+import msgspec
+import polars as pl
+
+from truecost.errors import InputError, TruecostError
+from truecost.formats.ecf import read_ecf
+from truecost.formats.kwlist import read_kwlist
+from truecost.formats.kwslist import DetectionList
+from truecost.formats.terms import Listing
+from truecost.study.config import Study
+from truecost.study.reader import Reader
+from truecost.study.searches import list_of
+from truecost.study.sources import Source, sources_of
+from truecost.study.tables import DataTable
+from truecost.tasks.terms.reference import load_reference
+from truecost.tasks.terms.searching import load_search
+from truecost.tasks.terms.validating import check_list, check_queries
+from truecost.tasks.validation import Check
+
+NOTHING = {  # a list of occurrences that holds none
+    **dict.fromkeys(("query", "document", "channel"), pl.String),
+    **dict.fromkeys(("start", "end"), pl.Float64),
+}
+
+
+def validate_searches(study: Study) -> dict[str, list[Check]]:
+    """All checks of the lists of detections of a study, against the queries and the audio alone.
+
+    Parameters
+    ----------
+    study : Study
+        With or without a list of queries, the audio, and where the queries occur, which is not
+        looked at.
+
+    Returns
+    -------
+    dict of str to list of Check
+        By name of the system, after its collection where there are several.
+
+    Raises
+    ------
+    UsageError
+        When the study contradicts itself.
+    InputError
+        When the list of queries or the audio cannot be read.
+    """
+    _check(study)
+    reader = Reader("terms")
+    found = {}
+    for collection in study.collections or ("",):
+        for source in sources_of(study, collection):
+            name = f"{collection}, {source.name}" if collection else source.name
+            found[name] = _checks(source, reader)
+    return found
+
+
+def _check(study: Study) -> None:
+    """Refuse a study that makes no sense, but for the reference that participants lack."""
+
+    def bare(data: DataTable) -> DataTable:
+        return msgspec.structs.replace(data, rttm=None, occurrences=None)
+
+    data = msgspec.structs.replace(
+        bare(study.data), ecf=study.data.ecf or "none", occurrences="none"
+    )
+    collections = {name: bare(table) for name, table in study.collections.items()}
+    msgspec.structs.replace(study, data=data, collections=collections).check()
+
+
+def _checks(source: Source, reader: Reader) -> list[Check]:
+    """All checks of one list."""
+    ecf, kwlist = source.data.ecf, source.data.kwlist
+    audio = None if ecf is None else reader.once(("ecf", ecf), lambda: read_ecf(ecf))
+    queries = (
+        None if kwlist is None else reader.once(("kwlist", kwlist), lambda: read_kwlist(kwlist))
+    )
+    try:
+        detections = list_of(source)
+    except TruecostError as error:
+        return [Check("file", "error", str(error))]
+    found = check_list(detections, source.data.type)
+    if queries is not None:
+        found += check_queries(detections, queries.frame["query"], queries.source)
+    if audio is not None:
+        found += _placed(detections, audio)
+    return found
+
+
+def _placed(detections: DetectionList, audio: Listing) -> list[Check]:
+    """Whether the detections lie in the audio that is scored."""
+    own = Listing(detections.source, {}, detections.answers.select("query"))
+    nothing = Listing("nothing", {}, pl.DataFrame(schema=NOTHING))
+    reference = load_reference(audio, own, occurrences=nothing)
+    try:
+        search = load_search(detections, reference)
+    except InputError as error:
+        return [Check("audio", "error", str(error))]
+    outside = len(detections) - len(search)
+    notes = [text for text in search.problems if outside and "scored" in text]
+    if not notes:
+        said = f"all detections lie in the audio of {audio.source}"
+        return [Check("audio", "ok", f"{detections.source}: {said}")]
+    return [Check("audio", "warning", f"{detections.source}: {text}") for text in notes]

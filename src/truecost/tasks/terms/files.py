@@ -1,0 +1,150 @@
+"""A reference and what a system found, from files or from frames."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+
+from truecost.formats import detections, ecf, kwlist, lexemes
+from truecost.formats import occurrences as occurrence_lists
+from truecost.formats.table import Table
+from truecost.formats.terms import Listing
+from truecost.tasks.terms.records import Reference, Search
+from truecost.tasks.terms.reference import ReferenceOptions, load_reference
+from truecost.tasks.terms.searching import SearchOptions, load_search
+
+Input = str | Path | pl.DataFrame
+
+
+def read_reference(
+    audio: Input,
+    queries: Input | None = None,
+    *,
+    rttm: str | Path | None = None,
+    occurrences: Input | None = None,
+    options: ReferenceOptions | None = None,
+    columns: Mapping[str, str] | None = None,
+) -> Reference:
+    """What queries should find, and where.
+
+    Parameters
+    ----------
+    audio : str, Path or polars.DataFrame
+        An ECF, or a table: `document`, `duration` (seconds), and where there are some `start`,
+        `channel`, `source`.
+    queries : str, Path or polars.DataFrame, optional
+        A kwlist or tlist, or a table: `query`, `text`, attributes. Those of the occurrences when
+        left out.
+    rttm : str or Path, optional
+        The words that were said.
+    occurrences : str, Path or polars.DataFrame, optional
+        In place of an RTTM, where the queries occur: `query`, `document`, `start`, `end`.
+    options : ReferenceOptions, optional
+    columns : mapping of str to str, optional
+        Columns of the occurrences that have other names.
+
+    Returns
+    -------
+    Reference
+
+    Raises
+    ------
+    UsageError, InputError
+        When a file cannot be read, or they do not go together.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import truecost as tc
+    >>> audio = pl.DataFrame({"document": ["a", "b"], "duration": [600.0, 600.0]})
+    >>> said = pl.DataFrame(
+    ...     {"query": ["one", "one", "two"], "document": ["a", "b", "b"],
+    ...      "start": [3.0, 10.0, 20.0], "end": [3.5, 10.5, 20.5]}
+    ... )
+    >>> reference = tc.terms.read_reference(audio, occurrences=said)
+    >>> reference.trials, reference.targets_by_query.tolist()
+    (1200, [2, 1])
+    """
+    listed = _either(audio, ecf.read_ecf, ecf.of_table, "audio")
+    asked = None
+    if queries is not None:
+        asked = _either(queries, kwlist.read_kwlist, kwlist.of_table, "queries")
+    said = None if rttm is None else lexemes.read_lexemes(str(rttm))
+    found = None
+    if isinstance(occurrences, pl.DataFrame):
+        found = occurrence_lists.of_table(Table("occurrences", occurrences), columns)
+    elif occurrences is not None:
+        found = occurrence_lists.read_occurrences(str(occurrences), columns=columns)
+    return load_reference(listed, asked, speech=said, occurrences=found, options=options)
+
+
+def read_search(
+    found: Input,
+    reference: Reference,
+    options: SearchOptions | None = None,
+    *,
+    name: str = "",
+    columns: Mapping[str, str] | None = None,
+) -> Search:
+    """What a system found, aligned with a reference.
+
+    Parameters
+    ----------
+    found : str, Path or polars.DataFrame
+        A kwslist or stdlist, or a table: `query`, `document`, `start`, `duration` or `end`,
+        `score`, `decision`.
+    reference : Reference
+    options : SearchOptions, optional
+        Those of the reference's compat when left out.
+    name : str
+        Of the system; that of the file when left out.
+    columns : mapping of str to str, optional
+        Columns of a table that have other names.
+
+    Returns
+    -------
+    Search
+
+    Raises
+    ------
+    UsageError, InputError
+        When the file cannot be read, or does not go with the reference.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import truecost as tc
+    >>> audio = pl.DataFrame({"document": ["a", "b"], "duration": [600.0, 600.0]})
+    >>> said = pl.DataFrame(
+    ...     {"query": ["one", "one", "two"], "document": ["a", "b", "b"],
+    ...      "start": [3.0, 10.0, 20.0], "end": [3.5, 10.5, 20.5]}
+    ... )
+    >>> heard = pl.DataFrame(
+    ...     {"query": ["one", "two", "two"], "document": ["a", "a", "b"],
+    ...      "start": [3.1, 7.0, 20.0], "duration": [0.4, 0.5, 0.6],
+    ...      "score": [2.0, -1.0, 1.5], "decision": ["YES", "NO", "YES"]}
+    ... )
+    >>> reference = tc.terms.read_reference(audio, occurrences=said)
+    >>> search = tc.terms.read_search(heard, reference)
+    >>> scoring = tc.Scoring(tc.preset("sws-2013"), ("atwv", "mtwv"), tc.Plan(100))
+    >>> [(row.measure, row.value) for row in tc.score(search, scoring)]
+    [('atwv', 0.75), ('mtwv', 0.75)]
+    """
+    if isinstance(found, pl.DataFrame):
+        listed = detections.of_table(Table("detections", found), columns)
+    else:
+        listed = detections.read_detections(str(found), columns=columns)
+    own = options or SearchOptions(compat=reference.compat)
+    search = load_search(listed, reference, own)
+    return replace(search, name=name) if name else search
+
+
+def _either(
+    given: Input,
+    read: Callable[[str], Listing],
+    of_table: Callable[[Table], Listing],
+    what: str,
+) -> Listing:
+    """A listing of a file, or of a frame."""
+    return of_table(Table(what, given)) if isinstance(given, pl.DataFrame) else read(str(given))

@@ -1,0 +1,200 @@
+"""Where terms occur: runs of words of one speaker, found in the words of a transcript.
+
+The words of a document, channel and speaker follow each other in the order of their starts; words
+that start together, in that of their ends, then of their text. A term occurs where its words follow
+each other with gaps of at most `max_gap`, to a tenth of a millisecond (words that overlap have
+none). Occurrences may overlap: `yes yes yes` holds `yes yes` twice. A fragment or a filled pause
+(`frag`, `fp`) begins no term, but may be a later word of one, and parts the words around it.
+
+At each word at most one path of the tree of terms has a given length, so that all terms together
+take one step for each of their words. The quirk `fold-later-words` compares later words without
+case where the first is compared with it; `file-order-chains` takes as the follower of the i-th word
+in the file the one that starts as i + 1-th.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from truecost.factors import encode
+from truecost.tasks.terms.stretches import Ints, ticks
+from truecost.tasks.terms.tree import NONE, Tree
+
+Codes = npt.NDArray[np.int32]
+
+NOT_FIRST = ("frag", "fp")
+MOST = np.iinfo(np.int64).max
+SPEAKER = ("document", "channel", "speaker")
+
+
+def split_characters(words: pl.DataFrame) -> pl.DataFrame:
+    """Words as their characters, which share the time of the word equally.
+
+    Parameters
+    ----------
+    words : polars.DataFrame
+        `word`; `start` and `duration` in seconds; other columns.
+
+    Returns
+    -------
+    polars.DataFrame
+    """
+    word, place = pl.col("word").cast(pl.String), pl.int_ranges("size")
+    rows = words.with_columns(size=word.str.len_chars(), word=word.str.split(""))
+    rows = rows.filter(pl.col("size") > 0).with_columns(place=place).explode("word", "place")
+    each = pl.col("duration") / pl.col("size")
+    start = (pl.col("start") + each * pl.col("place")).round(4)
+    return rows.with_columns(start=start, duration=each).drop("size", "place")
+
+
+def words_of(text: str | None, characters: bool) -> list[str]:
+    """The words of a term, or its characters."""
+    words = (text or "").split()
+    return list("".join(words)) if characters else words
+
+
+def find_terms(
+    words: pl.DataFrame,
+    terms: Sequence[Sequence[str]],
+    *,
+    fold: bool,
+    max_gap: float,
+    compat: frozenset[str],
+) -> pl.DataFrame:
+    """Every occurrence of every term.
+
+    Parameters
+    ----------
+    words : polars.DataFrame
+        `document`, `channel`, `speaker`, `word`, `subtype`, as text or categorical; `start` and
+        `duration` in seconds; in the order of the file.
+    terms : sequence of sequence of str
+        Words of each term.
+    fold : bool
+        Compare without case (Unicode's case folding).
+    max_gap : float
+        Longest gap between two words of a term, in seconds.
+    compat : frozenset of str
+
+    Returns
+    -------
+    polars.DataFrame
+        `query` (place in `terms`), `document`, `channel`; `start`, `end` and the end of the first
+        word, `first_end`, in seconds; in no particular order.
+    """
+    fold_later = fold or "fold-later-words" in compat
+    tree = Tree.of(_folded(terms, fold), _folded(terms, fold_later))
+    first, later = _codes(words, tree, fold, fold_later)
+    following = _following(words, max_gap, "file-order-chains" in compat)
+    query, begin, last = _walk(tree, first, later, following)
+    ends = (words["start"] + words["duration"]).round(4)
+    return words[begin].select(
+        pl.Series("query", query),
+        pl.col("document", "channel").cast(pl.String),
+        "start",
+        ends[last].alias("end"),
+        ends[begin].alias("first_end"),
+    )
+
+
+def _folded(terms: Sequence[Sequence[str]], fold: bool) -> list[list[str]]:
+    return [[word.casefold() if fold else word for word in words] for words in terms]
+
+
+def _codes(words: pl.DataFrame, tree: Tree, fold: bool, fold_later: bool) -> tuple[Codes, Codes]:
+    """What each word is in the tree, as the first and as a later word of a term; -1 for neither."""
+    distinct = words["word"].unique()
+    texts = distinct.cast(pl.String).to_list()
+    first = [tree.first.get(t.casefold() if fold else t, NONE) for t in texts]
+    later = [tree.later.get(t.casefold() if fold_later else t, NONE) for t in texts]
+    known = pl.DataFrame(
+        {"word": distinct, "first": first, "later": later},
+        schema_overrides={"first": pl.Int32, "later": pl.Int32},
+    ).filter((pl.col("first") >= 0) | (pl.col("later") >= 0))
+    found = words.select("word", "subtype").join(
+        known, on="word", how="left", maintain_order="left"
+    )
+    begins = ~pl.col("subtype").is_in(NOT_FIRST)
+    found = found.select(
+        pl.when(begins).then("first").otherwise(NONE).fill_null(NONE).alias("first"),
+        pl.col("later").fill_null(NONE),
+    )
+    return found["first"].to_numpy(), found["later"].to_numpy()
+
+
+def _following(words: pl.DataFrame, max_gap: float, file_order: bool) -> Codes:
+    """The row of the word that follows each within the gap; -1 for none."""
+    group, start = _speakers(words), ticks(words["start"])
+    end = ticks(words["start"] + words["duration"])
+    if file_order:
+        before, after = np.argsort(group, kind="stable"), _by_start(group, start)
+    else:
+        before = after = _in_time(words, group, start, end)
+    here, there = before[:-1], after[1:]
+    near = (group[here] == group[there]) & (start[there] - end[here] <= ticks(max_gap))
+    following = np.full(words.height, NONE, np.int32)
+    following[here[near]] = there[near]
+    return following
+
+
+def _speakers(words: pl.DataFrame) -> Ints:
+    """The number of the document, channel and speaker of each word."""
+    code = np.zeros(words.height, np.int64)
+    for name in SPEAKER:
+        texts = words[name].cast(pl.Categorical)
+        labels, own = encode(texts.to_physical().to_numpy())
+        code = encode(code * len(labels) + own)[1].astype(np.int64)
+    return code
+
+
+def _by_start(group: Ints, start: Ints) -> Ints:
+    """Rows by group and start, then as they are; by one key where it fits, which is faster."""
+    if not len(group):
+        return np.zeros(0, np.int64)
+    low, high = int(start.min()), int(start.max())
+    if int(group.max()) + 1 > MOST // (high - low + 1):
+        return np.lexsort((start, group))
+    return np.argsort(group * (high - low + 1) + (start - low), kind="stable")
+
+
+def _in_time(words: pl.DataFrame, group: Ints, start: Ints, end: Ints) -> Ints:
+    """Rows by group and start; those that start together by their end, word and subtype."""
+    order = _by_start(group, start)
+    group, start = group[order], start[order]
+    tied = np.zeros(len(order), bool)
+    tied[1:] = (group[1:] == group[:-1]) & (start[1:] == start[:-1])
+    tied[:-1] |= tied[1:]
+    at = np.flatnonzero(tied)
+    if len(at):
+        rows = (
+            words[order[at]]
+            .select("word", "subtype")
+            .with_columns(
+                pl.Series("group", group[at]),
+                pl.Series("at", start[at]),
+                pl.Series("end", end[order[at]]),
+                pl.Series("row", order[at]),
+            )
+        )
+        order[at] = rows.sort("group", "at", "end", "word", "subtype")["row"].to_numpy()
+    return order
+
+
+def _walk(tree: Tree, first: Codes, later: Codes, following: Codes) -> tuple[Ints, Ints, Ints]:
+    """Term, first and last word of each occurrence, by one step down the tree at a time."""
+    begin = np.flatnonzero(first >= 0)
+    node, last = first[begin].astype(np.int64), begin
+    found: list[tuple[Ints, Ints, Ints]] = []
+    while len(begin):
+        rows, terms = tree.ending(node)
+        found.append((terms, begin[rows], last[rows]))
+        last = following[last].astype(np.int64)
+        node = np.where(last >= 0, tree.step(node, later[last].astype(np.int64)), NONE)
+        kept = node >= 0
+        begin, node, last = begin[kept], node[kept], last[kept]
+    if not found:
+        return (np.zeros(0, np.int64),) * 3
+    terms, begins, lasts = (np.concatenate(part) for part in zip(*found, strict=True))
+    return terms, begins, lasts

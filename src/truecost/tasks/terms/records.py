@@ -1,0 +1,321 @@
+"""A search for terms: what is to be found (`Reference`) and what a system found (`Search`).
+
+A *trial* is one chance to be right or wrong about one query. What it is depends on the *unit*:
+
+- `occurrence`: virtual trials, a number of them per second of audio (paper 002, Eq. 2);
+- `segment`: every segment of the audio, speech or not (OpenKWS 2013);
+- `document`: every document (SWS 2011).
+
+A *target* is what a query should find: an occurrence, or a segment or document that holds one. A
+submitted trial is a detection (or the best one of its segment or document) with a score and a
+decision. Trials that nobody submitted are known by their number only and are never made.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from truecost.errors import InputError, UsageError
+from truecost.factors import Factor
+from truecost.tasks.subsets import Masks, masks_of
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int32]
+Unit = Literal["occurrence", "segment", "document"]
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """What the queries should find, and where.
+
+    Attributes
+    ----------
+    name : str
+        Of the files, for messages.
+    queries : polars.DataFrame
+        One row for each query of the list, sorted by `query` (its id); `text`, where queries have
+        one, and further columns: attributes of the list.
+    documents : polars.DataFrame
+        One row for each document and source type, sorted: `document` (audio file), `source`,
+        `seconds` that are scored, and `trials` of one query (float64: seconds times trials per
+        second, or the number of segments, or 1).
+    excerpts : polars.DataFrame
+        The audio that is scored: `place` (row of `documents`), `channel` (text), `start` and `end`
+        in seconds, sorted. Several may overlap or touch.
+    occurrences : polars.DataFrame
+        Where the queries occur within the excerpts: `query` (row of `queries`), `place` (row of
+        `documents`), `channel`, `start`, `end`; sorted by these. `target` is the row of `targets`
+        that it makes (its own in occurrence units).
+    targets : polars.DataFrame
+        What is to be found: `query`, `place`, and where it is, `channel`, `start`, `end`.
+    segments : polars.DataFrame, optional
+        In segment units every segment: `place`, `channel`, `start`, `end`, sorted; else None.
+    unit : {"occurrence", "segment", "document"}
+    trials_per_second : float
+        Of occurrence units.
+    compat : frozenset of str
+        Quirks of other tools that are followed (`COMPAT`).
+    language : str
+        Of the list of queries, where it says so.
+    signature : str
+        Choices made while reading, separated by bars.
+    problems : tuple of str
+        What a reader should know.
+    """
+
+    name: str
+    queries: pl.DataFrame
+    documents: pl.DataFrame
+    excerpts: pl.DataFrame
+    occurrences: pl.DataFrame
+    targets: pl.DataFrame
+    segments: pl.DataFrame | None = None
+    unit: Unit = "occurrence"
+    trials_per_second: float = 1.0
+    compat: frozenset[str] = frozenset()
+    language: str = ""
+    signature: str = ""
+    problems: tuple[str, ...] = ()
+
+    @cached_property
+    def seconds(self) -> float:
+        """Audio that is scored."""
+        return float(self.documents["seconds"].sum())
+
+    @cached_property
+    def trials(self) -> int:
+        """Trials of one query, N (paper 002, Eq. 2), rounded to a whole number."""
+        return round(float(self.documents["trials"].sum()))
+
+    @cached_property
+    def targets_by_query(self) -> npt.NDArray[np.int64]:
+        """Nact of every query."""
+        return np.bincount(self.targets["query"].to_numpy(), minlength=self.queries.height)
+
+    @cached_property
+    def query_factor(self) -> Factor:
+        """The queries as units: in the order of `queries`."""
+        return Factor.of("query", self.queries["query"].to_numpy())[0]
+
+    @cached_property
+    def document_units(self) -> tuple[Factor, Codes]:
+        """The documents as units, and the one of every row of `documents`."""
+        return Factor.of("document", self.documents["document"].to_numpy())
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """What one system found, aligned with the reference: one row for each submitted trial.
+
+    Attributes
+    ----------
+    name : str
+        Of the system.
+    reference : Reference
+    query, place : ndarray of int32, shape (N,)
+        Rows of `reference.queries` and `reference.documents`.
+    score : ndarray of float64, shape (N,)
+        Higher means rather an occurrence.
+    accepted : ndarray of bool, shape (N,)
+        Decision YES.
+    target : ndarray of int32, shape (N,)
+        Row of `reference.targets` that it is aligned with, -1 for none. No two rows share one.
+    channel : ndarray of int32, shape (N,)
+        Index into `channels`.
+    start, duration : ndarray of float64, shape (N,)
+        Seconds, as submitted.
+    channels : tuple of str
+    line : ndarray of int64, shape (N,), optional
+        Where it stands in the file.
+    answered : ndarray of bool, shape (queries,)
+        Queries that the system lists, with or without detections.
+    lowest : float
+        The least score that was submitted, scored or not; NaN where there is none.
+    header : mapping of str to str
+        What the file says of the system and its run.
+    signature : str
+        Choices made while reading and aligning, separated by bars.
+    problems : tuple of str
+        What a reader should know.
+    """
+
+    name: str
+    reference: Reference
+    query: Codes
+    place: Codes
+    score: Floats
+    accepted: npt.NDArray[np.bool_]
+    target: Codes
+    channel: Codes
+    start: Floats
+    duration: Floats
+    channels: tuple[str, ...]
+    answered: npt.NDArray[np.bool_]
+    lowest: float
+    line: npt.NDArray[np.int64] | None = None
+    header: Mapping[str, str] = field(default_factory=dict)
+    signature: str = ""
+    problems: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.score)
+
+    @cached_property
+    def is_target(self) -> npt.NDArray[np.bool_]:
+        """Whether each submitted trial is aligned with a target."""
+        return np.asarray(self.target >= 0)
+
+    @cached_property
+    def found(self) -> npt.NDArray[np.bool_]:
+        """Whether each target is aligned with a submitted trial, whatever its decision."""
+        found = np.zeros(self.reference.targets.height, bool)
+        found[self.target[self.is_target]] = True
+        return found
+
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        """What subsets are told by: the rows of the queries, then those of the documents.
+
+        A column of one kind is null in the rows of the other.
+        """
+        reference = self.reference
+        documents = reference.documents.drop("seconds", "trials")
+        return pl.concat([reference.queries, documents], how="diagonal")
+
+    def masks(self, subset: str | tuple[str, str]) -> Masks:
+        """Name and rows of `frame` of each subset of queries, or of documents.
+
+        A subset of queries keeps all documents and the other way round; where a query has no value
+        it is in no subset.
+        """
+        found, queries = [], self.reference.queries.height
+        for name, mask in masks_of(self.frame, subset, self.name, "query or document"):
+            rows = mask.copy()
+            if not rows[:queries].any():
+                rows[:queries] = True
+            if not rows[queries:].any():
+                rows[queries:] = True
+            found.append((name, rows))
+        return found
+
+    def take(self, rows: npt.NDArray[np.bool_]) -> "Search":
+        """The search for some queries in some documents.
+
+        Parameters
+        ----------
+        rows : ndarray of bool
+            Of `frame`.
+
+        Returns
+        -------
+        Search
+            With the lowest score of the whole list.
+        """
+        queries = self.reference.queries.height
+        reference, to_query, to_place, to_target = _taken(
+            self.reference, rows[:queries], rows[queries:]
+        )
+        keep = (to_query[self.query] >= 0) & (to_place[self.place] >= 0)
+        target = np.append(to_target, -1)[self.target]
+        return replace(
+            self,
+            reference=reference,
+            query=to_query[self.query[keep]],
+            place=to_place[self.place[keep]],
+            score=self.score[keep],
+            accepted=self.accepted[keep],
+            target=target[keep].astype(np.int32),
+            channel=self.channel[keep],
+            start=self.start[keep],
+            duration=self.duration[keep],
+            answered=self.answered[rows[:queries]],
+            line=None if self.line is None else self.line[keep],
+        )
+
+    @property
+    def units(self) -> Mapping[str, Any]:
+        """Units of resampling by name, as other systems have them: queries and documents."""
+        return {"query": self.query, "document": self.place}
+
+
+def pair_searches(searches: Sequence[Search], systems: int) -> list[Search]:
+    """Searches of one reference, as they are.
+
+    Parameters
+    ----------
+    searches : sequence of Search
+    systems : int
+        Systems that are to be paired.
+
+    Returns
+    -------
+    list of Search
+
+    Raises
+    ------
+    UsageError
+        When some systems are no searches.
+    InputError
+        When their queries, documents or targets are not the same.
+    """
+    if len(searches) < systems:
+        raise UsageError(f"{searches[0].name} is a search for terms: compare it with another one")
+    first = searches[0].reference
+    for other in searches[1:]:
+        for what in ("queries", "documents", "targets"):
+            mine, own = getattr(first, what), getattr(other.reference, what)
+            if mine is not own and not mine.equals(own):
+                raise InputError(
+                    f"{searches[0].name} and {other.name} have other {what}: score both against "
+                    f"one reference"
+                )
+    return [*searches]
+
+
+def _taken(
+    reference: Reference, queries: npt.NDArray[np.bool_], places: npt.NDArray[np.bool_]
+) -> tuple[Reference, Codes, Codes, Codes]:
+    """Some queries and documents of a reference, and the new row of each old one (-1 for none)."""
+    to_query, to_place = _renumbered(queries), _renumbered(places)
+    of_queries, of_places = (np.flatnonzero(kept).astype(np.int32) for kept in (queries, places))
+
+    def some(frame: pl.DataFrame, keep: npt.NDArray[np.bool_]) -> pl.DataFrame:
+        found = frame.filter(pl.Series(keep))
+        numbers = {"query": to_query, "place": to_place}
+        return found.with_columns(
+            pl.Series(c, numbers[c][found[c].to_numpy()]) for c in numbers if c in found.columns
+        )
+
+    def kept(frame: pl.DataFrame) -> npt.NDArray[np.bool_]:
+        here = places[frame["place"].to_numpy()]
+        if "query" in frame.columns:
+            here = here & queries[frame["query"].to_numpy()]
+        return np.asarray(here)
+
+    targets = kept(reference.targets)
+    to_target = _renumbered(targets)
+    occurrences = some(reference.occurrences, kept(reference.occurrences))
+    if "target" in occurrences.columns:
+        column = to_target[occurrences["target"].to_numpy()]
+        occurrences = occurrences.with_columns(pl.Series("target", column))
+    segments = reference.segments
+    found = replace(
+        reference,
+        queries=reference.queries[of_queries],
+        documents=reference.documents[of_places],
+        excerpts=some(reference.excerpts, kept(reference.excerpts)),
+        occurrences=occurrences,
+        targets=some(reference.targets, targets),
+        segments=None if segments is None else some(segments, kept(segments)),
+    )
+    return found, to_query, to_place, to_target
+
+
+def _renumbered(keep: npt.NDArray[np.bool_]) -> Codes:
+    """The place of each row among those that are kept, -1 for the others."""
+    return np.where(keep, np.cumsum(keep) - 1, -1).astype(np.int32)
