@@ -12,7 +12,6 @@ roughly. The same seed gives the same files.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +29,7 @@ UNSAID = 0.05  # of the queries
 FOUND = 0.75  # of the occurrences
 THRESHOLD = 6.9  # log of beta, 999.9
 SCORES = (8.0, 3.0), (-1.0, 2.9)  # mean and deviation where an occurrence is, and elsewhere
-BLOCK = 500_000  # detections that are written at once
+BLOCK = 500_000  # lines that are written at once
 SYLLABLES = [c + v for c in "bdfgklmnprstvz" for v in "aeiou"]
 
 
@@ -102,7 +101,9 @@ def write_collection(
     return Collection(folder, ecf, rttm, kwlist, files, queries, len(speech.word), found)
 
 
-def write_detections(collection: Collection, detections: int, seed: int = 1) -> tuple[str, pl.DataFrame]:
+def write_detections(
+    collection: Collection, detections: int, seed: int = 1
+) -> tuple[str, pl.DataFrame]:
     """Write what a system found.
 
     Parameters
@@ -153,7 +154,9 @@ def _choose(
     found: list[tuple[Ints, Ints, Ints]] = []
     lacking = 0.0  # occurrences that the terms so far have too few
     for words, many in sizes:
-        begins = np.flatnonzero(speech.turn[words - 1 :] == speech.turn[: len(speech.turn) - words + 1])
+        begins = np.flatnonzero(
+            speech.turn[words - 1 :] == speech.turn[: len(speech.turn) - words + 1]
+        )
         key = sum(speech.word[begins + k] * VOCABULARY**k for k in range(words))
         keys, counts = np.unique(key, return_counts=True)
         order = np.argsort(counts, kind="stable")
@@ -174,13 +177,123 @@ def _near(
     rng: np.random.Generator, counts: Ints, wanted: Floats, lacking: float
 ) -> tuple[list[int], float]:
     """Places in ascending counts that come near to those that are wanted, each taken once."""
-    taken: set[int] = set()
+    taken: dict[int, None] = {}
     for want in wanted:
         lacking += want
-        low, high = np.searchsorted(counts, [round(lacking), round(lacking) + 1])
+        low, high = np.searchsorted(counts, [wish := max(1, round(lacking)), wish + 1])
         at = int(rng.integers(low, high)) if low < high else min(int(low), len(counts) - 1)
         while at in taken:
-            at = (at or len(counts)) - 1
-        taken.add(at)
+            at = (at + 1) % len(counts)
+        taken[at] = None
         lacking -= float(counts[at])
     return [*taken], lacking
+
+
+def _detect(
+    rng: np.random.Generator, collection: Collection, detections: int
+) -> list[pl.DataFrame]:
+    """Occurrences that are found, and false alarms."""
+    said = collection.occurrences
+    found = said.filter(pl.Series(rng.random(said.height) < FOUND))[:detections]
+    many, false = found.height, detections - found.height
+    start = (found["start"].to_numpy() + rng.normal(0, 0.03, many)).clip(0, FILE - 10)
+    length = (found["end"] - found["start"]).to_numpy() * rng.uniform(0.8, 1.2, many)
+    often = rng.gamma(0.5, size=collection.queries)
+    query = rng.choice(collection.queries, false, p=often / often.sum())
+    file, begin = rng.integers(0, collection.files, false), rng.uniform(0, FILE - 10, false)
+    return [
+        _rows(rng, found["query"].to_numpy(), found["file"].to_numpy(), start, length, true=True),
+        _rows(rng, query, file, begin, rng.gamma(8, 0.45 / 8, false), true=False),
+    ]
+
+
+def _rows(
+    rng: np.random.Generator, query: Ints, file: Ints, start: Floats, length: Floats, *, true: bool
+) -> pl.DataFrame:
+    """Detections with their scores; a length is between 0.05 and 5 s."""
+    mean, deviation = SCORES[0 if true else 1]
+    score = rng.normal(mean, deviation, len(query)).round(6)
+    length = length.clip(0.05, 5.0).round(2)
+    columns = {"file": file.astype(np.int32), "start": start.round(2), "length": length}
+    named = {"query": query.astype(np.int32), **columns, "score": score}
+    return pl.DataFrame(named).with_columns(true=pl.lit(value=true))
+
+
+def _write_ecf(path: str, files: int) -> None:
+    """Every file as a whole, on one channel."""
+    excerpt = '<excerpt audio_filename="audio/f{:04d}.sph" channel="1" tbeg="0" dur="{:g}" '
+    lines = [f'{excerpt.format(k, FILE)}source_type="bnews"/>\n' for k in range(files)]
+    head = f'<ecf source_signal_duration="{files * FILE:g}" language="english" version="1">\n'
+    Path(path).write_text(f"{head}{''.join(lines)}</ecf>\n")
+
+
+def _write_rttm(path: str, speech: _Speech) -> None:
+    """A LEXEME for each word; the speakers of a file are a and b by turns."""
+    words = pl.Series("word", speech.word)
+    distinct = words.unique().sort()
+    rows = pl.DataFrame({"file": speech.file, "start": speech.start}).with_columns(
+        pl.Series("taken", (speech.end - speech.start).round(2)),
+        words.replace_strict(distinct, [_spelling((word,)) for word in distinct]),
+        pl.Series("speaker", np.where(speech.turn % 2 == 0, "a", "b")),
+    )
+    named = _file("file"), "start", "taken", "word", "speaker"
+    text = pl.format("LEXEME {} 1 {} {} {} lex {} 0.9", *named)
+    with Path(path).open("wb") as file:
+        for part in rows.iter_slices(BLOCK):
+            file.write(_lines(part, text))
+
+
+def _lines(rows: pl.DataFrame, text: pl.Expr) -> bytes:
+    """A line for each row."""
+    return rows.select(text).write_csv(include_header=False, quote_style="never").encode()
+
+
+def _file(column: str) -> pl.Expr:
+    """The name of a file."""
+    return pl.lit("f") + pl.col(column).cast(pl.String).str.zfill(4)
+
+
+def _write_kwlist(path: str, terms: Sequence[Term]) -> None:
+    """The queries; case does not count."""
+    head = '<kwlist ecf_filename="e.ecf.xml" version="1" language="english" encoding="UTF-8" '
+    lines = [
+        f'<kw kwid="{_query(k)}"><kwtext>{_spelling(term)}</kwtext></kw>\n'
+        for k, term in enumerate(terms)
+    ]
+    Path(path).write_text(f'{head}compareNormalize="lowercase">\n{"".join(lines)}</kwlist>\n')
+
+
+def _query(number: int) -> str:
+    return f"KW-{number:05d}"
+
+
+def _spelling(term: Term) -> str:
+    """A term in letters: syllables count in a system of their own, so that no two are alike."""
+    words = []
+    for number in term:
+        text, rest = "", number
+        while rest or not text:
+            rest, digit = divmod(rest, len(SYLLABLES))
+            text += SYLLABLES[digit]
+        words.append(text)
+    return " ".join(words)
+
+
+def _write_kwslist(path: str, rows: pl.DataFrame, queries: int) -> None:
+    """The detections, query by query."""
+    names = [_query(k) for k in range(queries)]
+    sizes = np.bincount(rows["query"], minlength=queries)
+    begins = np.concatenate([[0], sizes.cumsum()])
+    attributes = 'file="{}" channel="1" tbeg="{}" dur="{}" score="{}" decision="{}"'
+    decision = pl.when(pl.col("score") >= THRESHOLD).then(pl.lit("YES")).otherwise(pl.lit("NO"))
+    text = pl.format(f"<kw {attributes}/>", _file("file"), "start", "length", "score", decision)
+    with Path(path).open("wb") as file:
+        file.write(
+            b'<kwslist kwlist_filename="t.kwlist.xml" language="english" system_id="made">\n'
+        )
+        for k, name in enumerate(names):
+            head = f'<detected_kwlist kwid="{name}" search_time="1.5" oov_count="0">\n'
+            file.write(head.encode())
+            part = rows[int(begins[k]) : int(begins[k + 1])]
+            file.write(_lines(part, text) + b"</detected_kwlist>\n")
+        file.write(b"</kwslist>\n")

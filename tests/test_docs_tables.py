@@ -22,6 +22,7 @@ from truecost.study.tables import (
     IntervalTable,
     MethodsTable,
     SystemTable,
+    TermsTable,
     TranscriptsTable,
     TranslationTable,
 )
@@ -68,7 +69,8 @@ def keys_of(table: type) -> set[str]:
         ("`[transcripts]` (", "`[translation]` (", keys_of(TranscriptsTable)),
         ("`[translation]` (", "`[diarization]` (", keys_of(TranslationTable)),
         ("`[diarization]` (", "`[abba]` (", keys_of(DiarizationTable)),
-        ("`[abba]` (", "`[interval]`:", keys_of(AbbaTable)),
+        ("`[abba]` (", "`[terms]`, where", keys_of(AbbaTable)),
+        ("`[terms]`, where", "`[interval]`:", keys_of(TermsTable)),
         ("`[interval]`:", "`[subsets]` has", keys_of(IntervalTable)),
     ],
 )

@@ -399,7 +399,8 @@ def test_random_scores_are_never_better_than_naive(tmp_path, ran):
 def test_only_what_reads_nothing_but_the_order_of_scores_is_at_best():
     found = {name for name, m in registry().items() if words.at_best(m.label)}
     least = {"min_dcf", "min_detection_cost", "min_cllr"}
-    assert found == {*least, "eer", "auc", "miss_at_fa", "fa_at_miss"}
+    terms = {"mtwv", "otwv", "map", "min_cnxe"}
+    assert found == {*least, *terms, "eer", "auc", "miss_at_fa", "fa_at_miss"}
     assert {name for name, m in registry().items() if m.minimum_of} <= found
     assert words.against_naive(row(measure="eer", lower=0.1, upper=0.2)) == "best"
 

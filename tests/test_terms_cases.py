@@ -152,7 +152,7 @@ def test_without_quirks_the_threshold_may_accept_nothing(shared):
 
 def test_queries_by_themselves(shared):
     """The tool's table by keyword: optimum, supremum and average precision."""
-    from truecost.tasks.terms.per_query import per_query
+    from truecost.tasks.terms.by_query import per_query
 
     root = shared / "cases/terms" / SUB2
     reference = case(root, compat=COMPAT)

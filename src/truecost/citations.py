@@ -235,12 +235,12 @@ def _own() -> str:
 def _keys(measures: Sequence[str], signatures: str) -> list[str]:
     """Keys of `PAPERS` in their order."""
     from truecost.calibration import METHODS
-    from truecost.measures import find
+    from truecost.measures import find_of_any_task
 
     marks = MARKS | {f"|calibrated:{name}:": kind.cites for name, kind in METHODS.items()}
     cited = {INTERVALS}
     for name in measures:
-        measure = find(name)
+        measure = find_of_any_task(name)
         cited |= set(measure.cites or re.findall(r"\bpaper (\d{3})\b", measure.source))
     cited |= {key for mark, keys in marks.items() if mark in signatures for key in keys}
     unknown = cited - set(PAPERS)

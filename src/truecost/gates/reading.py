@@ -14,7 +14,7 @@ import msgspec
 from truecost.errors import UsageError
 from truecost.formats.toml import read_toml
 from truecost.gates.gate import DIMS, LIMITS, Gate
-from truecost.measures import find
+from truecost.measures import find_of_any_task
 
 KEYS = ("name", *DIMS, "baseline", *LIMITS, "undecided")
 KNOWN = re.compile(rf"([:,])\s*({'|'.join(sorted(KEYS, key=len, reverse=True))})\s*=")
@@ -74,7 +74,7 @@ def parse_gate(text: str) -> Gate:
 def _is_measure(text: str) -> bool:
     """Whether a measure is named, whose parameter may have an equals sign: `bleu:floor=0.2`."""
     try:
-        find(text)
+        find_of_any_task(text)
     except UsageError:
         return False
     return True

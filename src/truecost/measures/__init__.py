@@ -13,7 +13,7 @@ from functools import cache
 from truecost.errors import UsageError
 from truecost.measures.base import Measure, Result, Values, share
 
-__all__ = ["Measure", "Result", "Values", "find", "registry", "share"]
+__all__ = ["Measure", "Result", "Values", "find", "find_of_any_task", "registry", "share"]
 
 REPLACED = {
     "f1": "F1 ignores what errors cost and depends on the prevalence; use nec with your own costs",
@@ -95,3 +95,32 @@ def find(text: str, task: str = "") -> Measure:
             f"measure {name!r} is not known: {hint}`truecost list measures` shows them all"
         )
     return known[name].at(parameter) if parameter else known[name]
+
+
+def find_of_any_task(label: str) -> Measure:
+    """The measure of a row's label, whatever its task.
+
+    Where tasks have measures of one name, the parameter in the label tells them apart.
+
+    Parameters
+    ----------
+    label : str
+        `NAME` or `NAME:PARAMETER`.
+
+    Returns
+    -------
+    Measure
+
+    Raises
+    ------
+    UsageError
+        As `find` says.
+    """
+    try:
+        return find(label)
+    except UsageError:
+        name = label.partition(":")[0]
+        others = [m.task for m in registry().values() if m.task and m.name == name]
+        if not others:
+            raise
+    return find(label, others[0])

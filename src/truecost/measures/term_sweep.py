@@ -102,9 +102,10 @@ class TermSweep:
             ranking.codes[order],
             self._cuts(starts, order),
         )
-        for part, *arrays in self._chunks(gain, loss):
-            size = arrays[0].shape
+        for part, gains, losses, weights in self._chunks(gain, loss):
+            size = gains.shape
             here = np.empty(size), np.empty(size), np.empty(size, np.int64)
+            arrays = gains, losses, weights
             best_of_each(starts, documents, codes, cuts, reject_all, *arrays, *here)
             best[:, part], gained[:, part], position[:, part] = here
         scores = np.append(ranking.scores[order], np.inf)

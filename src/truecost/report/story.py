@@ -154,6 +154,11 @@ class Story:
         return self.result.task == "abba"
 
     @property
+    def searched(self) -> bool:
+        """Whether terms were searched for."""
+        return self.result.task == "terms"
+
+    @property
     def title(self) -> str:
         """Name of the main measure for a reader."""
         measure = measure_of(self.main)

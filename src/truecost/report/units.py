@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from truecost.digits import figure
 from truecost.errors import UsageError
-from truecost.measures import find
+from truecost.measures import find_of_any_task
 from truecost.measures.base import Measure
 from truecost.report.many import counted
 from truecost.report.numbers import Numbers
@@ -80,7 +80,7 @@ class Units:
 
     @cached_property
     def _measure(self) -> Measure:
-        return find(self.row.label)
+        return find_of_any_task(self.row.label)
 
     @cached_property
     def _counts(self) -> list[dict[str, float]]:

@@ -8,7 +8,7 @@ from unicodedata import bidirectional
 
 from truecost.errors import UsageError
 from truecost.flags import FLAGS
-from truecost.measures import find
+from truecost.measures import find_of_any_task
 from truecost.measures.base import Measure
 from truecost.names import Task
 from truecost.report.many import amount, counted
@@ -63,7 +63,7 @@ def turns(text: str) -> bool:
 def measure_of(label: str) -> Measure | None:
     """The measure of a label; None when it is not known here, as in results of other versions."""
     try:
-        return find(label)
+        return find_of_any_task(label)
     except UsageError:
         return None
 
@@ -74,7 +74,10 @@ def at_best(label: str) -> bool:
     Its threshold or calibration is the best one for the very data that it is computed on.
     """
     measure = measure_of(label)
-    return measure is not None and measure.parts == ("ranking",)
+    if measure is None:
+        return False
+    sweeps = measure.parts == ("ranking",) or "term_trials" in measure.parts
+    return sweeps or bool(measure.minimum_of)
 
 
 def against_naive(row: Row) -> State:

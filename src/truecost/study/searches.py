@@ -18,9 +18,9 @@ from truecost.resources import Load, load_of, phase_of, rows_of
 from truecost.study.outcome import Outcome, Part
 from truecost.study.reader import Reader
 from truecost.tasks.terms.alignment_file import alignment_of
+from truecost.tasks.terms.by_query import per_query
 from truecost.tasks.terms.compat import parse_compat
 from truecost.tasks.terms.describing import describe
-from truecost.tasks.terms.per_query import per_query
 from truecost.tasks.terms.records import Reference, Search
 from truecost.tasks.terms.reference import ReferenceOptions, load_reference
 from truecost.tasks.terms.searching import SearchOptions, load_search

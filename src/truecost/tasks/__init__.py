@@ -1,5 +1,5 @@
 """Tasks turn records into evidence."""
 
-from truecost.tasks import abba
+from truecost.tasks import abba, terms
 
-__all__ = ["abba"]
+__all__ = ["abba", "terms"]

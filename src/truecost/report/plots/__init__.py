@@ -5,6 +5,8 @@
 (`truecost.report.curves`), `by_unit` and `paired_units` single units (`truecost.report.units`).
 Of AB/BA `ratios` draws rows, `trade_off` and `ratios_by_threshold` planes, `collected` and
 `machine_labels` what was collected, `probability_mapping` a calibration of machine scores.
+Of searches for terms `det_of_terms`, `twv_by_threshold`, `queries_in_order`, `query_forest` and
+`score_map` draw what a result says of them (`ResultFile.searches`), `resources` what they took.
 Each returns the axes on which it drew, on a new figure when it is given none; `save` writes PDF,
 PNG or SVG, `style` sets the colours. The functions `..._height` say how high a figure has to be.
 """
@@ -21,6 +23,11 @@ from truecost.report.plots.cells import (
     parts_of,
 )
 from truecost.report.plots.chosen import by_threshold_height, ratios_by_threshold
+from truecost.report.plots.det_terms import (
+    det_of_terms,
+    det_of_terms_height,
+    with_false_alarms,
+)
 from truecost.report.plots.errors import (
     breakdown_height,
     error_breakdown,
@@ -30,9 +37,11 @@ from truecost.report.plots.errors import (
     with_ngrams,
 )
 from truecost.report.plots.limits import gates, gates_height
+from truecost.report.plots.load import parts_of_load, resources, resources_height
 from truecost.report.plots.look import COLOURS, INK, MARKERS, STYLE, new_axes, save, short, style
 from truecost.report.plots.mapping import mapping_height, probability_mapping
 from truecost.report.plots.plane import names_of, trade_off, trade_off_height
+from truecost.report.plots.query_forest import query_forest, query_forest_height
 from truecost.report.plots.ratio_rows import ratios, ratios_height
 from truecost.report.plots.rows import (
     differences,
@@ -41,8 +50,18 @@ from truecost.report.plots.rows import (
     forest_height,
 )
 from truecost.report.plots.runs import having_runs, runs, runs_height
+from truecost.report.plots.score_map import crossing_of, score_map, score_map_height
 from truecost.report.plots.thresholds import cost_against_threshold, threshold_height
 from truecost.report.plots.tradeoff import det, det_height, roc
+from truecost.report.plots.twv import (
+    MARKED,
+    alike,
+    in_order_height,
+    points_of,
+    queries_in_order,
+    twv_by_threshold,
+    twv_height,
+)
 from truecost.report.plots.units import (
     beyond,
     by_unit,
@@ -55,9 +74,11 @@ from truecost.report.plots.units import (
 __all__ = [
     "COLOURS",
     "INK",
+    "MARKED",
     "MARKERS",
     "STYLE",
     "Bar",
+    "alike",
     "bars_height",
     "bars_of",
     "beyond",
@@ -69,9 +90,12 @@ __all__ = [
     "collected_height",
     "cost_against_threshold",
     "cost_bars",
+    "crossing_of",
     "decomposed",
     "det",
     "det_height",
+    "det_of_terms",
+    "det_of_terms_height",
     "differences",
     "differences_height",
     "error_breakdown",
@@ -81,6 +105,7 @@ __all__ = [
     "gates_height",
     "having_runs",
     "held_cells",
+    "in_order_height",
     "leaderboard",
     "leaderboard_height",
     "machine_labels",
@@ -93,16 +118,25 @@ __all__ = [
     "paired_units",
     "paired_units_height",
     "parts_of",
+    "parts_of_load",
+    "points_of",
     "probability_mapping",
+    "queries_in_order",
+    "query_forest",
+    "query_forest_height",
     "ratios",
     "ratios_by_threshold",
     "ratios_height",
     "reliability",
     "reliability_height",
+    "resources",
+    "resources_height",
     "roc",
     "runs",
     "runs_height",
     "save",
+    "score_map",
+    "score_map_height",
     "shares_of",
     "short",
     "sides_of",
@@ -110,5 +144,8 @@ __all__ = [
     "threshold_height",
     "trade_off",
     "trade_off_height",
+    "twv_by_threshold",
+    "twv_height",
+    "with_false_alarms",
     "with_ngrams",
 ]

@@ -6,7 +6,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from truecost.measures import find, registry
+from truecost.measures import find_of_any_task, registry
 from truecost.report.numbers import slot_of
 from truecost.report.plots.look import (
     SMALL,
@@ -57,7 +57,7 @@ def minima() -> dict[str, str]:
 
 def _pair_name(actual: str) -> str:
     """An actual cost with its title, for a bar that shows its minimum too."""
-    title = find(actual).title.partition(" (")[0].removeprefix("Actual ")
+    title = find_of_any_task(actual).title.partition(" (")[0].removeprefix("Actual ")
     return actual if title.lower() == actual else f"{actual}\n({title})"
 
 

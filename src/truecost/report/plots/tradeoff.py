@@ -1,6 +1,7 @@
 """The two error rates against each other: DET on probit axes, and ROC."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -67,26 +68,61 @@ def det(curves: Sequence[Curve], ax: Axes | None = None) -> Axes:
     needed_curves(curves, Curve, "curves.det_curves", NEEDED)
     floor = min(0.5 / max(1 / c.rates[0], 20) for c in curves)
     most_fa, most_miss = _ends(curves)
-
-    def place(rates: Any, highest: float) -> Any:
-        return ndtri(np.clip(rates, floor, highest))
-
     ax = ax or new_axes(6.4, det_height(curves, 6.4))
+    on_probit_axes(ax, curves, Box((floor, most_fa), (floor, most_miss)))
+    lines = ndtri([floor, min(most_fa, most_miss)])
+    ax.plot(lines, lines, color=ink(), linewidth=0.7, linestyle=(0, (1, 3)))
+    legend_below(ax, _handles(curves))
+    return finish(ax, grid="both")
+
+
+@dataclass(frozen=True)
+class Box:
+    """The rates between which DET axes are drawn.
+
+    Attributes
+    ----------
+    fa, miss : tuple of float
+        Lowest and highest; what lies outside stands on the edge.
+    """
+
+    fa: tuple[float, float]
+    miss: tuple[float, float]
+
+
+def on_probit_axes(
+    ax: Axes, curves: Sequence[Curve], box: Box, ticks: Sequence[Sequence[float]] = (TICKS,)
+) -> None:
+    """Bands, curves, operating points and axes of a DET plot.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+    curves : sequence of Curve
+    box : Box
+    ticks : sequence of sequence of float
+        Rates that may have a tick, ascending; of several such the first of which none collide.
+    """
+    from scipy.special import ndtri
+
+    def place(rates: Any, ends: tuple[float, float]) -> Any:
+        return ndtri(np.clip(rates, *ends))
+
     look = looks([c.system for c in curves])
     for c in curves:
         seen = np.isfinite(c.lower) & np.isfinite(c.upper) & (len(curves) <= MANY)
         ax.fill_between(
-            place(c.rates[seen], most_fa),
-            place(c.lower[seen], most_miss),
-            place(c.upper[seen], most_miss),
+            place(c.rates[seen], box.fa),
+            place(c.lower[seen], box.miss),
+            place(c.upper[seen], box.miss),
             color=look[c.system]["color"],
             alpha=0.18,
             linewidth=0,
         )
         drawn = c.p_fa > 0  # no false alarms lies infinitely far left
         ax.step(
-            ndtri(np.clip(c.p_fa[drawn], floor, 1 - 1e-3)),
-            ndtri(np.clip(c.p_miss[drawn], floor, 1 - 1e-3)),
+            ndtri(np.clip(c.p_fa[drawn], box.fa[0], 1 - 1e-3)),
+            ndtri(np.clip(c.p_miss[drawn], box.miss[0], 1 - 1e-3)),
             where="pre",
             color=look[c.system]["color"],
             linestyle=look[c.system]["linestyle"],
@@ -94,17 +130,13 @@ def det(curves: Sequence[Curve], ax: Axes | None = None) -> Axes:
         )
         for at, filled in ((c.actual, True), (c.minimum, False)):
             if at is not None and np.isfinite(at).all():  # what lies outside stands on the edge
-                x, y = place(at[0], most_fa), place(at[1], most_miss)
+                x, y = place(at[0], box.fa), place(at[1], box.miss)
                 point(ax, x, y, look[c.system], filled=filled)
-    lines = ndtri([floor, min(most_fa, most_miss)])
-    ax.plot(lines, lines, color=ink(), linewidth=0.7, linestyle=(0, (1, 3)))
-    ax.set_xlim(ndtri(floor), ndtri(most_fa))
-    ax.set_ylim(ndtri(floor), ndtri(most_miss))
-    _ticks(ax, floor, most_fa, most_miss)
+    ax.set_xlim(*ndtri(box.fa))
+    ax.set_ylim(*ndtri(box.miss))
+    _ticks(ax, box, ticks)
     ax.set_xlabel("false-alarm rate")
     ax.set_ylabel("miss rate")
-    legend_below(ax, _handles(curves))
-    return finish(ax, grid="both")
 
 
 def _ends(curves: Sequence[Curve]) -> tuple[float, float]:
@@ -121,18 +153,23 @@ def _ends(curves: Sequence[Curve]) -> tuple[float, float]:
     )  # type: ignore[return-value]
 
 
-def _ticks(ax: Axes, floor: float, most_fa: float, most_miss: float) -> None:
+def _ticks(ax: Axes, box: Box, ticks: Sequence[Sequence[float]]) -> None:
     """Rates as ticks, as many as do not collide."""
     from scipy.special import ndtri
 
     width = 0.8 * width_of(ax)
-    for axis, most, room in ((ax.xaxis, most_fa, 0.085), (ax.yaxis, most_miss, 0.0)):
-        scale = width / (ndtri(most) - ndtri(floor))  # inches of the axis
-        kept: list[float] = []
-        for rate in reversed([t for t in TICKS if floor <= t <= most]):
-            apart = scale * (ndtri(kept[-1]) - ndtri(rate)) if kept else np.inf
-            if apart > 0.2 + room * len(f"{100 * rate:g}"):
-                kept.append(rate)
+    axes = ((ax.xaxis, box.fa, 0.085), (ax.yaxis, box.miss, 0.0))
+    for axis, (low, high), room in axes:
+        scale = width / (ndtri(high) - ndtri(low))  # inches of the axis
+        for some in ticks:
+            wanted = [t for t in reversed(some) if low <= t <= high]
+            kept: list[float] = []
+            for rate in wanted:
+                apart = scale * (ndtri(kept[-1]) - ndtri(rate)) if kept else np.inf
+                if apart > 0.2 + room * len(f"{100 * rate:g}"):
+                    kept.append(rate)
+            if len(kept) == len(wanted):
+                break
         axis.set_ticks(ndtri(kept), [f"{100 * t:g}%" for t in kept])
 
 

@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from truecost.tasks.scoring import TermsScoring
     from truecost.tasks.terms.alignment_file import alignment_of
+    from truecost.tasks.terms.by_query import per_query
     from truecost.tasks.terms.compat import COMPAT
     from truecost.tasks.terms.describing import SearchDescription, describe
     from truecost.tasks.terms.files import read_reference, read_search
-    from truecost.tasks.terms.per_query import per_query
     from truecost.tasks.terms.records import Reference, Search
     from truecost.tasks.terms.reference import ReferenceOptions
     from truecost.tasks.terms.searching import SearchOptions
@@ -35,7 +35,7 @@ _HOME = {
     "truecost.tasks.terms.compat": ("COMPAT",),
     "truecost.tasks.terms.describing": ("SearchDescription", "describe"),
     "truecost.tasks.terms.files": ("read_reference", "read_search"),
-    "truecost.tasks.terms.per_query": ("per_query",),
+    "truecost.tasks.terms.by_query": ("per_query",),
     "truecost.tasks.terms.records": ("Reference", "Search"),
     "truecost.tasks.terms.reference": ("ReferenceOptions",),
     "truecost.tasks.terms.searching": ("SearchOptions",),

@@ -11,7 +11,7 @@ from truecost.application import Application
 from truecost.estimates import by_block
 from truecost.evidence import Evidence, Totals, totals
 from truecost.measures.term_sweep import TermSweep
-from truecost.measures.terms import Averaging, Shares
+from truecost.measures.terms import Averaging, Shares, atwv, mtwv, pfa, pmiss
 from truecost.ranking import Ranking
 from truecost.tasks.scoring import Scoring
 from truecost.tasks.terms.records import Floats
@@ -20,6 +20,22 @@ from truecost.weights import Plan, Weights
 BAND_REPLICATES = 400
 POINTS = 160  # of a curve: more than a picture shows
 DIGITS = 7
+
+
+class Operating(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Mean rates and TWV of some decisions.
+
+    Attributes
+    ----------
+    threshold : float, optional
+        None where everything is rejected, and of decisions that came with the detections.
+    pmiss, pfa, twv : float
+    """
+
+    threshold: float | None = None
+    pmiss: float
+    pfa: float
+    twv: float
 
 
 class TwvCurve(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -36,6 +52,8 @@ class TwvCurve(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         Grid of false-alarm rates, ascending.
     det_lower, det_upper : tuple of float
         Band of Pmiss at each of them; empty where there is none.
+    actual, maximum : Operating, optional
+        At the system's decisions, and at the threshold of MTWV.
     level : float
     """
 
@@ -48,6 +66,8 @@ class TwvCurve(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     det_pfa: tuple[float, ...] = ()
     det_lower: tuple[float, ...] = ()
     det_upper: tuple[float, ...] = ()
+    actual: Operating | None = None
+    maximum: Operating | None = None
     level: float = 0.95
 
 
@@ -75,18 +95,22 @@ def curve_of(
     positions = _grid(ranking)
     if not len(positions):
         return None
+    whole = totals(evidence, Weights.ones(evidence.factors).block())
+    actual, maximum = _operating(whole, application, how)
+    if maximum.threshold is not None:
+        least = np.searchsorted(ranking.scores, maximum.threshold)
+        positions = np.union1d(positions, [least])
 
     def at(seen: Totals) -> tuple[Floats, Floats, Floats]:
         shares = Shares.of(seen, how)
         gained, lost = TermSweep.of(seen).at(positions, shares.gain, shares.loss)
         return 1 - gained, lost, gained - shares.beta(application)[:, None] * lost
 
-    ones = Weights.ones(evidence.factors)
-    pmiss, pfa, twv = (x[0] for x in at(totals(evidence, ones.block())))
+    misses, alarms, twv = (x[0] for x in at(whole))
     if np.isnan(twv).any():
         return None
     thresholds = ranking.scores[positions].astype(np.float64)
-    point = {"thresholds": thresholds, "pmiss": pmiss, "pfa": pfa, "twv": twv}
+    point = {"thresholds": thresholds, "pmiss": misses, "pfa": alarms, "twv": twv}
     bands: dict[str, Floats] = {}
     count = min(BAND_REPLICATES, plan.replicates)
     units = min((f.count for n, f in evidence.factors.items() if n not in plan.hold), default=0)
@@ -97,16 +121,31 @@ def curve_of(
         miss, false, value = (np.concatenate([p[k] for p in parts]) for k in range(3))
         tails = (1 - scoring.level) / 2, (1 + scoring.level) / 2
         bands["twv_lower"], bands["twv_upper"] = np.nanquantile(value, tails, axis=0)
-        bands["det_pfa"] = pfa[::-1][pfa[::-1] > 0]
-        at_rate = np.array(
-            [
-                np.interp(bands["det_pfa"], f[::-1], m[::-1])
-                for f, m in zip(false, miss, strict=True)
-            ]
-        )
-        bands["det_lower"], bands["det_upper"] = np.nanquantile(at_rate, tails, axis=0)
+        rates = alarms[::-1][alarms[::-1] > 0]
+        if len(rates):  # without false alarms there is nothing to trade
+            pairs = zip(false, miss, strict=True)
+            at_rate = np.array([np.interp(rates, f[::-1], m[::-1]) for f, m in pairs])
+            bands["det_pfa"] = rates
+            bands["det_lower"], bands["det_upper"] = np.nanquantile(at_rate, tails, axis=0)
     rounded = {name: _told(column) for name, column in (point | bands).items()}
-    return TwvCurve(level=scoring.level, **rounded)
+    return TwvCurve(level=scoring.level, actual=actual, maximum=maximum, **rounded)
+
+
+def _operating(
+    whole: Totals, application: Application, how: Averaging
+) -> tuple[Operating, Operating]:
+    """The system's decisions, and the best single threshold."""
+    decided = [float(measure(whole, application, how)[0][0]) for measure in (pmiss, pfa, atwv)]
+    best, _, told = mtwv(whole, application, how)
+    at = float(told["threshold"][0])
+    swept = (*(float(told[name][0]) for name in ("pmiss", "pfa")), float(best[0]))
+    names = ("pmiss", "pfa", "twv")
+    return (
+        Operating(**dict(zip(names, decided, strict=True))),
+        Operating(
+            threshold=at if np.isfinite(at) else None, **dict(zip(names, swept, strict=True))
+        ),
+    )
 
 
 def _grid(ranking: Ranking) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:

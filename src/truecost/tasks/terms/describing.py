@@ -11,10 +11,10 @@ from truecost.application import Application
 from truecost.evidence import totals
 from truecost.measures.base import share
 from truecost.tasks.scoring import Scoring, TermsScoring
+from truecost.tasks.terms.by_query import per_query
 from truecost.tasks.terms.counting import evidence_of
 from truecost.tasks.terms.curves import TwvCurve, curve_of
 from truecost.tasks.terms.fitting import Fits
-from truecost.tasks.terms.per_query import per_query
 from truecost.tasks.terms.records import Floats, Search
 from truecost.tasks.terms.scoring import (
     averaging_of,
@@ -91,7 +91,7 @@ class SearchDescription(msgspec.Struct, frozen=True, kw_only=True, omit_defaults
     Attributes
     ----------
     system : str
-    collection : str
+    collection, application : str
         Where there are several.
     unit : str
         What a trial is: occurrence, segment or document.
@@ -124,6 +124,7 @@ class SearchDescription(msgspec.Struct, frozen=True, kw_only=True, omit_defaults
 
     system: str
     collection: str = ""
+    application: str = ""
     unit: str
     queries: int
     queries_with_targets: int
@@ -158,7 +159,7 @@ def describe(search: Search, scoring: Scoring, dims: Mapping[str, str]) -> Searc
     scoring : Scoring
         As for its rows.
     dims : mapping of str to str
-        `collection`, where there are several.
+        `collection` and `application`, where there are several.
 
     Returns
     -------
@@ -178,6 +179,7 @@ def describe(search: Search, scoring: Scoring, dims: Mapping[str, str]) -> Searc
     return SearchDescription(
         system=search.name,
         collection=dims.get("collection", ""),
+        application=dims.get("application", ""),
         unit=reference.unit,
         queries=reference.queries.height,
         queries_with_targets=int((reference.targets_by_query > 0).sum()),

@@ -57,13 +57,27 @@ class Remarks:
 
     @cached_property
     def floors_differ(self) -> bool:
-        """Whether the lowest scores of queries lie far apart (footnote 6).
-
-        Half of them further apart than a quarter of the range of all scores.
-        """
+        """Whether the lowest scores of queries lie far apart."""
         known = self.lowest_by_query[~np.isnan(self.lowest_by_query)]
-        if len(known) < 2:
-            return False
-        low, high = np.quantile(known, (0.25, 0.75))
-        spread = float(np.ptp(self.search.score))
-        return spread > 0 and bool(high - low > APART * spread)
+        return floors_differ(known, self.search.score)
+
+
+def floors_differ(lowest: Floats, scores: Floats) -> bool:
+    """Whether the lowest scores of queries lie far apart (paper 002, footnote 6).
+
+    Half of them further apart than a quarter of the range of all scores.
+
+    Parameters
+    ----------
+    lowest : ndarray of float64, shape (queries,)
+        Of the queries that have any.
+    scores : ndarray of float64, shape (N,)
+
+    Returns
+    -------
+    bool
+    """
+    if len(lowest) < 2:
+        return False
+    low, high = np.quantile(lowest, (0.25, 0.75))
+    return bool(high - low > APART * np.ptp(scores))

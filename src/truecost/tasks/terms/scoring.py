@@ -220,6 +220,7 @@ def _context(
         reference.queries.height * reference.trials,
         counts=dict(counts),
         signature="|".join(filter(None, said)),
+        flags=raised(crossed=how.resample == "both"),
         part_signatures={"term_floor": floor},
         part_errors={COUNTS[0]: false + missed},
     )

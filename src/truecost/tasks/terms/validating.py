@@ -7,10 +7,10 @@ import polars as pl
 
 from truecost.digits import figure
 from truecost.errors import counted, first_five
-from truecost.formats.kwslist import DetectionList, Floats
+from truecost.formats.kwslist import DetectionList
 from truecost.tasks.columns import NONE_BELOW
 from truecost.tasks.terms.consistency import check_decisions
-from truecost.tasks.terms.remarks import APART
+from truecost.tasks.terms.remarks import floors_differ
 from truecost.tasks.validation import Check
 
 
@@ -151,24 +151,3 @@ def check_queries(detections: DetectionList, queries: pl.Series, source: str) ->
 def _places(answers: pl.DataFrame) -> Iterator[tuple[str, int]]:
     """Queries and where they are named."""
     yield from answers.select("query", "line").iter_rows()
-
-
-def floors_differ(lowest: Floats, scores: Floats) -> bool:
-    """Whether the lowest scores of queries lie far apart (paper 002, footnote 6).
-
-    Half of them further apart than a quarter of the range of all scores.
-
-    Parameters
-    ----------
-    lowest : ndarray of float64, shape (queries,)
-        Of the queries that have any.
-    scores : ndarray of float64, shape (N,)
-
-    Returns
-    -------
-    bool
-    """
-    if len(lowest) < 2:
-        return False
-    low, high = np.quantile(lowest, (0.25, 0.75))
-    return bool(high - low > APART * np.ptp(scores))

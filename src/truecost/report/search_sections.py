@@ -1,0 +1,502 @@
+"""The sections of searches for terms: error rates, values by threshold, queries, scores, load."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from truecost.digits import between, figure, percent
+from truecost.report import plots
+from truecost.report.drawing import Drawing
+from truecost.report.lines import Line
+from truecost.report.many import amount, counted
+from truecost.report.plots.look import MANY
+from truecost.report.search_verdict import VALUES, searches_of
+from truecost.report.section import Section, comma, drawing_of, told
+from truecost.report.story import Part, Story, part_of
+from truecost.report.sums import clock
+from truecost.report.tables import Table, used
+from truecost.report.words import against_naive, caveats, isolated, value
+from truecost.resources.load import Load
+from truecost.resources.records import Machine, Resources
+from truecost.results import Row, figures
+from truecost.tasks.terms.describing import SearchDescription
+
+MOST_SYSTEMS = 8  # curves of one picture
+POINTS = 12  # thresholds of a table
+ORDER = (0.0, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)  # shares of the queries in a table
+COUNTS = ("n_targets", "n_correct", "n_false_alarms", "n_missed")
+GOOD = {"better": "good", "worse": "bad"}
+CHIPS = {
+    "better": "better than naive",
+    "worse": "worse than naive",
+    "same": "same as naive",
+    "undecided": "undecided",
+}
+OF_LOAD: Mapping[str, str] = {
+    "time": "CPU time",
+    "memory": "Peak memory",
+    "load": "Parts of the processing load",
+}
+Found = Sequence[SearchDescription]
+
+
+def side_by_side(story: Story) -> Section | None:
+    """All values and counts of each search in a row."""
+    found: dict[tuple[Part, str], dict[str, Row]] = {}
+    for row in story.whole if story.searched else ():
+        found.setdefault((part_of(row), row.dims["system"]), {})[row.label] = row
+    cells = [
+        (
+            *(dict(part.dims).get(name, "") for name in ("collection", "application")),
+            *(system, *_values(rows), *_rates(rows), *_amounts(rows)),
+        )
+        for (part, system), rows in found.items()
+    ]
+    header = ("collection", "application", "system", *VALUES, "threshold of mtwv", "pmiss", "pfa")
+    names = ("targets", "found", "false alarms", "missed")
+    table = used("Values and counts of each search", (*header, *names), cells) if cells else None
+    if table is None or not {*VALUES} & {*table.header}:
+        return None
+    text = (
+        "Term-weighted values at the system's decisions (atwv), at the best threshold of all "
+        "queries (mtwv) and of each query (otwv); what detections with any score find (stwv). "
+        "Intervals stand under All values."
+    )
+    return Section("Term-weighted values", text, tables=(table,))
+
+
+def _values(rows: Mapping[str, Row]) -> list[str]:
+    """Term-weighted values, and the threshold of the maximum."""
+    best = rows.get("mtwv")
+    at = "" if best is None or best.value is None else "none"
+    if best is not None and best.threshold is not None:
+        at = figure(best.threshold)
+    return [*(figures(rows[name])[0] if name in rows else "" for name in VALUES), at]
+
+
+def _rates(rows: Mapping[str, Row]) -> list[str]:
+    return [figures(rows[name])[0] if name in rows else "" for name in ("pmiss", "pfa")]
+
+
+def _amounts(rows: Mapping[str, Row]) -> list[str]:
+    known = [rows[name].value if name in rows else None for name in COUNTS]
+    return ["" if number is None else amount(number) for number in known]
+
+
+def det_of_terms(story: Story) -> Section | None:
+    """Mean miss rate against mean false-alarm rate, for each part."""
+    drawings = [
+        drawing_of(
+            *(plots.det_of_terms, shown, plots.det_of_terms_height, _told_rates(shown)),
+            of_points(f"Mean error rates{comma(name)}: numbers", shown, of="rates"),
+            title=title,
+            square=True,
+        )
+        for name, title, shown in _shown(story, plots.with_false_alarms)
+    ]
+    if not drawings:
+        return None
+    text = (
+        "Every threshold gives a point: rates are means over queries; lower and further left is "
+        "better."
+    )
+    if _banded(story):
+        text += " The band is the interval of the miss rate at each false-alarm rate."
+    return Section("Detection error trade-off", text, tuple(drawings))
+
+
+def _shown(
+    story: Story, chosen: Callable[[Found], list[SearchDescription]]
+) -> list[tuple[str, str, list[SearchDescription]]]:
+    """Name, title and searches of each picture: of many the best ones."""
+    found = []
+    for part in story.parts if story.searched else ():
+        every = chosen(searches_of(story, part))
+        shown = every[:MOST_SYSTEMS]
+        best = f"the {len(shown)} best of {len(every)} systems" if len(every) > len(shown) else ""
+        title = ", ".join(filter(None, (part.name, best)))
+        if shown:
+            given = [d for d in story.result.searches if any(d is s for s in shown)]
+            found.append((part.name, title[:1].upper() + title[1:], given))
+    return found
+
+
+def _banded(story: Story) -> bool:
+    """Whether some picture has bands: of few systems, where there was something to resample."""
+    return any(
+        len(searches_of(story, part)) <= MANY
+        and any(d.curve is not None and d.curve.twv_lower for d in searches_of(story, part))
+        for part in story.parts
+    )
+
+
+def _told_rates(found: Found) -> str:
+    return "Mean miss rate against mean false-alarm rate of queries. " + told(
+        f"{d.system}: "
+        + ", ".join(
+            f"{plots.MARKED[not used]} {figure(p.pmiss)} missed at {figure(p.pfa)} false alarms"
+            for p, _, used in plots.points_of(d)
+        )
+        for d in found
+    )
+
+
+def of_points(caption: str, found: Found, *, of: str) -> Table:
+    """Marks and some points of each curve: mean rates, or values with bands."""
+    cells = [row for d in found for row in (*_marks(d), *_points(d, of))]
+    interval = {"rates": "miss rate at this false-alarm rate", "values": "interval"}[of]
+    header = ("system", "point", "threshold", "TWV", "miss rate", "false-alarm rate", interval)
+    return used(caption, header, cells)
+
+
+def _marks(found: SearchDescription) -> list[tuple[str, ...]]:
+    """The system's decisions, and the maximum."""
+    return [
+        (
+            *(found.system, plots.MARKED[not used], "none" if at is None else figure(at)),
+            *(figure(p.twv), figure(p.pmiss), figure(p.pfa), ""),
+        )
+        for p, at, used in plots.points_of(found)
+    ]
+
+
+def _points(found: SearchDescription, of: str) -> list[tuple[str, ...]]:
+    """A curve at some of its thresholds."""
+    curve = found.curve
+    if curve is None:
+        return []
+    ends: dict[float, tuple[float, float]] = {}
+    if of == "rates":
+        band = zip(curve.det_pfa, curve.det_lower, curve.det_upper, strict=True)
+        ends = {rate: (low, high) for rate, low, high in band}
+    elif curve.twv_lower:
+        band = zip(curve.thresholds, curve.twv_lower, curve.twv_upper, strict=True)
+        ends = {at: (low, high) for at, low, high in band}
+    count = len(curve.thresholds)
+    places = np.unique(np.linspace(0, count - 1, min(count, POINTS)).round().astype(int)).tolist()
+    return [
+        (
+            *(found.system, "curve", figure(curve.thresholds[k]), figure(curve.twv[k])),
+            *(figure(curve.pmiss[k]), figure(curve.pfa[k])),
+            between(
+                *ends.get(curve.pfa[k] if of == "rates" else curve.thresholds[k], (None, None))
+            ),
+        )
+        for k in places
+    ]
+
+
+def value_by_threshold(story: Story) -> Section | None:
+    """TWV against the threshold: systems whose scores share an axis together, others alone."""
+    drawings = []
+    for name, title, shown in _shown(story, lambda found: [d for d in found if d.curve]):
+        groups = [shown] if plots.alike(shown) else [[d] for d in shown]
+        for group in groups:
+            own = group[0].system if len(groups) > 1 else ""
+            said = ", ".join(filter(None, (own, title)))
+            caption = f"TWV against threshold{comma(', '.join(filter(None, (own, name))))}"
+            drawings.append(_by_threshold(group, caption, said))
+    if not drawings:
+        return None
+    text = (
+        "What each threshold would give. The filled mark is what the system's decisions give, at "
+        "the lowest score that they accept; the hollow one is the maximum for these very data: the "
+        "height between them is what a better threshold would gain."
+    )
+    if _banded(story):
+        text += " Bands are pointwise intervals."
+    if any(d.llr for d in story.result.searches):
+        text += " Thresholds are log-likelihood ratios (LLR), natural logarithms."
+    return Section("Term-weighted value against threshold", text, tuple(drawings))
+
+
+def _by_threshold(found: Found, caption: str, title: str) -> Drawing:
+    words = "Term-weighted value against the threshold. " + told(
+        f"{d.system}: "
+        + ", ".join(
+            f"{plots.MARKED[not used]} {figure(p.twv)}"
+            + (" by rejecting everything" if at is None else f" at {figure(at)}")
+            for p, at, used in plots.points_of(d)
+        )
+        for d in found
+    )
+    table = of_points(f"{caption}: numbers", found, of="values")
+    return drawing_of(plots.twv_by_threshold, found, plots.twv_height, words, table, title=title)
+
+
+def all_queries(story: Story) -> Section | None:
+    """The values of all queries in order."""
+    drawings = []
+    for name, title, shown in _shown(story, lambda found: [d for d in found if d.values]):
+        cells = [(d.system, *(figure(_quantile(d.values, q)) for q in ORDER)) for d in shown]
+        shares = [percent(q) for q in ORDER]
+        header = ("system", f"lowest ({shares[0]})", *shares[1:-1], f"highest ({shares[-1]})")
+        table = used(f"Values of all queries{comma(name)}: numbers", header, cells)
+        words = "Term-weighted values of all queries, lowest first. " + told(
+            f"{row[0]}: lowest {row[1]}, half of the queries at most {row[5]}, highest {row[-1]}"
+            for row in cells
+        )
+        drawings.append(
+            drawing_of(
+                plots.queries_in_order, shown, plots.in_order_height, words, table, title=title
+            )
+        )
+    text = "Each query counts alike, so a few rare ones with false alarms can decide the mean."
+    return Section("All queries", text, tuple(drawings)) if drawings else None
+
+
+def _quantile(values: Sequence[float], share: float) -> float:
+    """The value that this share of ordered values does not exceed."""
+    return values[max(0, int(np.ceil(share * len(values))) - 1)]
+
+
+def worst_queries(story: Story) -> Section | None:
+    """The queries that cost most, a picture a system."""
+    drawings = [
+        drawing_of(
+            *(plots.query_forest, d, plots.query_forest_height, _told_queries(d)),
+            _queries(d, title),
+            title=title if several else "",
+        )
+        for d, title, several in _each(story, lambda d: bool(d.worst))
+    ]
+    if not drawings:
+        return None
+    found = [d for d in story.result.searches if d.worst]
+    cut = any(len(d.worst) < d.queries_with_targets for d in found)
+    which = (
+        f"The {max(len(d.worst) for d in found)} queries with the lowest values"
+        if cut
+        else ("All queries, those with the lowest values first")
+    )
+    text = f"{which}. At the right stand targets that were found and accepted, and false alarms."
+    if any(w.lower is not None for d in found for w in d.worst):
+        text += " Intervals are over documents."
+    return Section("Queries that cost most", text, tuple(drawings))
+
+
+def _each(
+    story: Story, chosen: Callable[[SearchDescription], bool]
+) -> list[tuple[SearchDescription, str, bool]]:
+    """Searches one by one, each with its name, and whether there are several."""
+    found = [
+        (d, ", ".join(filter(None, (isolated(d.system), part.name))))
+        for part in (story.parts if story.searched else ())
+        for d in searches_of(story, part)
+        if chosen(d)
+    ]
+    return [(d, name, len(found) > 1) for d, name in found]
+
+
+def _told_queries(found: SearchDescription) -> str:
+    return "Term-weighted value of queries, lowest first: " + told(
+        f"{w.query} {figure(w.twv)} {between(w.lower, w.upper)}" for w in found.worst
+    )
+
+
+def _queries(found: SearchDescription, name: str) -> Table:
+    cells = [
+        (
+            *(w.query, " ".join(w.text.split())),
+            *map(amount, (w.targets, w.correct, w.false_alarms)),
+            *(figure(w.twv), between(w.lower, w.upper), figure(w.optimum), figure(w.supremum)),
+        )
+        for w in found.worst
+    ]
+    header = ("query", "text", "targets", "found", "false alarms", "TWV", "interval")
+    names = ("at its best threshold", "found at all")
+    return used(f"Queries that cost most, {name}: numbers", (*header, *names), cells)
+
+
+def scores(story: Story) -> Section | None:
+    """Scores against what the data show, and cross entropy in words."""
+    drawings = tuple(
+        drawing_of(
+            *(plots.score_map, d, plots.score_map_height, _told_bins(d), _bins(d, title)),
+            title=title if several else "",
+            square=True,
+        )
+        for d, title, several in _each(story, lambda d: bool(d.bins))
+    )
+    lines = [
+        line for d, title, _ in _each(story, lambda d: True) for line in _entropy(story, d, title)
+    ]
+    if not drawings and not lines:
+        return None
+    text = (
+        "What a score is worth: the log-likelihood ratio that the data show for detections with "
+        "about that score. Above the Bayes threshold a detection is worth accepting."
+    )
+    if lines:
+        text += (
+            " Cnxe is the cross entropy of the scores, taken as log-likelihood ratios of all "
+            "trials; 1 is a system that knows the prior only. Its minimum is that of the best "
+            "affine calibration, the loss the difference."
+        )
+    return Section("Calibration of the scores", text, drawings, lines=tuple(lines))
+
+
+def _told_bins(found: SearchDescription) -> str:
+    return "Log-likelihood ratio that the data show by score: " + told(
+        f"at {figure(b.score)} {figure(b.llr)} {between(b.lower, b.upper)}" for b in found.bins
+    )
+
+
+def _bins(found: SearchDescription, name: str) -> Table:
+    cells = [
+        (
+            *(figure(b.score), between(b.lowest, b.highest)),
+            *(amount(b.targets), amount(b.nontargets)),
+            *(figure(b.llr), between(b.lower, b.upper)),
+        )
+        for b in found.bins
+    ]
+    header = ("score", "from its lowest to its highest", "targets", "nontargets")
+    names = ("log-likelihood ratio", "two standard errors")
+    return used(f"Calibration of the scores, {name}: numbers", (*header, *names), cells)
+
+
+def _entropy(story: Story, found: SearchDescription, name: str) -> list[Line]:
+    """`Cnxe 0.93 = min 0.42 + loss 0.51`, and where the Bayes threshold lies."""
+    rows = {
+        r.label: r
+        for r in story.whole
+        if r.dims["system"] == found.system
+        and all(r.dims.get(k, "") == getattr(found, k) for k in ("collection", "application"))
+    }
+    lines = []
+    for label, row in rows.items():
+        if row.measure != "cnxe":
+            continue
+        variant = row.parameters.get("variant", "pooled")
+        said = [f"Cnxe {value(row)}"]
+        for measure, sign in (("min_cnxe", "= min"), ("cnxe_loss", "+ loss")):
+            if (part := rows.get(label.replace("cnxe", measure, 1))) is not None:
+                said.append(f"{sign} {value(part)}")
+        state = against_naive(row)
+        about = name if variant == "pooled" else f"{name}, {variant.replace('_', ' ')}"
+        more = ". ".join(filter(None, (_calibrated(found, row), caveats(row).capitalize())))
+        lines.append(
+            Line(GOOD.get(state, "open"), CHIPS.get(state, ""), about, " ".join(said), f"{more}.")
+        )
+    return lines
+
+
+def _calibrated(found: SearchDescription, row: Row) -> str:
+    """At which score the best affine calibration accepts."""
+    at = plots.crossing_of(found)
+    if at is None:
+        return (
+            "" if found.gamma is None else "The best affine calibration does not rise with scores"
+        )
+    said = f"The best affine calibration accepts from score {figure(at)} on"
+    if found.least_accepted is not None:
+        said += f"; the lowest score accepted is {figure(found.least_accepted)}"
+    return said
+
+
+def resources(story: Story) -> Section | None:
+    """What searches took, by phase."""
+    loads = story.result.loads
+    if not story.searched or not loads:
+        return None
+    kinds = [
+        kind
+        for kind in OF_LOAD
+        if any(v is not None for load in loads.values() for v in plots.parts_of_load(load, kind))
+    ]
+    drawings = tuple(
+        drawing_of(
+            *(plots.resources, loads, plots.resources_height, _told_load(loads, kind)),
+            _of_load(loads, kind),
+            title=OF_LOAD[kind] if len(kinds) > 1 else "",
+            of=kind,
+        )
+        for kind in kinds
+    )
+    lines = [line for name, load in loads.items() for line in _hardware(name, load)]
+    text = (
+        "Indexing speed factor (isf): CPU time over audio. Searching speed factor (ssf): hours of "
+        "CPU for an hour of queries in an hour of audio. Peak memory (pmu) of the largest process "
+        "in GB. Processing load (pl): their weighted products. Measured once: no intervals."
+    )
+    return Section("Resources", text, drawings, (_load_table(loads),), lines=tuple(lines))
+
+
+def _told_load(loads: Mapping[str, Load], kind: str) -> str:
+    return f"{OF_LOAD[kind]} by phase: " + told(
+        f"{name}: indexing {_amount(kind, one)}, searching {_amount(kind, other)}"
+        for name, load in loads.items()
+        for one, other in [plots.parts_of_load(load, kind)]
+    )
+
+
+def _amount(kind: str, found: float | None) -> str:
+    """A figure with its unit."""
+    if found is None:
+        return "not measured"
+    return clock(found) if kind == "time" else figure(found) + (" GB" if kind == "memory" else "")
+
+
+def _of_load(loads: Mapping[str, Load], kind: str) -> Table:
+    cells = [
+        (name, *(_amount(kind, part) for part in plots.parts_of_load(load, kind)))
+        for name, load in loads.items()
+    ]
+    caption = f"{OF_LOAD[kind]} by phase: numbers"
+    return used(caption, ("system", "indexing", "searching"), cells)
+
+
+def _load_table(loads: Mapping[str, Load]) -> Table:
+    names = ("isf", "ssf", "pmu_indexing", "pmu_searching", "pl")
+    cells = [
+        (name, *(_figure(load, key) for key in names), clock(load.audio_s), _query_time(load))
+        for name, load in loads.items()
+    ]
+    header = ("system", "isf", "ssf (1/hour)", "pmu of indexing (GB)", "pmu of searching (GB)")
+    return used("Processing resources", (*header, "pl", "audio", "queries"), cells)
+
+
+def _figure(load: Load, key: str) -> str:
+    found: float | None = getattr(load, key)
+    return load.reasons.get(key, "undefined") if found is None else figure(found)
+
+
+def _query_time(load: Load) -> str:
+    return "" if load.query_s is None else clock(load.query_s)
+
+
+def _hardware(system: str, load: Load) -> list[Line]:
+    """What each phase ran on, in words."""
+    phases: dict[str, Resources | None] = {"indexing": load.indexing, "searching": load.searching}
+    return [
+        Line(
+            *("open", phase, isolated(system), "; ".join(map(machine_said, record.nodes))),
+            f"{clock(record.cpu_s)} of CPU in {clock(record.wall_s)}.",
+        )
+        for phase, record in phases.items()
+        if record is not None
+    ]
+
+
+def machine_said(machine: Machine) -> str:
+    """A type of computing node in words; what the system did not tell is left out.
+
+    Examples
+    --------
+    >>> from truecost.report.search_sections import machine_said
+    >>> from truecost.resources import Machine
+    >>> machine_said(Machine(count=2, cpu="Xeon", cores=16, memory_bytes=64 * 10**9))
+    '2 nodes: Xeon, 16 cores, 64 GB of memory'
+    """
+    facts: list[Any] = [
+        machine.brand,
+        machine.cpu,
+        machine.cores and counted(machine.cores, "core"),
+        machine.clock_ghz and f"{machine.clock_ghz:g} GHz",
+        machine.memory_bytes and f"{machine.memory_bytes / 1e9:.3g} GB of memory",
+        machine.system,
+    ]
+    said = ", ".join(str(fact) for fact in facts if fact)
+    return f"{counted(machine.count, 'node')}: {said or 'nothing is known of it'}"
