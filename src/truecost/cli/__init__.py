@@ -82,7 +82,7 @@ GLOBAL = (
     ),
     ("schema", "lists:schema", "JSON schema of result.json or of study.toml."),
     ("resources", "resources:resources", "Run a program and measure its CPU time and peak memory."),
-    ("demo", "demo:demo", "Evaluate and compare two real keyword detectors."),
+    ("demo", "demo:demo", "Evaluate and compare two real systems."),
 )
 trials = App(name="trials", help="Trials with scores or decisions (the task when none is named).")
 methods = App(name="methods", help="Methods: runs over seeds and training sets.")

@@ -1,36 +1,73 @@
-"""`demo`: the main job on scores of two real keyword detectors that come with the package."""
+"""`demo`: the main jobs on results of real systems that come with the package."""
 
 from dataclasses import replace
 from importlib.resources import as_file, files
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter
 
 from truecost.cli.options import PLAIN, Output
 from truecost.cli.trials import execute
 
-SUBSETS = ("active < 0.4", "active >= 0.4 AND active < 0.8", "active >= 0.8")
-
-
-def demo(*, output: Output = PLAIN) -> int:
-    """Evaluate and compare two detectors of the spoken word "yes".
-
-    Their scores come with truecost: 1,940 clips of 120 speakers of the Speech Commands test set
-    (CC BY 4.0; see data/demo/ATTRIBUTION.md), from a logistic regression and a small network.
-    `active` is the share of a clip that carries speech energy.
-    """
-    from truecost.cli.terminal import Screen
+if TYPE_CHECKING:
     from truecost.study import Study
 
-    Screen(output).say(
-        "two detectors of the word 'yes': 1,940 clips of 120 speakers, prior 0.05, equal "
-        "costs (Speech Commands, CC BY 4.0)"
-    )
+Name = Literal["detection", "terms"]
+SUBSETS = ("active < 0.4", "active >= 0.4 AND active < 0.8", "active >= 0.8")
+SAID: dict[Name, str] = {
+    "detection": "two detectors of the word 'yes': 1,940 clips of 120 speakers, prior 0.05, equal "
+    "costs (Speech Commands, CC BY 4.0)",
+    "terms": "two searches for 70 spoken queries in 26 minutes of spoken digits, priced as in "
+    "QUESST 2014 (Free Spoken Digit Dataset, CC BY-SA 4.0)",
+}
+
+
+def demo(
+    name: Annotated[Name, Parameter(show_choices=True)] = "detection",
+    /,
+    *,
+    output: Output = PLAIN,
+) -> int:
+    """Evaluate and compare two systems whose results come with truecost.
+
+    `detection`: detectors of the spoken word "yes", a logistic regression and a small network, on
+    1,940 clips of 120 speakers of the Speech Commands test set (CC BY 4.0); `active` is the share
+    of a clip that carries speech energy. `terms`: searches for spoken digits by example, made by
+    examples/terms from the Free Spoken Digit Dataset (CC BY-SA 4.0). See ATTRIBUTION.md beside the
+    files.
+
+    Parameters
+    ----------
+    name
+        Which of them.
+    """
+    from truecost.cli.terminal import Screen
+
+    Screen(output).say(SAID[name])
+    target = "truecost-demo" if name == "detection" else f"truecost-demo-{name}"
     with as_file(files("truecost") / "data" / "demo") as folder:
-        study = Study.of(
-            {
-                "baseline": "logistic",
-                "data": {"type": "llr", "map": {"id": "trial", "unit": "speaker"}},
-                "systems": {n: {"file": f"{folder / n}.csv"} for n in ("logistic", "network")},
-                "application": {"prior": 0.05},
-                "subsets": {expression: expression for expression in SUBSETS},
-            }
-        )
-        return execute(study, replace(output, output=output.output or "truecost-demo"))
+        study = _detection(folder) if name == "detection" else _study(folder / name)
+        return execute(study, replace(output, output=output.output or target))
+
+
+def _study(folder: Path) -> "Study":
+    """The study of a folder."""
+    from truecost.study import Study
+
+    return Study.read(str(folder / "study.toml"))
+
+
+def _detection(folder: Path) -> "Study":
+    """Two detectors of a word."""
+    from truecost.study import Study
+
+    return Study.of(
+        {
+            "baseline": "logistic",
+            "data": {"type": "llr", "map": {"id": "trial", "unit": "speaker"}},
+            "systems": {n: {"file": f"{folder / n}.csv"} for n in ("logistic", "network")},
+            "application": {"prior": 0.05},
+            "subsets": {expression: expression for expression in SUBSETS},
+        }
+    )

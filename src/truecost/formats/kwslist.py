@@ -25,6 +25,7 @@ import polars as pl
 
 from truecost.errors import InputError
 from truecost.formats import xml
+from truecost.formats.alike import values_of
 from truecost.formats.field_lines import cut
 from truecost.formats.streams import blocks
 from truecost.formats.terms import Codes, document_of
@@ -152,7 +153,8 @@ class _Detections:
         self.header: dict[str, str] = {}
         self.answers: dict[str, list[float | int | None]] = {}
         self.begins: list[int] = []  # detections before those of each query
-        self.values: list[str] = []  # of the rows that are not packed, six each
+        self.values: list[str] = []  # of rows as they are read one by one, six each
+        self.columns: list[list[str]] = [[] for _ in FIELDS]  # of the rows that are not packed
         self.lines = array("q")
         self.documents, self.channels = Codes(document_of), Codes()
         self.codes = array("i"), array("i")
@@ -187,8 +189,23 @@ class _Detections:
                 values.extend(xml.values(attributes, FIELDS, self.source, line, layout))
             lines.append(line)
 
+        def all_detected(rows: bytes, line: int) -> bool:
+            found = values_of(rows, name, FIELDS)
+            if found is not None:
+                self._gather(found)
+                lines.extend(range(line, line + len(found[0])))
+            return found is not None
+
         detection = xml.Element(detected)
-        return xml.Element(headed, {answer: xml.Element(answered, {name: detection})})
+        inside = xml.Element(answered, {name: detection}, alike=all_detected)
+        return xml.Element(headed, {answer: inside})
+
+    def _gather(self, more: list[list[str]]) -> None:
+        """Put rows behind those that were read one by one."""
+        for k, (column, values) in enumerate(zip(self.columns, more, strict=True)):
+            column.extend(self.values[k :: len(FIELDS)])
+            column.extend(values)
+        self.values.clear()
 
     def _answer(
         self, attributes: list[str], line: int, layout: str, names: tuple[str, str, str]
@@ -223,7 +240,8 @@ class _Detections:
 
     def pack(self) -> None:
         """Turn the rows read so far into numbers and codes."""
-        columns = {name: self.values[k :: len(FIELDS)] for k, name in enumerate(FIELDS)}
+        self._gather([[] for _ in FIELDS])
+        columns = dict(zip(FIELDS, self.columns, strict=True))
         first = len(self.lines) - len(columns["file"])
         for kept, name in zip(self.numbers, ("tbeg", "dur", "score"), strict=True):
             kept.frombytes(self._finite(columns[name], name, first).tobytes())
@@ -234,7 +252,8 @@ class _Detections:
                 row = next(k for k, text in enumerate(columns[name]) if not codes.name(text))
                 self._refuse_row(first + row, f"the {name} {columns[name][row]!r} names nothing")
         self.accepted += self._decided(columns["decision"], first)
-        self.values.clear()
+        for column in self.columns:
+            column.clear()
 
     def _finite(self, texts: list[str], name: str, first: int) -> Floats:
         """Numbers of one attribute of rows; times are not negative."""

@@ -58,11 +58,15 @@ class Element:
         The elements that it may hold.
     closed : callable, optional
         Called with the text that it holds, and the line; without it there may be none.
+    alike : callable, optional
+        Called with lines at once that stand in it, and the number of the first; whether it could
+        read them (`formats.alike`). Lines that it cannot read are read one by one.
     """
 
     opened: Callable[[list[str], int], None]
     children: Mapping[str, "Element"] = field(default_factory=dict)
     closed: Closed | None = None
+    alike: Callable[[bytes, int], bool] | None = None
 
 
 def nothing(_: object, line: int) -> None:
@@ -109,7 +113,9 @@ class _Reading:
         self.expected = " or ".join(f"<{name}>" for name in roots)
         self.stack = [Element(nothing, roots)]
         self.fed, self.window = 0, b""  # bytes given to the parser, and the last of them
+        self.skipped = 0  # lines that were read without it
         self.encoding = "UTF-8"
+        self.by_line = any(_has_alike(root) for root in roots.values())
         self.parser = self._parser()
 
     def _parser(self) -> "expat.XMLParserType":
@@ -118,6 +124,7 @@ class _Reading:
         parser.ordered_attributes = True
         parser.XmlDeclHandler = self._declared
         parser.StartDoctypeDeclHandler = self._doctype
+        parser.StartCdataSectionHandler = self._quoted
         stack = self.stack
         push, pop = stack.append, stack.pop
         texts: list[str] = []
@@ -128,7 +135,7 @@ class _Reading:
             if element is None:
                 self._unexpected(name)
             push(element)
-            element.opened(attributes, parser.CurrentLineNumber)
+            element.opened(attributes, parser.CurrentLineNumber + self.skipped)
 
         def end(_: str) -> None:
             nonlocal length
@@ -137,7 +144,7 @@ class _Reading:
                 found = "".join(texts)
                 texts.clear()
                 length = 0
-                closed(found, parser.CurrentLineNumber)
+                closed(found, self.line)
 
         def text(found: str) -> None:
             nonlocal length
@@ -145,7 +152,7 @@ class _Reading:
                 texts.append(found)
                 length += len(found)
                 if length > LONGEST:
-                    self.refuse(parser.CurrentLineNumber, _TOO_LONG)
+                    self.refuse(self.line, _TOO_LONG)
             elif not found.isspace():
                 self._stray(found)
 
@@ -157,11 +164,41 @@ class _Reading:
         """Read a block."""
         if not self.fed and block.startswith(_BOMS):
             self.encoding = "UTF-16"
-        self.window = self.window[-4:] + block
-        self.fed += len(block)
-        self._parse(block, final=False)
+        start = 0
+        while start < len(block):
+            taken, end = self._alike(block, start)
+            if not taken:
+                self._read(block[start:end])
+            start = end
+
+    def _alike(self, block: bytes, start: int) -> tuple[bool, int]:
+        """Read lines without the parser where this can be; else how far it has to read."""
+        if not self.by_line:
+            return False, len(block)
+        read, end = self.stack[-1].alike, block.find(b"\n", start) + 1 or len(block)
+        # What the parser holds back may be the begin of a comment.
+        if read is None or self.parser.CurrentByteIndex != self.fed or self.window[-1:] != b"\n":
+            return False, end
+        close = block.find(b"</", start)
+        lines = block[start : block.rfind(b"\n", start, close if close >= 0 else None) + 1]
+        if not lines:
+            return False, end
+        taken = read(lines, self.line)
+        self.skipped += lines.count(b"\n") if taken else 0
+        return taken, start + len(lines)
+
+    def _read(self, part: bytes) -> None:
+        """Give bytes to the parser."""
+        self.window = self.window[-4:] + part
+        self.fed += len(part)
+        self._parse(part, final=False)
         if self.fed - self.parser.CurrentByteIndex > LONGEST:
-            self.refuse(self.parser.CurrentLineNumber, _TOO_LONG)
+            self.refuse(self.line, _TOO_LONG)
+
+    @property
+    def line(self) -> int:
+        """Where the parser stands."""
+        return self.parser.CurrentLineNumber + self.skipped
 
     def close(self) -> None:
         """Say that there is no more."""
@@ -173,7 +210,7 @@ class _Reading:
         try:
             self.parser.Parse(block, final)
         except expat.ExpatError as error:
-            self.refuse(error.lineno, self._why(error, final=final))
+            self.refuse(error.lineno + self.skipped, self._why(error, final=final))
 
     def _why(self, error: expat.ExpatError, *, final: bool) -> str:
         """What is wrong with XML that is not well-formed."""
@@ -201,29 +238,34 @@ class _Reading:
 
     def _doctype(self, *_: object) -> NoReturn:
         self.refuse(
-            self.parser.CurrentLineNumber,
+            self.line,
             "a document type (<!DOCTYPE>), which may declare entities and is not read; remove it",
         )
+
+    def _quoted(self) -> None:
+        """A section in which nothing is an element: the parser alone knows where it ends."""
+        self.by_line = False
 
     def _unexpected(self, name: str) -> NoReturn:
         """An element where it may not stand."""
         kinds = ", ".join(f"<{child}>" for child in self.stack[-1].children) or "no element"
         known = ROOTS.get(name, "") if len(self.stack) == 1 else ""
         hint = f"; this is a file of format {known}" if known else ""
-        line = self.parser.CurrentLineNumber
-        self.refuse(line, f"<{cut(name)}> where {kinds} was expected{hint}")
+        self.refuse(self.line, f"<{cut(name)}> where {kinds} was expected{hint}")
 
     def _stray(self, text: str) -> NoReturn:
-        self.refuse(
-            self.parser.CurrentLineNumber,
-            f"the text {cut(text.strip())!r} where there may be none",
-        )
+        self.refuse(self.line, f"the text {cut(text.strip())!r} where there may be none")
 
     def refuse(self, line: int, why: str) -> NoReturn:
         raise InputError(f"{self.source}, line {line}: {why}; expected {self.expected}")
 
 
 _TOO_LONG = f"an element, a comment or a text longer than {LONGEST >> 20} MiB"
+
+
+def _has_alike(element: Element) -> bool:
+    """Whether lines may be read at once in an element, or in one that it holds."""
+    return element.alike is not None or any(map(_has_alike, element.children.values()))
 
 
 def _decodes(data: bytes, encoding: str) -> bool:

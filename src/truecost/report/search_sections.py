@@ -10,6 +10,7 @@ from truecost.report import plots
 from truecost.report.drawing import Drawing
 from truecost.report.lines import Line
 from truecost.report.many import amount, counted
+from truecost.report.plots.load import Quantity
 from truecost.report.plots.look import MANY
 from truecost.report.search_verdict import VALUES, searches_of
 from truecost.report.section import Section, comma, drawing_of, told
@@ -33,7 +34,7 @@ CHIPS = {
     "same": "same as naive",
     "undecided": "undecided",
 }
-OF_LOAD: Mapping[str, str] = {
+OF_LOAD: Mapping[Quantity, str] = {
     "time": "CPU time",
     "memory": "Peak memory",
     "load": "Parts of the processing load",
@@ -319,9 +320,7 @@ def scores(story: Story) -> Section | None:
         )
         for d, title, several in _each(story, lambda d: bool(d.bins))
     )
-    lines = [
-        line for d, title, _ in _each(story, lambda d: True) for line in _entropy(story, d, title)
-    ]
+    lines = [line for d, title, _ in _each(story, _every) for line in _entropy(story, d, title)]
     if not drawings and not lines:
         return None
     text = (
@@ -335,6 +334,10 @@ def scores(story: Story) -> Section | None:
             "affine calibration, the loss the difference."
         )
     return Section("Calibration of the scores", text, drawings, lines=tuple(lines))
+
+
+def _every(found: SearchDescription) -> bool:
+    return bool(found.system)
 
 
 def _told_bins(found: SearchDescription) -> str:
@@ -376,14 +379,14 @@ def _entropy(story: Story, found: SearchDescription, name: str) -> list[Line]:
                 said.append(f"{sign} {value(part)}")
         state = against_naive(row)
         about = name if variant == "pooled" else f"{name}, {variant.replace('_', ' ')}"
-        more = ". ".join(filter(None, (_calibrated(found, row), caveats(row).capitalize())))
+        more = ". ".join(filter(None, (_calibrated(found), caveats(row).capitalize())))
         lines.append(
             Line(GOOD.get(state, "open"), CHIPS.get(state, ""), about, " ".join(said), f"{more}.")
         )
     return lines
 
 
-def _calibrated(found: SearchDescription, row: Row) -> str:
+def _calibrated(found: SearchDescription) -> str:
     """At which score the best affine calibration accepts."""
     at = plots.crossing_of(found)
     if at is None:
@@ -424,7 +427,7 @@ def resources(story: Story) -> Section | None:
     return Section("Resources", text, drawings, (_load_table(loads),), lines=tuple(lines))
 
 
-def _told_load(loads: Mapping[str, Load], kind: str) -> str:
+def _told_load(loads: Mapping[str, Load], kind: Quantity) -> str:
     return f"{OF_LOAD[kind]} by phase: " + told(
         f"{name}: indexing {_amount(kind, one)}, searching {_amount(kind, other)}"
         for name, load in loads.items()
@@ -432,14 +435,14 @@ def _told_load(loads: Mapping[str, Load], kind: str) -> str:
     )
 
 
-def _amount(kind: str, found: float | None) -> str:
+def _amount(kind: Quantity, found: float | None) -> str:
     """A figure with its unit."""
     if found is None:
         return "not measured"
     return clock(found) if kind == "time" else figure(found) + (" GB" if kind == "memory" else "")
 
 
-def _of_load(loads: Mapping[str, Load], kind: str) -> Table:
+def _of_load(loads: Mapping[str, Load], kind: Quantity) -> Table:
     cells = [
         (name, *(_amount(kind, part) for part in plots.parts_of_load(load, kind)))
         for name, load in loads.items()

@@ -3,8 +3,7 @@
 from truecost.digits import figure
 from truecost.report.many import amount, counted
 from truecost.report.story import Part, Story
-from truecost.report.sums import clock
-from truecost.report.words import at_best, counts, units_of, value
+from truecost.report.words import at_best, counts, searched_of, units_of, value
 from truecost.results import Row
 from truecost.tasks.terms.describing import SearchDescription
 
@@ -71,10 +70,4 @@ def more_of(story: Story, row: Row) -> str:
     false = beside.get("n_false_alarms")
     if false is not None and false.value is not None:
         said += f", {counted(false.value, 'false alarm')}"
-    return "; ".join(filter(None, (said, size_of(row), units_of(row))))
-
-
-def size_of(row: Row) -> str:
-    """How much was searched: `28 queries with targets in 3:19:03 of audio`."""
-    queries = counted(row.counts["queries"], "query")
-    return f"{queries} with targets in {clock(row.counts['seconds'])} of audio"
+    return "; ".join(filter(None, (said, searched_of(row), units_of(row))))

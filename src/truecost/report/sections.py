@@ -29,6 +29,16 @@ from truecost.report.plane_sections import by_threshold, trade_off
 from truecost.report.plots.bars import costs_of
 from truecost.report.plots.limits import is_difference
 from truecost.report.plots.rows import WEAK
+from truecost.report.search_sections import (
+    all_queries,
+    det_of_terms,
+    resources,
+    scores,
+    side_by_side,
+    value_by_threshold,
+    worst_queries,
+)
+from truecost.report.search_verdict import VALUES
 from truecost.report.section import MOST_LINES, Section, comma, drawing_of, told
 from truecost.report.story import Story, bare, goodness, means, part_of
 from truecost.report.tables import of_numbers, of_pairs, of_standings, used
@@ -37,6 +47,7 @@ from truecost.results import Row, shown, verdict_of
 
 MOST_BARS = 16  # of one picture; more are drawn by application
 MOST_ROWS = 400  # of one table
+ENTROPIES = ("cnxe", "min_cnxe")  # of searches: they and their values share an axis
 
 
 def leaderboard(story: Story) -> Section | None:
@@ -259,7 +270,9 @@ def comparison(story: Story) -> Section | None:
 
 
 def _drawn(story: Story) -> list[str]:
-    """The measures whose differences are drawn: costs; of items all."""
+    """The measures whose differences are drawn: costs; of items all, of searches their values."""
+    if story.searched:
+        return [*VALUES, *(r.label for r in story.whole if r.measure in ENTROPIES)]
     return list(dict.fromkeys(r.label for r in story.whole)) if story.by_items else [*story.costs]
 
 
@@ -329,8 +342,10 @@ def worst(story: Story) -> Section | None:
 
 SECTIONS: tuple[Callable[[Story], Section | None], ...] = (
     *(bars, breakdown, matching, ratios, trade_off, by_threshold, runs, det, threshold),
-    *(calibration, subsets, comparison, gates, unit_by_unit, paired, worst),
+    *(side_by_side, det_of_terms, value_by_threshold),
+    *(calibration, scores, subsets, comparison, gates, unit_by_unit, paired, worst),
     *(what_was_collected, machine_against_human, checks),
+    *(all_queries, worst_queries, resources),
 )
 
 

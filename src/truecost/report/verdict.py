@@ -10,6 +10,7 @@ from truecost.report.lines import Group, Line
 from truecost.report.many import counted
 from truecost.report.plots.look import short
 from truecost.report.plots.rows import WEAK
+from truecost.report.search_verdict import about_values, more_of, text_of
 from truecost.report.story import Part, Story, goodness, means, part_of
 from truecost.report.tables import of_pairs, of_systems
 from truecost.report.words import (
@@ -20,6 +21,7 @@ from truecost.report.words import (
     isolated,
     listed,
     naive_of,
+    searched_of,
     shortest,
     system_of,
     value,
@@ -96,13 +98,15 @@ def _lead(story: Story, row: Row) -> str:
         title = f"{title[:1].lower()}{title[1:]}"
     said = f"{story.main}" + (f" ({title})" if differs(title, story) else "")
     said += f": {row.direction} is better. "
-    if at_best(story.main):
+    if at_best(story.main) and not story.searched:
         judged = any(not at_best(r.label) for r in story.whole)
         said += f"No decision is judged{'' if judged else f' ({NONE_MADE})'}: {BEST}"
     references = {r.reference for part in story.parts for r in story.mains(part)} - {None}
     if len(references) == 1 and not at_best(story.main):
         naive = shown(row, next(iter(references)))
         said += f"{naive} is the naive system: {naive_of(story.result.task)}{shortest(row)}. "
+    if story.searched:
+        said += about_values(story)
     return f"{said}In brackets the {percent(row.level)} interval."
 
 
@@ -162,6 +166,8 @@ def _first(story: Story) -> Group:
 def _size(row: Row) -> str:
     """How much data each submission was scored on."""
     found = row.counts
+    if "trials_of_a_query" in found:
+        return searched_of(row)
     if "targets" not in found:
         return counted(row.n_trials, row.item)
     return f"{counted(found['targets'], 'target')} and {counted(found['nontargets'], 'nontarget')}"
@@ -171,7 +177,7 @@ def _costs(story: Story) -> list[Group]:
     """Lines by part; of many systems a table, of many parts how often each system is better."""
     groups = []
     for part in story.parts:
-        lines = [_value(r) for r in story.mains(part)]
+        lines = [_value(r, story) for r in story.mains(part)]
         lines += [_difference(*pair) for pair in story.main_pairs(part)]
         groups.append(Group(part.title, tuple(lines)))
     if sum(len(g.lines) for g in groups) <= MOST:
@@ -293,14 +299,15 @@ def _sum(name: str, than: str, cases: Sequence[Case]) -> Line:
     return Line("open", f"{better} of {len(cases)} better{than}", name, text + ", ".join(said))
 
 
-def _value(row: Row) -> Line:
+def _value(row: Row, story: Story) -> Line:
     state = against_naive(row)
     if row.dims.get("estimator") == "run":  # its counts stand with the mean
         return Line(GOOD.get(state, "open"), NAIVE[state], system_of(row), value(row), ANOTHER)
-    more = counts(row)
+    more = more_of(story, row) if story.searched else counts(row)
+    text = text_of(story, row) if story.searched else value(row)
     if state != "same" and (beware := caveats(row)):
         more = f"{more}. But {beware}."
-    return Line(GOOD.get(state, "open"), NAIVE[state], system_of(row), value(row), more)
+    return Line(GOOD.get(state, "open"), NAIVE[state], system_of(row), text, more)
 
 
 def _difference(row: Row, ratio: Row | None) -> Line:

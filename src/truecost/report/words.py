@@ -12,7 +12,7 @@ from truecost.measures import find_of_any_task
 from truecost.measures.base import Measure
 from truecost.names import Task
 from truecost.report.many import amount, counted
-from truecost.report.sums import errors_said
+from truecost.report.sums import clock, errors_said
 from truecost.results import Row, figures, shown, units_shown
 
 State = Literal["better", "worse", "same", "undecided", "best", ""]
@@ -23,6 +23,8 @@ ESTIMATORS = {"mean": "mean over runs", "run": "one run", "test_set": "test set"
 
 def naive_of(task: Task) -> str:
     """What the naive system puts out."""
+    if task == "terms":
+        return "rejecting everything"
     return "the best constant answer" if task == "trials" else "an empty output"
 
 
@@ -154,6 +156,8 @@ def errors_of(row: Row) -> str:
 
 def _errors(row: Row) -> str:
     found = row.counts
+    if "trials_of_a_query" in found:
+        return searched_of(row)
     if row.item != "trial":
         return "; ".join(filter(None, (errors_of(row), counted(row.n_trials, row.item))))
     if "misses" in found and "targets" in found:
@@ -170,6 +174,12 @@ def _errors(row: Row) -> str:
         said = f"{errors} and {counted(lost, 'abstention')}" if lost else errors
         return f"{said} in {counted(row.n_trials, 'trial')}"
     return counted(row.n_trials, "trial")
+
+
+def searched_of(row: Row) -> str:
+    """How much was searched: `28 queries with targets in 3:19:03 of audio`."""
+    queries = counted(row.counts["queries"], "query")
+    return f"{queries} with targets in {clock(row.counts['seconds'])} of audio"
 
 
 def caveats(row: Row) -> str:

@@ -205,12 +205,12 @@ def _impossible(estimates: Sequence[Estimate], system: str) -> float:
 
 
 def _on_measures(part: Part) -> list[Problem]:
-    """The advice of measures that were asked for by name; of other tasks than trials, of all."""
+    """The advice of measures that were asked for by name; of items and deployments, of all."""
     asked: dict[Measure, None] = {}
     for record in part.systems:
         scoring = part.scoring[record.name]
         names = set(scoring.measures)
         found = measures_for(record, scoring)
-        every = not isinstance(record, Trials)
+        every = not isinstance(record, Trials | Search)
         asked |= {m: None for m in found if every or {m.name, m.label} & names}
     return [Problem(kind="advice", message=f"{m.label}: {m.advice}") for m in asked if m.advice]

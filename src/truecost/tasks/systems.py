@@ -15,6 +15,7 @@ from truecost.tasks.subsets import Masks
 from truecost.tasks.terms.records import Search, pair_searches
 
 System = Trials | Items | Deployment | Search
+SHARED = ("n_targets",)  # what systems of one reference have in common: there is no difference
 
 
 def score(
@@ -188,5 +189,6 @@ def compare_systems(
     masks = [mask for subset in scorings[0].subsets for mask in same[0].masks(subset)]
     rows = [score(t, s, masks, dims) for t, s in zip(same, scorings, strict=True)]
     return rows, [
-        [compare(a, b) for a, b in zip(other, rows[0], strict=True)] for other in rows[1:]
+        [compare(a, b) for a, b in zip(other, rows[0], strict=True) if a.measure not in SHARED]
+        for other in rows[1:]
     ]

@@ -135,7 +135,9 @@ def why(row: Row) -> str:
 
 
 def _counts(row: Row, width: float) -> str:
-    if "targets" in row.counts:
+    if "trials_of_a_query" in row.counts:
+        said = (counted(row.counts["queries"], "query"), counted(row.n_units, "unit"))
+    elif "targets" in row.counts:
         said = (counted(row.counts["targets"], "target"), counted(row.n_trials, "trial"))
     elif row.item != "trial":
         said = (counted(row.n_trials, row.item), _size(row))

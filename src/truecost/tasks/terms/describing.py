@@ -111,7 +111,7 @@ class SearchDescription(msgspec.Struct, frozen=True, kw_only=True, omit_defaults
     llr : bool
         Whether scores claim to be log-likelihood ratios.
     gamma, delta : float, optional
-        Best affine map of the scores, llr' = gamma llr + delta.
+        Best affine map of the scores, llr' = gamma llr + delta; None where there is no best one.
     curve : TwvCurve, optional
     worst : tuple of QueryValue
         The queries that cost most, by loss of TWV.
@@ -196,8 +196,8 @@ def describe(search: Search, scoring: Scoring, dims: Mapping[str, str]) -> Searc
         effective_prior=application.effective_prior,
         beta=application.beta,
         llr=how.llr,
-        gamma=_known(fit.gamma),
-        delta=_known(fit.delta),
+        gamma=None if fit.separated else _known(fit.gamma),
+        delta=None if fit.separated else _known(fit.delta),
         curve=curve,
         worst=_worst(search, table, application, scoring),
         values=_in_order(table),
