@@ -3,7 +3,16 @@
 import argparse
 from pathlib import Path
 
-from benchmarks import abba, diarization, files, intervals, points, sequences, translation
+from benchmarks import (
+    abba,
+    diarization,
+    files,
+    intervals,
+    points,
+    sequences,
+    terms,
+    translation,
+)
 from benchmarks.measuring import Row, first_calls, machine, table
 
 README = Path(__file__).with_name("README.md")
@@ -18,6 +27,7 @@ def report(interval_trials: int, point_trials: int, repeats: int, part: int = 1)
     file_rows, agreed = files.rows(interval_trials, repeats)
     item_rows, same = _items(part, repeats)
     ratio_rows, ratios = abba.rows(interval_trials, interval_trials // 100)
+    term_rows, whole, stages, found = terms.rows(part)
     first = [
         [name, *(f"{s:.2g} s" for s in first_calls(work, interval_trials))]
         for work, name in FIRST.items()
@@ -39,12 +49,20 @@ def report(interval_trials: int, point_trials: int, repeats: int, part: int = 1)
             "AB/BA from collected items, 2,000 replicates of all estimators; peer: a numpy loop of "
             f"the direct ratios alone, from {abba.OF_PEER} replicates.",
             table(heads, [row.cells for row in ratio_rows]),
+            f"`truecost terms score` from files, {terms.REPLICATES:,} replicates, a process each "
+            f"time: {300 // part} hours, {600 // part} files, 2,000 queries, about "
+            f"{40_000 // part:,} occurrences.",
+            table(terms.HEADS, whole),
+            f"Its steps for {terms.DETECTIONS // part:,} detections, from Python.",
+            table(["step", "wall", "CPU"], stages),
+            "Terms at a tenth of the detections; the peer is named in the row.",
+            table(heads, [row.cells for row in term_rows]),
             "Peak of memory above the inputs, and what the result keeps.",
             table(["scores", "truecost", "peer", "ratio", "target", "met"], memory),
             f"First call in a new process, import included, {interval_trials:,} trials.",
             table(["work", "kernels to compile", "kernels on disk"], first),
             "Checked in this run:",
-            "\n".join(f"- {line}" for line in checks + more + agreed + same + ratios),
+            "\n".join(f"- {line}" for line in checks + more + agreed + same + ratios + found),
         ]
     )
 

@@ -19,6 +19,7 @@ import polars as pl
 import pytest
 
 import accepted
+import searched
 import spoken
 from browser import WIDTHS, Visit, missing, screenshots, started, visit
 from truecost import digits, study
@@ -31,6 +32,7 @@ AWKWARD = ("<script>alert('x')</script>", "\"quoted\" & 'more' $5$ a_{n} ^2", LO
 REPORTS = (
     *("demo", "one", "awkward", "classes", "numbers", "few", "several", "board", "methods"),
     *("transcripts", "translation", "diarization", "deployments", "thresholds"),
+    *("searches", "search"),
 )
 VIEWS = (
     ("wide", "light"),
@@ -223,6 +225,39 @@ def thresholds(folder):
     rules = ("--max-rfpr", 0.4, "--min-rrecall", 0.9, "--estimator", "corrected,direct")
     how = (*ABBA, *rules, "--subset", "room", "--replicates", 200, "-o", folder / "out")
     tell("abba", "thresholds", folder / "log.csv", *how)
+
+
+TERMS = ("--preset", "nist-std-2006", "--replicates", 100)
+
+
+def searches(folder):
+    """Two searches with awkward names and queries, by subset, with what one of them took."""
+    searched.written(folder)
+    texts = (*AWKWARD, "\u542c\u5230" * 12, "\u05e9\u05dc\u05d5\u05dd", "query text " * 14)
+    kwlist = (folder / "t.kwlist.xml").read_text(encoding="utf-8")
+    for word, text in zip(searched.WORDS, texts, strict=False):
+        said = f"<kwtext>{html.escape(text)}</kwtext>"
+        kwlist = kwlist.replace(f"<kwtext>{word}</kwtext>", said)
+    (folder / "t.kwlist.xml").write_text(kwlist, encoding="utf-8")
+    tell("resources", "-o", folder / "i.json", "--phase", "indexing", "--", "true")
+    submissions = folder / "submissions"
+    lists = (f"{AWKWARD[0]}={submissions / 'fair.kwslist.xml'}", submissions / "good.kwslist.xml")
+    given = ("--ecf", folder / "e.ecf.xml", "--occurrences", folder / "o.csv")
+    how = (*given, "--kwlist", folder / "t.kwlist.xml", "--subset", "words", "--type", "llr")
+    took = ("--indexing", f"good={folder / 'i.json'}")
+    tell("terms", "compare", *lists, *how, *took, *TERMS, "-o", folder / "out")
+
+
+def search(folder):
+    """One search by document, and what it took."""
+    searched.written(folder)
+    tell("resources", "-o", folder / "i.json", "--phase", "indexing", "--", "true")
+    tell("resources", "-o", folder / "s.json", "--phase", "searching", "--", "true")
+    given = [folder / name for name in ("e.ecf.xml", "r.rttm", "t.kwlist.xml")]
+    files = [*zip(("--ecf", "--rttm", "--kwlist"), given, strict=True)]
+    took = ("--indexing", folder / "i.json", "--searching", folder / "s.json", "--query-seconds", 9)
+    how = (*itertools.chain(*files), *took, "--resample", "document", *TERMS)
+    tell("terms", "score", folder / "submissions" / "fair.kwslist.xml", *how, "-o", folder / "out")
 
 
 @pytest.fixture(scope="module")

@@ -1072,3 +1072,14 @@ def test_trials_that_cannot_be_calibrated():
     with pytest.raises(tc.InputError, match="clip them"):
         tc.calibrate(sure, train="self")
     assert tc.calibrate(sure, train="self", clip=0.01).trials.signature.endswith("clip:0.01")
+
+
+@pytest.mark.parametrize("share", [1e-2, 1e-4, 1e-6])
+@pytest.mark.parametrize("prior", [0.5, 0.01, 1e-4])
+def test_affine_of_two_scores_is_the_closed_form(share, prior):
+    """Most trials at one score, few at another: a full first step would leave for the flat."""
+    scores, labels = np.array([0.0, 1.0, 0.0, 1.0]), np.array([1, 1, 0, 0])
+    weights = np.array([0.4, 0.6, 1 - share, share]) * 1e6
+    found = Affine.fit(scores, labels, prior=prior, weights=weights)
+    expected = np.log([0.4 / (1 - share), 0.6 / share])
+    assert found([0.0, 1.0]) == pytest.approx(expected, abs=1e-6)

@@ -8,10 +8,11 @@ import pytest
 
 import test_house
 from truecost.calibration import METHODS
-from truecost.cli import ABBA, GLOBAL, ITEMS, TASKS, TRIALS
+from truecost.cli import ABBA, GLOBAL, ITEMS, TASKS, TERMS, TRIALS
 from truecost.cli import METHODS as RUNS
 from truecost.flags import FLAGS
 from truecost.gates import Gate
+from truecost.measures import registry
 from truecost.names import FORMATS, NORMALISATIONS, TASK_FORMATS
 from truecost.study import Study
 from truecost.study.tables import (
@@ -26,6 +27,7 @@ from truecost.study.tables import (
     TranscriptsTable,
     TranslationTable,
 )
+from truecost.tasks.terms.compat import ALONE, COMPAT
 
 ROOT = Path(__file__).parents[1]
 PLAIN = {"task", "measures", "baseline", "worst"}  # keys at the top that are no tables
@@ -110,13 +112,23 @@ def test_every_method_of_calibration_is_explained():
     assert first_cells(table) - {"--method"} == set(METHODS)
 
 
+def test_every_measure_of_terms_is_explained():
+    table = section(page("docs/terms.md"), "| measure |", "A term-weighted value is")
+    assert first_cells(table) == {m.name for m in registry().values() if "term_targets" in m.parts}
+
+
+def test_every_quirk_of_the_reference_scorer_is_explained():
+    table = section(page("docs/terms.md"), "| `--compat` |", "One thing is not followed")
+    assert first_cells(table) - {"--compat"} == {*COMPAT, *ALONE}
+
+
 def test_every_command_is_explained():
     named = first_cells(
         section(page("docs/command-line.md"), "| command", "`truecost VERB --help`")
     )
     commands = {verb for verb, *_ in (*TRIALS, *GLOBAL)} | {f"methods {v}" for v, *_ in RUNS}
     commands |= {f"{task} {verb}" for task in TASKS for verb, *_ in ITEMS}
-    commands |= {f"abba {verb}" for verb, *_ in ABBA}
+    commands |= {f"abba {verb}" for verb, *_ in ABBA} | {f"terms {verb}" for verb, *_ in TERMS}
     assert {re.split(r" [A-Z\[]", name)[0] for name in named} == commands
 
 

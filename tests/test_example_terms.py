@@ -320,7 +320,8 @@ def test_the_study_of_the_demo_finds_what_is_counted_by_hand():
     study = tc.Study.of({"interval": {"replicates": 20}}).over(
         tc.Study.read(str(SHIPPED / "study.toml"))
     )
-    values = {(e.dims["system"], e.measure): e.point for e in tc.run(study).estimates}
+    rows = [e for e in tc.run(study).estimates if e.parameters.get("variant") != "by_query"]
+    values = {(e.dims["system"], e.measure): e.point for e in rows}
     queries = queries_of(text_of(SHIPPED / "t.kwlist.xml"))
     words = words_of(text_of(SHIPPED / "r.rttm.gz"))
     rows = [(name, *at) for name, query in queries.items() for at in said_in(words, query["text"])]
@@ -333,7 +334,7 @@ def test_the_study_of_the_demo_finds_what_is_counted_by_hand():
         found = [values[system, measure] for measure in ("atwv", "mtwv", "stwv")]
         # greedy pairs are not always the most pairs
         assert found == pytest.approx(by_hand(table, occurrences, seconds), abs=2e-3)
-    # by ATWV the two cannot be told apart: see the README
+    # by ATWV and by Cnxe of each query the two cannot be told apart: see the README
     assert 0 < values["full", "cnxe"] < values["plain", "cnxe"] < 1
 
 

@@ -59,5 +59,4 @@ def test_coverage(queries, documents, resample, least):
         rows = values(evaluation(rng, queries, documents), resample, 300)
         held.append([r.lower <= t <= r.upper for r, t in zip(rows, truth, strict=True)])
     found = np.mean(held, axis=0)
-    print(resample, dict(zip(("atwv", "mtwv", "pmiss", "cnxe", "min_cnxe"), found, strict=True)))
-    assert (found >= least).all()
+    assert (found >= least).all(), found

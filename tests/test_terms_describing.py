@@ -17,8 +17,8 @@ from searches import (
     search_of,
 )
 from truecost.tasks.scoring import TermsScoring
-from truecost.tasks.terms.describing import describe
 from truecost.tasks.terms.by_query import per_query
+from truecost.tasks.terms.describing import describe
 from truecost.tasks.terms.scoring import score_search
 
 SEARCH = tc.Application.detection(100, 1, 0.00015)

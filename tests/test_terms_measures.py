@@ -197,6 +197,84 @@ def test_separable_and_reversed_scores():
     assert "uninformative" in rows["min_cnxe:pooled"].flags
 
 
+def test_classes_that_meet_in_a_tie():
+    """Missed targets stand at the floor beside all the nontargets: the limit of growing gamma."""
+    reference = reference_of([[2, 0], [1, 2]], 50.0)
+    search = search_of(reference, [0, 1], [0, 1], [3.0, 2.0], [True] * 2, [0, 3])
+    prior = SEARCH.effective_prior
+    right, wrong = prior * 3 / 5, 1 - prior  # what stands at the floor, by weight
+    least = minimize(
+        lambda z: right * np.logaddexp(0, -z[0]) + wrong * np.logaddexp(0, z[0]), [-1.0]
+    )
+    row = scored(search, "min_cnxe", floor=-5.0, replicates=50)["min_cnxe:pooled"]
+    assert row.value == pytest.approx(least.fun / prior_entropy(prior), abs=1e-8)
+    assert "separated" in row.flags
+    assert row.upper > row.lower
+
+
+@pytest.mark.parametrize("seconds", [300.0, 1e4, 1e6])
+@pytest.mark.parametrize("seed", range(8))
+def test_rare_targets_far_above_the_floor(seconds, seed):
+    """A full Newton step from the start would leave for where the loss is flat."""
+    rng = np.random.default_rng(seed)
+    reference = reference_of(rng.poisson(1.0, (50, 4)), seconds)
+    rows = reference.targets
+    found = rng.random(rows.height) < rng.uniform(0.3, 1)
+    wrong = int(rng.integers(5, 1500))
+    query = np.concatenate([rows["query"].to_numpy()[found], rng.integers(0, 50, wrong)])
+    place = np.concatenate([rows["place"].to_numpy()[found], rng.integers(0, 4, wrong)])
+    target = np.concatenate([np.flatnonzero(found), np.full(wrong, -1)])
+    score = np.round(rng.normal(np.where(target >= 0, rng.uniform(1, 8), 0.0)), seed % 3)
+    search = search_of(reference, query, place, score, score > 1, target)
+    application = tc.Application.detection(10, 1, 1e-4)
+    row = scored(search, "min_cnxe", application=application)["min_cnxe:pooled"]
+    prior, logit = application.effective_prior, -application.threshold
+    targets = reference.targets_by_query
+    others = (reference.trials - targets[targets > 0]).sum()
+    used = targets[search.query] > 0
+    right, false = search.score[search.is_target], search.score[~search.is_target & used]
+
+    def loss(x):
+        z = x[0] * (search.lowest - 1) + x[1]
+        scale = [x[0] * (s - 1) + x[1] + logit for s in (right, false)]
+        miss = np.logaddexp(0, -scale[0]).sum() + (~search.found).sum() * np.logaddexp(
+            0, -z - logit
+        )
+        wrong = np.logaddexp(0, scale[1]).sum() + (others - len(false)) * np.logaddexp(0, z + logit)
+        return prior * miss / targets.sum() + (1 - prior) * wrong / others
+
+    best = min(
+        (
+            minimize(
+                loss,
+                start,
+                method="Nelder-Mead",
+                options={"xatol": 1e-10, "fatol": 1e-14, "maxiter": 4000},
+            )
+            for start in ([0.1, 0.0], [1.0, -1.0], [3.0, -6.0])
+        ),
+        key=lambda f: f.fun,
+    )
+    least = best.fun / prior_entropy(prior) if best.x[0] > 0 else 1.0
+    assert row.value == pytest.approx(min(least, 1.0), abs=2e-6)
+
+
+@pytest.mark.parametrize("unit", ["segment", "document"])
+def test_queries_without_nontargets_do_not_enter_cross_entropies(unit):
+    """One query occurs in each of the four documents: it has no mean over nontargets."""
+    reference = reference_of([[1, 1, 1, 1], [1, 0, 0, 1]], 1.0, unit=unit)
+    everything = search_of(reference, [0, 1], [0, 0], [0.0, 0.0], [True] * 2, [0, 4])
+    for variant in ("pooled", "by_query"):
+        row = scored(everything, f"cnxe:{variant}", f"min_cnxe:{variant}")
+        assert row[f"cnxe:{variant}"].value == pytest.approx(1, abs=1e-12)
+        assert row[f"min_cnxe:{variant}"].value == pytest.approx(1, abs=1e-12)
+    only = search_of(reference_of([[1, 1]], 1.0, unit=unit), [0], [0], [0.0], [True], [0])
+    row = scored(only, "cnxe", "atwv")
+    assert row["cnxe:pooled"].value is None
+    assert row["cnxe:pooled"].reason.startswith("undefined: no query has both")
+    assert row["atwv"].value == 0.5
+
+
 def test_one_newton_step_is_near_a_full_fit():
     """Error of a replicate against a full refit, in standard deviations of the replicates."""
     rng = np.random.default_rng(0)
@@ -324,13 +402,30 @@ def test_the_metric_unit_test_of_the_reference_scorer(shared, every, name):
         assert rows["atwv"].value == pytest.approx(float(point["twv"]), abs=1e-2)
 
 
+def test_equal_sums_are_equal_whatever_the_rounding():
+    """A hit and a false alarm that weigh the same: the lowest of the thresholds that tie."""
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        reference = reference_of([[7]], 100.0)
+        target = np.concatenate([np.arange(7), np.full(12, -1)])[rng.permutation(19)]
+        score = np.arange(19.0)[::-1]
+        search = search_of(reference, [0] * 19, [0] * 19, score, score > 3, target)
+        row = scored(search, "mtwv", application=tc.preset("sws-2012"))["mtwv"]
+        exact = np.cumsum(np.where(target >= 0, 1, -1))  # both weigh one seventh
+        best = max(0, exact.max())
+        at = np.flatnonzero(exact == best)
+        assert row.value == pytest.approx(best / 7)
+        assert row.threshold == (score[at[-1]] if len(at) else None)
+
+
 def test_rows_say_what_they_rest_on():
     search = random_search(5)
     rows = scored(search, replicates=50)
     assert [*rows] == [
         *("atwv", "mtwv", "otwv", "stwv", "pmiss", "pfa"),
         *("n_targets", "n_correct", "n_false_alarms", "n_missed"),
-        *("cnxe:pooled", "min_cnxe:pooled", "cnxe_loss:pooled"),
+        *("cnxe:pooled", "cnxe:by_query", "min_cnxe:pooled", "min_cnxe:by_query"),
+        "cnxe_loss:pooled",
     ]
     row = rows["mtwv"]
     assert row.factors == ("query",)
@@ -341,6 +436,22 @@ def test_rows_say_what_they_rest_on():
     assert "not_llrs" in rows["cnxe:pooled"].flags
     assert "not_llrs" not in scored(search, "cnxe", llr=True)["cnxe:pooled"].flags
     assert scored(search, llr=True)["twv_bayes"].value is not None
+
+
+def test_unsubmitted_trials_that_cost_more_than_the_prior_are_flagged():
+    rng = np.random.default_rng(0)
+    reference = reference_of(np.full((5, 4), 3), 500.0)
+    score = rng.normal(6, 1, 40)
+    target = np.arange(40)
+    rows = reference.targets
+    search = search_of(reference, rows["query"][:40], rows["place"][:40], score, score > 5, target)
+    assert "floor_costs" in scored(search, "cnxe")["cnxe:pooled"].flags
+    assert "floor_costs" not in scored(search, "cnxe", floor=-3.0)["cnxe:pooled"].flags
+
+
+def test_measures_without_costs_need_no_application():
+    rows = scored(random_search(1), "stwv", "pmiss", application=tc.Application())
+    assert 0 <= rows["stwv"].value <= 1
 
 
 def test_the_bayes_threshold_decides_when_scores_are_llrs():
@@ -355,6 +466,7 @@ def test_queries_that_vanish_are_reported():
     search = search_of(reference, [0, 1], [0, 1], [1.0, 2.0], [True] * 2, [0, 2])
     row = scored(search, "atwv", replicates=400, resample="document")["atwv"]
     assert row.counts["vanished"] == pytest.approx(0.5 * 0.75**4, abs=0.03)
+    assert "vanished" in row.flags
     assert row.factors == ("document",)
     assert "vanished" not in scored(search, "atwv", replicates=400)["atwv"].counts
 
@@ -404,7 +516,26 @@ def test_subsets_of_queries_and_of_sources():
     assert rows["length=long", "n_false_alarms"] == 0
 
 
+def test_subsets_keep_the_prior_of_the_whole():
+    search = random_search(3, queries=8, documents=6, detections=100)
+    scoring = tc.Scoring(tc.preset("sws-2012"), ("atwv", "cnxe"), tc.Plan(20), subsets=("length",))
+    rows = score_search(search, scoring)
+    prior = search.reference.targets.height / search.reference.trials
+    assert {r.counts["prior"] for r in rows if "prior" in r.counts} == {prior}
+    fixed = tc.Application.detection(1, 1, prior)
+    again = score_search(
+        search, tc.Scoring(fixed, ("atwv", "cnxe"), tc.Plan(20), subsets=("length",))
+    )
+    for one, other in zip(rows, again, strict=True):
+        if "subset" in one.dims:
+            assert one.value == pytest.approx(other.value, rel=1e-12)
+
+
 class TestRefusals:
+    def test_a_floor_above_submitted_scores(self):
+        with pytest.raises(tc.UsageError, match="the floor 50 lies above the lowest submitted"):
+            scored(random_search(1), "cnxe", floor=50.0)
+
     def test_costs_are_asked_for(self):
         with pytest.raises(tc.UsageError, match="--preset nist-std-2006"):
             scored(random_search(1), "atwv", application=tc.Application())
@@ -430,3 +561,8 @@ class TestRefusals:
     def test_other_measures(self):
         with pytest.raises(tc.UsageError, match="'eer' is not for terms"):
             scored(random_search(1), "eer")
+
+
+def test_sums_over_queries_are_totals():
+    totals = {m.name for m in tc.measures.registry().values() if m.total}
+    assert totals == {"n_targets", "n_correct", "n_false_alarms", "n_missed"}

@@ -1,12 +1,14 @@
 """Two directives that write the reference from the package itself.
 
-`{public-names} MODULE` documents every name of `truecost.__all__` that lives in the module; a name
-that no page documents is a warning. `{measures}` lists every measure of the registry.
+`{public-names} MODULE` documents every name of `truecost.__all__` that lives in the module,
+`{public-names} MODULE NAME` one of them; a name that no page documents is a warning. `{measures}`
+lists every measure of the registry.
 """
 
 import importlib
 import inspect
 import re
+from types import ModuleType
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -29,13 +31,17 @@ def entry_of(name: str) -> str:
     """The autodoc directives for a public name; for a module those of its own public names."""
     value = getattr(truecost, name)
     if inspect.ismodule(value):
-        return "\n".join(
-            directive(f"{value.__name__}.{n}", getattr(value, n)) for n in value.__all__
-        )
+        return "\n".join(entry_in(value, n) for n in value.__all__)
+    return entry_in(truecost, name)
+
+
+def entry_in(module: ModuleType, name: str) -> str:
+    """The autodoc directive for a public name of a module."""
+    value = getattr(module, name)
     if callable(value):
-        return directive(f"truecost.{name}", value)
+        return directive(f"{module.__name__}.{name}", value)
     # Data have no docstring of their own: autodoc reads it where the name is defined.
-    return f".. autodata:: {truecost._MODULE[name]}.{name}\n   :no-value:\n"
+    return f".. autodata:: {module._MODULE[name]}.{name}\n   :no-value:\n"
 
 
 def directive(place: str, value: object) -> str:
@@ -49,11 +55,11 @@ def directive(place: str, value: object) -> str:
 class PublicNames(SphinxDirective):
     """The public names of one module."""
 
-    required_arguments = 1
+    required_arguments, optional_arguments = 1, 1
 
     def run(self) -> list[nodes.Node]:
-        module = self.arguments[0]
-        names = [n for n in truecost.__all__ if n not in HIDDEN and home_of(n) == module]
+        module, *only = self.arguments
+        names = [n for n in only or truecost.__all__ if n not in HIDDEN and home_of(n) == module]
         if not names:
             raise self.error(f"no public name of truecost is made in {module}")
         documented = getattr(self.env, "truecost_documented", set())

@@ -14,6 +14,7 @@ from truecost.report.units import units_of
 from truecost.tasks.abba.arrays import collected_items
 from truecost.tasks.abba.planes import Plane
 from truecost.tasks.abba.thresholds import Choice, choose
+from truecost.tasks.terms import SearchDescription
 
 INK = "#30363d"
 SUBSETS = ("active < 0.4", "active >= 0.4 AND active < 0.8", "active >= 0.8")
@@ -62,6 +63,13 @@ def diarized(name: str, rate: float) -> tc.Items:
     return tc.count_diarization(right, said, name=name)
 
 
+def searches() -> tuple[SearchDescription, ...]:
+    """What the two searches of `truecost demo terms` hold."""
+    study = files("truecost") / "data" / "demo" / "terms" / "study.toml"
+    [part] = tc.run(tc.Study.read(str(study))).parts
+    return part.searches
+
+
 def planes() -> list[Plane]:
     """Both ratios over the thresholds of a made-up candidate, as in docs/abba.md."""
     rng, items = np.random.default_rng(4), 9000
@@ -89,6 +97,7 @@ def pictures(outcome: tc.Outcome) -> dict[str, Axes]:
     whole = [r for r in rows if "subset" not in r.dims]
     gates = [tc.Gate(measure="act_dcf", max_upper=0.7), tc.Gate(measure="cllr", max_upper=0.35)]
     meetings = [diarized("old", 0.6), diarized("new", 0.4)]
+    terms = searches()
     ders = [tc.score(system, tc.Scoring(measures=("der",)))[0] for system in meetings]
     return {
         "costs": plots.cost_bars([r for r in whole if r.reference == 1]),
@@ -103,6 +112,10 @@ def pictures(outcome: tc.Outcome) -> dict[str, Axes]:
         "errors": plots.error_breakdown(ders),
         "units": plots.by_unit([units_of(s, row) for s, row in zip(meetings, ders, strict=True)]),
         "plane": plots.trade_off(planes()),
+        "terms-det": plots.det_of_terms(terms),
+        "terms-threshold": plots.twv_by_threshold(terms),
+        "terms-queries": plots.queries_in_order(terms),
+        "terms-scores": plots.score_map(terms[1]),
     }
 
 

@@ -1,4 +1,4 @@
-"""Numbers as readers see them: four significant digits, shares in percent, ends of intervals."""
+"""Numbers as readers see them: four significant digits (large ones whole), shares in percent, ends of intervals."""
 
 import math
 from typing import Literal
@@ -43,9 +43,11 @@ def _digits(value: float, one: int, share: float) -> str:
     short = f"{value:.4g}"
     if short == f"{one}" and share != 1:
         return f"{value:.{min(12, 1 - math.floor(math.log10(abs(1 - share))))}g}"
-    if one > 1 and 1e4 <= abs(value) < 1e6:
-        return f"{value:.0f}"  # percent of what has many times as many errors as it should have
-    return short if value == 0 or 1e-4 <= abs(value) < 1e6 else f"{value:.3e}"
+    if 1e4 <= abs(value) < 1e7:
+        return (
+            f"{value:.0f}"  # counts, and percent of what has many times the errors it should have
+        )
+    return short if value == 0 or 1e-4 <= abs(value) < 1e4 else f"{value:.3e}"
 
 
 def signed(value: float | None, scale: Scale = "") -> str:

@@ -174,6 +174,20 @@ _ALL = (
         caveat="the lowest scores of the queries differ much",
     ),
     Flag(
+        "floor_costs",
+        "unsubmitted trials cost most",
+        "the trials that were not submitted cost more than the prior alone would: the lowest "
+        "submitted score, which they all get, is far too high (or low) for them; submit detections "
+        "down to lower scores, or give the score that they should have (--floor)",
+        caveat="trials that were not submitted cost more than the prior",
+    ),
+    Flag(
+        "vanished",
+        "queries vanish",
+        "in some replicates queries have no occurrence left: they are left out of its mean; the "
+        "row's counts say what share they are",
+    ),
+    Flag(
         "uninformative",
         "reversed or uninformative",
         "the best affine map of the scores does not rise with them: they tell nothing of the "

@@ -103,7 +103,14 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         - `broken_replicates`: more than 1 % of the replicates are undefined or infinite; the
           interval is that of the delta method;
         - `few_labels`: fewer than 100 human labels in a cell; the corrected interval is widened;
-        - `clipped`: a corrected total lay outside its cell and was clipped.
+        - `clipped`: a corrected total lay outside its cell and was clipped;
+        - `not_llrs`: nothing says that the scores are log-likelihood ratios, as Cnxe takes them;
+        - `nothing_below`: nothing was submitted below the decision threshold;
+        - `floor_costs`: unsubmitted trials cost more than the prior alone;
+        - `floors_differ`: the lowest submitted scores of queries lie far apart;
+        - `vanished`: in some replicates queries have no targets left;
+        - `uninformative`: the best affine map of the scores does not rise with them;
+        - `separated`: no target scores below a nontarget.
     signature : str
         How the figure was computed: measure, parameters, choices while reading and scoring,
         resampling, method, level and version, separated by bars.

@@ -267,7 +267,11 @@ def _checked(
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # a minimum at infinity is refused
 def newton(evaluate: Loss, start: Floats) -> Floats:
-    """The minimum of a smooth, strictly convex function by Newton's method with a line search.
+    """The minimum of a smooth, strictly convex function by Newton's method.
+
+    Steps keep within a radius that grows while the second derivatives foretell what a step saves
+    and shrinks where they do not: far from the minimum of a logistic loss they are nearly 0, and a
+    full step would leave for where everything is flat.
 
     Parameters
     ----------
@@ -285,26 +289,30 @@ def newton(evaluate: Loss, start: Floats) -> Floats:
     InputError
         When no minimum is found, which means that it lies at infinity, or as good as.
     """
-    x = start
+    x, radius = start, 2.0 * np.sqrt(len(start))
     value, gradient, hessian = evaluate(x)
     for _ in range(200):
         try:
             step = np.linalg.solve(hessian, -gradient)
         except np.linalg.LinAlgError:
             break
-        slope = float(gradient @ step)
+        slope, size = float(gradient @ step), float(np.linalg.norm(step))
         if not (np.isfinite(slope) and slope <= 0):
             break
         rounding = 1e-14 * max(value, 1e-300)
         if -slope < rounding:  # one last step, below what the value can tell
             return np.asarray(x + step)
-        length = 1.0
-        tried = evaluate(x + step)
-        while tried[0] > value + 1e-4 * length * slope + rounding:
-            length /= 2
-            if length < 1e-12:
-                return x  # flat to rounding
-            tried = evaluate(x + length * step)
+        length = min(1.0, radius / size)
+        foretold = -slope * length * (1 - length / 2)
+        tried = evaluate(x + length * step)
+        saved = value - tried[0]
+        if saved < 0.1 * foretold - rounding:
+            if foretold < 100 * rounding:
+                return x  # flat to rounding: sums of many trials tell no more
+            radius = length * size / 4
+            continue
+        if saved > 0.5 * foretold:
+            radius = max(radius, 4 * length * size)
         x = x + length * step
         value, gradient, hessian = tried
     raise InputError(

@@ -146,13 +146,16 @@ def planned(
 def plan_rows(outcome: "Outcome", half_width: float | None) -> list[dict[str, object]]:
     """For each row the present half-width and the units for the wanted one.
 
-    What is measured once, such as memory, has no units to be more of.
+    What is measured once, such as memory, has no units to be more of, and a sum over units no
+    interval that more of them narrow.
     """
     import math
 
+    from truecost.measures import find_of_any_task
+
     rows: list[dict[str, object]] = []
     for e in outcome.estimates:
-        if not e.n_replicates:
+        if not e.n_replicates or find_of_any_task(e.label).total:
             continue
         known = math.isfinite(e.half_width) and e.half_width > 0
         wanted = e.half_width / 2 if half_width is None else half_width

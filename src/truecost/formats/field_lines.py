@@ -6,17 +6,23 @@ a small multiple of the file. A block is a frame with the columns `line` (number
 `text` (the record, without blanks around it), then one column for each field.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
 from truecost.errors import InputError, counted
 from truecost.formats.table import Table
-from truecost.formats.text import clean, line_blocks, refuse_carriage_returns
+from truecost.formats.text import (
+    byte_blocks,
+    clean,
+    lines_of,
+    refuse_carriage_returns,
+)
 
 LOOK = 1 << 22
 BLANKS = " \t"
+LETTERS = bytes(range(33, 256))  # all bytes but blanks and controls
 COMMENTS = (";;",)
 
 
@@ -43,15 +49,65 @@ def record_blocks(
     InputError
         When it is not UTF-8, holds a carriage return within a line or nothing but blank lines.
     """
+    for before, part in parts(data, source):
+        yield records(part, before, comments)
+
+
+def parts(data: bytes, source: str) -> Iterator[tuple[int, bytes]]:
+    """Some lines at a time, as bytes, with the number of lines before; InputError likewise."""
     data = clean(data, source, b" \t\r")
     refuse_carriage_returns(data, source)
-    for before, lines in line_blocks(data, LOOK):
-        block = pl.DataFrame({"text": lines.str.strip_chars(BLANKS)})
-        block = block.with_row_index("line", before + 1).cast({"line": pl.Int64})
-        record = pl.col("text") != ""
-        for mark in comments:
-            record = record & ~pl.col("text").str.starts_with(mark)
-        yield block.filter(record)
+    return byte_blocks(data, LOOK)
+
+
+def records(part: bytes, before: int, comments: Sequence[str] = COMMENTS) -> pl.DataFrame:
+    """The records of some lines, before which others stand."""
+    block = pl.DataFrame({"text": lines_of(part).str.strip_chars(BLANKS)})
+    block = block.with_row_index("line", before + 1).cast({"line": pl.Int64})
+    record = pl.col("text") != ""
+    for mark in comments:
+        record = record & ~pl.col("text").str.starts_with(mark)
+    return block.filter(record)
+
+
+def regular_fields(
+    part: bytes, before: int, schema: Mapping[str, type[pl.DataType]], least: int
+) -> pl.DataFrame | None:
+    """The fields of lines of one width, apart by single blanks, which most files have.
+
+    Parameters
+    ----------
+    part : bytes
+        Lines that are all records.
+    before : int
+        How many lines stand before.
+    schema : mapping of str to polars.DataType
+        Names of all fields, with the type of each.
+    least : int
+        How many of them a record must have.
+
+    Returns
+    -------
+    polars.DataFrame or None
+        `line` and the fields, in a third of the time that `records` and `fields_of` take; None
+        where these have to look.
+    """
+    blanks = part.translate(None, LETTERS)
+    width = blanks.index(b"\n") + 1
+    if not least <= width <= len(schema):
+        return None
+    if blanks != (b" " * (width - 1) + b"\n") * (len(blanks) // width):
+        return None
+    fields = pl.read_csv(
+        part,
+        separator=" ",
+        has_header=False,
+        quote_char=None,
+        schema=dict([*schema.items()][:width]),
+    )
+    if any(fields.null_count().row(0)):  # two blanks, or one around a line
+        return None
+    return fields.with_row_index("line", before + 1).cast({"line": pl.Int64})
 
 
 def fields_of(

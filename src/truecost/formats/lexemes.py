@@ -19,13 +19,25 @@ import polars as pl
 
 from truecost.errors import InputError
 from truecost.formats import read_bytes, rttm, shown
-from truecost.formats.field_lines import cut, fields_of, record_blocks, refuse, seconds
+from truecost.formats.field_lines import (
+    cut,
+    fields_of,
+    parts,
+    records,
+    refuse,
+    regular_fields,
+    seconds,
+)
 from truecost.formats.terms import document_of
 
 WORDS = ("document", "channel", "start", "duration", "word", "subtype", "speaker", "line")
 TURNS = ("document", "channel", "start", "duration", "speaker", "line")
 NAMES = {"recording": "document", "orthography": "word"}
 CODED = ("document", "channel", "word", "subtype", "speaker")
+SAID = ("LEXEME", "SPEAKER")
+FIELDS = {
+    name: pl.Categorical if NAMES.get(name, name) in CODED else pl.String for name in rttm.FIELDS
+}
 LEFT_OUT = ("NOSCORE", "NON-LEX", *rttm.LEFT_OUT, "NONLEX", "NONSPEECH")
 
 
@@ -108,24 +120,38 @@ def _plain(rows: pl.DataFrame) -> pl.DataFrame:
 
 def _timed(data: bytes, source: str) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
     """Words and turns, some lines at a time."""
-    commented = b";;" in data
-    for records in record_blocks(data, source, rttm.COMMENTS):
-        block = records
-        if commented:
-            block = block.with_columns(pl.col("text").str.replace(r"[ \t]+;;.*$", ""))
-        fields = fields_of(block, rttm.FIELDS, 9, source, f"rttm is {rttm.RTTM}")
-        fields = fields.with_columns(pl.col("type").str.to_uppercase())
-        wanted = fields["type"].is_in(["LEXEME", "SPEAKER"])
-        refuse(
-            source,
-            fields,
-            ~(wanted | fields["type"].is_in(LEFT_OUT)),
-            lambda row: f"the type is none of RTTM: {cut(row['text'])!r}; rttm is {rttm.RTTM}",
-        )
-        fields = fields.filter(wanted).rename(NAMES)
-        fields = fields.with_columns(pl.col("start", "duration").str.strip_chars_end("*"))
+    for before, part in parts(data, source):
+        fields = _regular(part, before)
+        if fields is None:
+            fields = _any(part, before, source)
+        fields = fields.filter(pl.col("type").is_in(SAID)).rename(NAMES)
+        if b"*" in part:
+            fields = fields.with_columns(pl.col("start", "duration").str.strip_chars_end("*"))
         times = [seconds(fields, name, source) for name in ("start", "duration")]
         rows = fields.select("type", *CODED, *times, "line")
         rows = rows.cast(dict.fromkeys(CODED, pl.Categorical))
         said = rows["type"] == "LEXEME"
         yield rows.filter(said).select(WORDS), rows.filter(~said).select(TURNS)
+
+
+def _regular(part: bytes, before: int) -> pl.DataFrame | None:
+    """The fields of lines without comments and blanks that need a look, as most are."""
+    fields = None if b";;" in part else regular_fields(part, before, FIELDS, 9)
+    known = fields is not None and fields["type"].is_in([*SAID, *LEFT_OUT]).all()
+    return fields if known else None
+
+
+def _any(part: bytes, before: int, source: str) -> pl.DataFrame:
+    """The fields of lines."""
+    block = records(part, before, rttm.COMMENTS)
+    if b";;" in part:
+        block = block.with_columns(pl.col("text").str.replace(r"[ \t]+;;.*$", ""))
+    fields = fields_of(block, rttm.FIELDS, 9, source, f"rttm is {rttm.RTTM}")
+    fields = fields.with_columns(pl.col("type").str.to_uppercase())
+    refuse(
+        source,
+        fields,
+        ~fields["type"].is_in([*SAID, *LEFT_OUT]),
+        lambda row: f"the type is none of RTTM: {cut(row['text'])!r}; rttm is {rttm.RTTM}",
+    )
+    return fields

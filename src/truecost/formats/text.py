@@ -112,12 +112,23 @@ def line_blocks(data: bytes, size: int = BLOCK) -> Iterator[tuple[int, pl.Series
     lines : polars.Series of str
         Without their line breaks.
     """
+    for before, part in byte_blocks(data, size):
+        yield before, lines_of(part)
+
+
+def byte_blocks(data: bytes, size: int = BLOCK) -> Iterator[tuple[int, bytes]]:
+    """The same as bytes, with their line breaks."""
     start = before = 0
     while start < len(data):
         end = data.rfind(b"\n", start, start + size) + 1 or data.index(b"\n", start) + 1
-        lines = pl.Series([data[start : end - 1].decode("utf-8")]).str.split("\n").explode()
-        yield before, lines
-        start, before = end, before + len(lines)
+        part = data[start:end]
+        yield before, part
+        start, before = end, before + part.count(b"\n")
+
+
+def lines_of(part: bytes) -> pl.Series:
+    """The lines of bytes that end with a line break, as text."""
+    return pl.Series([part[:-1].decode("utf-8")]).str.split("\n").explode()
 
 
 def _line(data: bytes, place: int) -> int:

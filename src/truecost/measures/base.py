@@ -101,6 +101,8 @@ class Measure:
     task : str
         Task that it is for, where another task has a measure of the same name: it is then asked for
         as `TASK/NAME`, or as NAME within its task.
+    total : bool
+        Whether it is a sum that more units make larger: they narrow no interval of it.
     shown_in : {"", "percent"}
         How readers see it: a share in percent, say (values stay shares).
     """
@@ -122,6 +124,7 @@ class Measure:
     undefined: str = ""
     shown_in: ShownIn = ""
     task: str = ""
+    total: bool = False
 
     @property
     def key(self) -> str:

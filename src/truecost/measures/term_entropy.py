@@ -61,15 +61,28 @@ def min_cnxe(totals: Totals, application: Application, variant: str, how: Averag
         submitted = totals.sums(f"term_fit_{what}_{variant}", derivative)
         return np.asarray(submitted + unsubmitted * at_floor)
 
-    found = [
-        _weighed(shares, of_class("targets", d, missing), of_class("nontargets", d, rest), prior)
-        for d in DERIVATIVES
-    ]
-    scale = totals.sums(floor, "scale")
-    least = _newton_step(found, scale, free=FREE in variant) / prior_entropy(prior)
-    separated = totals.sums(floor, "separated") > 0
-    value = np.where(separated & ~np.isnan(found[0]), 0.0, least)
+    targets, others = (
+        [(weight * of_class(what, d, unsubmitted)).sum(axis=1) for d in DERIVATIVES]
+        for what, weight, unsubmitted in (
+            ("targets", shares.gain, missing),
+            ("nontargets", shares.loss, rest),
+        )
+    )
+    found = [prior * t + (1 - prior) * n for t, n in zip(targets, others, strict=True)]
+    least = _newton_step(found, totals.sums(floor, "scale"), free=FREE in variant)
+    tied = _of_ties(prior * targets[0], (1 - prior) * others[0])
+    value = np.where(totals.sums(floor, "separated") > 0, tied, least) / prior_entropy(prior)
     return np.clip(value, 0.0, 1.0), 1.0, {"vanished": shares.vanished}
+
+
+def _of_ties(targets: Floats, others: Floats) -> Floats:
+    """Least cross entropy of trials of one score: A ln((A+B)/A) + B ln((A+B)/B) of weights A, B."""
+    whole = targets + others
+
+    def of(part: Floats) -> Floats:
+        return np.where(part > 0, -part * np.log(share(part, whole)), part)
+
+    return np.asarray(of(targets) + of(others))
 
 
 def cnxe_loss(
@@ -92,7 +105,7 @@ def prior_entropy(prior: float) -> float:
 def _shares(totals: Totals, variant: str, how: Averaging) -> Shares:
     """What one trial of each query weighs in the means of a variant."""
     pooled = not variant.startswith("by_query")
-    return Shares.of(totals, replace(how, pooled=pooled, one_query=False))
+    return Shares.of(totals, replace(how, pooled=pooled, one_query=False), both=True)
 
 
 def _unsubmitted(totals: Totals, shares: Shares) -> tuple[Floats, Floats]:
@@ -134,8 +147,8 @@ def _fit_variant(text: str) -> str:
 
 _SCORES = "it takes scores as natural-log likelihood ratios and counts unsubmitted trials too"
 _NOTHING = (
-    "undefined: no query has a target, or nothing was submitted, so that the score of unsubmitted "
-    "trials must be given (--floor)"
+    "no query has both targets and nontargets, or nothing was submitted, so that the score of "
+    "unsubmitted trials must be given (--floor)"
 )
 
 MEASURES = (

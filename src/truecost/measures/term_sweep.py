@@ -52,7 +52,7 @@ class TermSweep:
         return TermSweep(ranking, np.ascontiguousarray(weights.T), codes)
 
     def best_of_all(
-        self, gain: Floats, loss: Floats, reject_all: bool
+        self, gain: Floats, loss: Floats, whole: Floats, reject_all: bool
     ) -> tuple[Floats, Floats, Floats]:
         """Largest sum of gains less losses over one threshold for all queries.
 
@@ -60,6 +60,8 @@ class TermSweep:
         ----------
         gain, loss : ndarray of float64, shape (replicates, queries)
             What a target found is worth and what a false alarm costs.
+        whole : ndarray of float64, shape (replicates,)
+            What all targets found are worth.
         reject_all : bool
             Whether rejecting everything, worth 0, is a threshold.
 
@@ -77,7 +79,7 @@ class TermSweep:
         gained, position = np.zeros(count), np.full(count, len(ranking.scores), np.int64)
         query = np.ascontiguousarray(ranking.slots.codes[:, 0])
         for part, gains, losses, weights in self._chunks(gain, loss):
-            of_part = best[part], gained[part], position[part]
+            of_part = whole[part], best[part], gained[part], position[part]
             trials = query, self.codes, ranking.codes, ranking.cut
             best_of_all(*trials, gains, losses, weights, *of_part)
         unknown = np.isnan(gain).any(axis=1) | np.isnan(loss).any(axis=1)

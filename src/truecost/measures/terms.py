@@ -96,13 +96,18 @@ class Shares:
     vanished: Floats
 
     @staticmethod
-    def of(totals: Totals, how: Averaging = MEAN) -> "Shares":
-        """The shares in a block of replicates."""
+    def of(totals: Totals, how: Averaging = MEAN, *, both: bool = False) -> "Shares":
+        """The shares in a block of replicates.
+
+        A query all of whose trials are targets (segments, documents) has no false alarms to raise;
+        with `both` it has no mean over nontargets, and does not count. One with more targets than
+        trials, as replicates may have, never counts.
+        """
         weights = totals.weights("query")
         targets = totals.sums("term_targets", "targets").astype(np.float64)
         trials = np.round(totals.sums("term_audio", "trials")).astype(np.float64)[:, None]
-        there = targets > 0
         others = trials - targets
+        there = (targets > 0) & (others > 0 if both and not how.pooled else others >= 0)
         counted = weights * there
         heard = weights if how.every else counted
         if how.pooled:
@@ -112,9 +117,10 @@ class Shares:
         else:
             gain = share(counted, counted.sum(axis=1, keepdims=True) * targets)
             loss = share(heard, heard.sum(axis=1, keepdims=True) * others)
-        # A query all of whose trials are targets has none to raise a false alarm in.
         gain, loss = np.where(there, gain, 0.0), np.where((heard > 0) & (others != 0), loss, 0.0)
         empty = ~(there & (weights > 0)).any(axis=1)
+        if both:  # a mean over no nontargets is none
+            empty |= ~(loss > 0).any(axis=1)
         gain[empty], loss[empty] = np.nan, np.nan
         known = _has_targets(totals)
         gone = 1 - (there & known).sum(axis=1) / max(1, int(known.sum()))
@@ -212,8 +218,9 @@ def mtwv(totals: Totals, application: Application, how: Averaging = MEAN) -> Tol
     """
     shares = Shares.of(totals, how)
     beta = shares.beta(application)
+    whole = (shares.gain * totals.sums("term_targets", "found")).sum(axis=1)
     best, gained, thresholds = _swept(totals).best_of_all(
-        shares.gain, beta[:, None] * shares.loss, how.reject_all
+        shares.gain, beta[:, None] * shares.loss, whole, how.reject_all
     )
     told = {
         "threshold": thresholds,
@@ -304,7 +311,7 @@ def _number(totals: Totals, part: str, statistic: str, how: Averaging) -> Floats
 
 _DECIDED = "it judges the submitted decisions"
 _CHOSEN = "it chooses its threshold on the evaluation data: it says nothing about decisions in use"
-_NO_TARGETS = "undefined: no query has a target, or the prior from the data is not below 1"
+_NO_TARGETS = "no query has a target, or the prior from the data is not below 1"
 
 
 def _measure(
@@ -331,6 +338,7 @@ def _measure(
         minimum_of=minimum_of,
         cites=("002",),
         undefined=_NO_TARGETS,
+        total=name.startswith("n_"),
     )
 
 

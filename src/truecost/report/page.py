@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 Case = tuple[str, str, str]  # measure, system and collection of a choice
 APART = ((0,), (1,), (2,), (1, 2), (0, 1, 2))  # by what choices are told apart, the first that does
+APPLIED = ("preset", "costs", "prior")  # of signatures: the verdict says them by application
 OPEN = 2  # pictures of a section that stand open where there are more than twice as many
 MOST = 12  # pictures of a section in all
 OPEN_ROWS = 30  # of a table; longer ones are folded
@@ -256,7 +257,7 @@ def _conventions(story: Story) -> dict[str, str]:
     for row in rows:
         choices, _, _ = row.signature.partition("|resample:")
         for name, colon, said in (text.partition(":") for text in choices.split("|")[1:]):
-            if colon and name not in story.result.versions:
+            if colon and name not in {*story.result.versions, *APPLIED}:
                 found.setdefault(name, {}).setdefault(said, {})[_case(row)] = None
     systems = {_case(row)[1:] for row in rows}
     return {name: _told_apart(said, systems) for name, said in found.items()}

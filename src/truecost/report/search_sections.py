@@ -1,7 +1,6 @@
-"""The sections of searches for terms: error rates, values by threshold, queries, scores, load."""
+"""The sections of searches for terms: error rates, values by threshold, queries, scores."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -9,20 +8,17 @@ from truecost.digits import between, figure, percent
 from truecost.report import plots
 from truecost.report.drawing import Drawing
 from truecost.report.lines import Line
-from truecost.report.many import amount, counted
-from truecost.report.plots.load import Quantity
+from truecost.report.many import amount
 from truecost.report.plots.look import MANY
-from truecost.report.search_verdict import VALUES, searches_of
+from truecost.report.search_verdict import VALUES, plain, searches_of
 from truecost.report.section import Section, comma, drawing_of, told
 from truecost.report.story import Part, Story, part_of
-from truecost.report.sums import clock
 from truecost.report.tables import Table, used
 from truecost.report.words import against_naive, caveats, isolated, value
-from truecost.resources.load import Load
-from truecost.resources.records import Machine, Resources
 from truecost.results import Row, figures
 from truecost.tasks.terms.describing import SearchDescription
 
+FEWEST = 3  # queries that are put in order
 MOST_SYSTEMS = 8  # curves of one picture
 POINTS = 12  # thresholds of a table
 ORDER = (0.0, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)  # shares of the queries in a table
@@ -33,11 +29,6 @@ CHIPS = {
     "worse": "worse than naive",
     "same": "same as naive",
     "undecided": "undecided",
-}
-OF_LOAD: Mapping[Quantity, str] = {
-    "time": "CPU time",
-    "memory": "Peak memory",
-    "load": "Parts of the processing load",
 }
 Found = Sequence[SearchDescription]
 
@@ -115,11 +106,11 @@ def _shown(
     for part in story.parts if story.searched else ():
         every = chosen(searches_of(story, part))
         shown = every[:MOST_SYSTEMS]
-        best = f"the {len(shown)} best of {len(every)} systems" if len(every) > len(shown) else ""
-        title = ", ".join(filter(None, (part.name, best)))
+        best = f"The {len(shown)} best of {len(every)} systems" if len(every) > len(shown) else ""
+        title = ", ".join(filter(None, (best, part.name)))
         if shown:
             given = [d for d in story.result.searches if any(d is s for s in shown)]
-            found.append((part.name, title[:1].upper() + title[1:], given))
+            found.append((part.name, title, given))
     return found
 
 
@@ -229,7 +220,7 @@ def _by_threshold(found: Found, caption: str, title: str) -> Drawing:
 def all_queries(story: Story) -> Section | None:
     """The values of all queries in order."""
     drawings = []
-    for name, title, shown in _shown(story, lambda found: [d for d in found if d.values]):
+    for name, title, shown in _shown(story, _with_several):
         cells = [(d.system, *(figure(_quantile(d.values, q)) for q in ORDER)) for d in shown]
         shares = [percent(q) for q in ORDER]
         header = ("system", f"lowest ({shares[0]})", *shares[1:-1], f"highest ({shares[-1]})")
@@ -245,6 +236,11 @@ def all_queries(story: Story) -> Section | None:
         )
     text = "Each query counts alike, so a few rare ones with false alarms can decide the mean."
     return Section("All queries", text, tuple(drawings)) if drawings else None
+
+
+def _with_several(found: Found) -> list[SearchDescription]:
+    """Searches with enough queries for an order."""
+    return [d for d in found if len(d.values) >= FEWEST]
 
 
 def _quantile(values: Sequence[float], share: float) -> float:
@@ -323,17 +319,19 @@ def scores(story: Story) -> Section | None:
     lines = [line for d, title, _ in _each(story, _every) for line in _entropy(story, d, title)]
     if not drawings and not lines:
         return None
-    text = (
-        "What a score is worth: the log-likelihood ratio that the data show for detections with "
-        "about that score. Above the Bayes threshold a detection is worth accepting."
-    )
+    text = ""
+    if drawings:
+        text = (
+            "What a score is worth: the log-likelihood ratio that the data show for detections "
+            "with about that score. Above the Bayes threshold a detection is worth accepting. "
+        )
     if lines:
         text += (
-            " Cnxe is the cross entropy of the scores, taken as log-likelihood ratios of all "
+            "Cnxe is the cross entropy of the scores, taken as log-likelihood ratios of all "
             "trials; 1 is a system that knows the prior only. Its minimum is that of the best "
             "affine calibration, the loss the difference."
         )
-    return Section("Calibration of the scores", text, drawings, lines=tuple(lines))
+    return Section("Calibration of the scores", text.strip(), drawings, lines=tuple(lines))
 
 
 def _every(found: SearchDescription) -> bool:
@@ -375,13 +373,15 @@ def _entropy(story: Story, found: SearchDescription, name: str) -> list[Line]:
         variant = row.parameters.get("variant", "pooled")
         said = [f"Cnxe {value(row)}"]
         for measure, sign in (("min_cnxe", "= min"), ("cnxe_loss", "+ loss")):
-            if (part := rows.get(label.replace("cnxe", measure, 1))) is not None:
-                said.append(f"{sign} {value(part)}")
+            part = rows.get(label.replace("cnxe", measure, 1))
+            if row.value is not None and part is not None:
+                said.append(f"{sign} {plain(part)}")
         state = against_naive(row)
         about = name if variant == "pooled" else f"{name}, {variant.replace('_', ' ')}"
-        more = ". ".join(filter(None, (_calibrated(found), caveats(row).capitalize())))
+        beyond = (_calibrated(found), caveats(row).capitalize()) if variant == "pooled" else ()
+        more = "".join(f"{text}. " for text in beyond if text).strip()
         lines.append(
-            Line(GOOD.get(state, "open"), CHIPS.get(state, ""), about, " ".join(said), f"{more}.")
+            Line(GOOD.get(state, "open"), CHIPS.get(state, ""), about, " ".join(said), more)
         )
     return lines
 
@@ -397,109 +397,3 @@ def _calibrated(found: SearchDescription) -> str:
     if found.least_accepted is not None:
         said += f"; the lowest score accepted is {figure(found.least_accepted)}"
     return said
-
-
-def resources(story: Story) -> Section | None:
-    """What searches took, by phase."""
-    loads = story.result.loads
-    if not story.searched or not loads:
-        return None
-    kinds = [
-        kind
-        for kind in OF_LOAD
-        if any(v is not None for load in loads.values() for v in plots.parts_of_load(load, kind))
-    ]
-    drawings = tuple(
-        drawing_of(
-            *(plots.resources, loads, plots.resources_height, _told_load(loads, kind)),
-            _of_load(loads, kind),
-            title=OF_LOAD[kind] if len(kinds) > 1 else "",
-            of=kind,
-        )
-        for kind in kinds
-    )
-    lines = [line for name, load in loads.items() for line in _hardware(name, load)]
-    text = (
-        "Indexing speed factor (isf): CPU time over audio. Searching speed factor (ssf): hours of "
-        "CPU for an hour of queries in an hour of audio. Peak memory (pmu) of the largest process "
-        "in GB. Processing load (pl): their weighted products. Measured once: no intervals."
-    )
-    return Section("Resources", text, drawings, (_load_table(loads),), lines=tuple(lines))
-
-
-def _told_load(loads: Mapping[str, Load], kind: Quantity) -> str:
-    return f"{OF_LOAD[kind]} by phase: " + told(
-        f"{name}: indexing {_amount(kind, one)}, searching {_amount(kind, other)}"
-        for name, load in loads.items()
-        for one, other in [plots.parts_of_load(load, kind)]
-    )
-
-
-def _amount(kind: Quantity, found: float | None) -> str:
-    """A figure with its unit."""
-    if found is None:
-        return "not measured"
-    return clock(found) if kind == "time" else figure(found) + (" GB" if kind == "memory" else "")
-
-
-def _of_load(loads: Mapping[str, Load], kind: Quantity) -> Table:
-    cells = [
-        (name, *(_amount(kind, part) for part in plots.parts_of_load(load, kind)))
-        for name, load in loads.items()
-    ]
-    caption = f"{OF_LOAD[kind]} by phase: numbers"
-    return used(caption, ("system", "indexing", "searching"), cells)
-
-
-def _load_table(loads: Mapping[str, Load]) -> Table:
-    names = ("isf", "ssf", "pmu_indexing", "pmu_searching", "pl")
-    cells = [
-        (name, *(_figure(load, key) for key in names), clock(load.audio_s), _query_time(load))
-        for name, load in loads.items()
-    ]
-    header = ("system", "isf", "ssf (1/hour)", "pmu of indexing (GB)", "pmu of searching (GB)")
-    return used("Processing resources", (*header, "pl", "audio", "queries"), cells)
-
-
-def _figure(load: Load, key: str) -> str:
-    found: float | None = getattr(load, key)
-    return load.reasons.get(key, "undefined") if found is None else figure(found)
-
-
-def _query_time(load: Load) -> str:
-    return "" if load.query_s is None else clock(load.query_s)
-
-
-def _hardware(system: str, load: Load) -> list[Line]:
-    """What each phase ran on, in words."""
-    phases: dict[str, Resources | None] = {"indexing": load.indexing, "searching": load.searching}
-    return [
-        Line(
-            *("open", phase, isolated(system), "; ".join(map(machine_said, record.nodes))),
-            f"{clock(record.cpu_s)} of CPU in {clock(record.wall_s)}.",
-        )
-        for phase, record in phases.items()
-        if record is not None
-    ]
-
-
-def machine_said(machine: Machine) -> str:
-    """A type of computing node in words; what the system did not tell is left out.
-
-    Examples
-    --------
-    >>> from truecost.report.search_sections import machine_said
-    >>> from truecost.resources import Machine
-    >>> machine_said(Machine(count=2, cpu="Xeon", cores=16, memory_bytes=64 * 10**9))
-    '2 nodes: Xeon, 16 cores, 64 GB of memory'
-    """
-    facts: list[Any] = [
-        machine.brand,
-        machine.cpu,
-        machine.cores and counted(machine.cores, "core"),
-        machine.clock_ghz and f"{machine.clock_ghz:g} GHz",
-        machine.memory_bytes and f"{machine.memory_bytes / 1e9:.3g} GB of memory",
-        machine.system,
-    ]
-    said = ", ".join(str(fact) for fact in facts if fact)
-    return f"{counted(machine.count, 'node')}: {said or 'nothing is known of it'}"

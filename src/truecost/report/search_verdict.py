@@ -4,7 +4,7 @@ from truecost.digits import figure
 from truecost.report.many import amount, counted
 from truecost.report.story import Part, Story
 from truecost.report.words import at_best, counts, searched_of, units_of, value
-from truecost.results import Row
+from truecost.results import Row, figures
 from truecost.tasks.terms.describing import SearchDescription
 
 VALUES = ("atwv", "twv_bayes", "mtwv", "otwv", "stwv")
@@ -49,15 +49,20 @@ def _gain(actual: float, best: Row) -> str:
     assert best.value is not None
     gap = best.value - actual
     if best.threshold is None and best.value == 0:
-        more = f", {figure(gap)} more" if gap > 0 else ""
-        return f"no threshold does better than rejecting everything, which has 0{more}"
+        more = f": {figure(gap)} more" if gap > 0 else ""
+        return f"no threshold does better than rejecting everything{more}"
     if gap <= 0:
         return "no single threshold would do better (mtwv)"
     at = "" if best.threshold is None else f" {figure(best.threshold)}"
     return (
-        f"at threshold{at}, the best for these data, it would be {value(best)} (mtwv), "
+        f"at threshold{at}, the best for these data, it would be {plain(best)} (mtwv), "
         f"{figure(gap)} more"
     )
+
+
+def plain(row: Row) -> str:
+    """A value with its interval, where it has one."""
+    return " ".join(filter(None, figures(row)))
 
 
 def more_of(story: Story, row: Row) -> str:
@@ -70,4 +75,5 @@ def more_of(story: Story, row: Row) -> str:
     false = beside.get("n_false_alarms")
     if false is not None and false.value is not None:
         said += f", {counted(false.value, 'false alarm')}"
-    return "; ".join(filter(None, (said, searched_of(row), units_of(row))))
+    resampled = "" if row.factors == ("query",) else units_of(row)
+    return "; ".join(filter(None, (said, searched_of(row), resampled)))

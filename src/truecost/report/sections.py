@@ -29,10 +29,10 @@ from truecost.report.plane_sections import by_threshold, trade_off
 from truecost.report.plots.bars import costs_of
 from truecost.report.plots.limits import is_difference
 from truecost.report.plots.rows import WEAK
+from truecost.report.resource_sections import resources
 from truecost.report.search_sections import (
     all_queries,
     det_of_terms,
-    resources,
     scores,
     side_by_side,
     value_by_threshold,

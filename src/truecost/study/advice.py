@@ -194,8 +194,9 @@ def _same(a: System, b: System) -> str:
     if isinstance(a, Trials) and isinstance(b, Trials):
         return "scores" if np.array_equal(a.scores, b.scores) else ""
     if isinstance(a, Search) and isinstance(b, Search):
-        same = len(a) > 0 and np.array_equal(a.score, b.score) and np.array_equal(a.query, b.query)
-        return "detections" if same else ""
+        columns = ((a.query, b.query), (a.score, b.score), (a.accepted, b.accepted))
+        same = (np.array_equal(*both) for both in columns)
+        return "detections" if len(a) and all(same) else ""
     return ""
 
 

@@ -156,17 +156,23 @@ def described(part: Part, study: "Study") -> Part:
     """
     searches = _of(part)
     loads = {search.name: load for search in searches for load in _load(search, study)}
+    collection = part.dims.get("collection")
     level = part.estimates[0].level
     rows = [
-        structs.replace(row, dims={**part.dims, **row.dims})
+        structs.replace(
+            row,
+            dims={**part.dims, **row.dims},
+            signature=f"{row.signature}|{searches[0].reference.signature}",  # whose audio it is
+        )
         for name, load in loads.items()
         for row in rows_of(load, name, level)
     ]
+    priced = [s for s in searches if part.scoring[s.name].application.costs is not None]
     return replace(
         part,
         estimates=(*part.estimates, *rows),
-        searches=tuple(describe(s, part.scoring[s.name], part.dims) for s in searches),
-        loads=loads,
+        searches=tuple(describe(s, part.scoring[s.name], part.dims) for s in priced),
+        loads={f"{collection}: {name}" if collection else name: x for name, x in loads.items()},
     )
 
 

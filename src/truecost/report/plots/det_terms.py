@@ -12,16 +12,15 @@ from truecost.report.plots.look import (
     legend_below,
     legend_height,
     line_handle,
-    looks,
     needed,
     new_axes,
     short,
 )
 from truecost.report.plots.tradeoff import Box, on_probit_axes
-from truecost.report.plots.twv import columns_of_curve, marked_handles, points_of
+from truecost.report.plots.twv import OVER, columns_of_curve, looks_of, marked_handles, points_of
 from truecost.tasks.terms.describing import SearchDescription
 
-_TENTHS = tuple(10.0**k for k in range(-9, -1))
+_TENTHS = tuple(10.0**k for k in range(-8, -1))
 _HIGH = (0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.98)
 TICKS = (
     (*(step * t for t in _TENTHS for step in (1, 2, 5)), *_HIGH),
@@ -85,8 +84,9 @@ def det_of_terms(found: Sequence[SearchDescription], ax: Axes | None = None) -> 
     found = with_false_alarms(found)
     needed(found, "no search has a false alarm")
     ax = ax or new_axes(6.4, det_of_terms_height(found, 6.4))
-    curves = [_curve(d) for d in found]
-    on_probit_axes(ax, curves, _box(curves), TICKS)
+    look = looks_of(found)
+    curves = [_curve(d, band=look[d.system]["linestyle"] != OVER) for d in found]
+    on_probit_axes(ax, curves, _box(curves), look, TICKS)
     ax.set_xlabel("mean false-alarm rate of queries")
     ax.set_ylabel("mean miss rate of queries")
     legend_below(ax, _handles(found))
@@ -98,12 +98,12 @@ def with_false_alarms(found: Sequence[SearchDescription]) -> list[SearchDescript
     return [d for d in found if d.curve is not None and any(rate > 0 for rate in d.curve.pfa)]
 
 
-def _curve(found: SearchDescription) -> Curve:
+def _curve(found: SearchDescription, *, band: bool) -> Curve:
     """What the DET plot draws of a search."""
     threshold, miss, fa = columns_of_curve(found, "thresholds", "pmiss", "pfa")
     assert found.curve is not None
     rates, lower, upper = (
-        np.array(getattr(found.curve, name), np.float64)
+        np.array(getattr(found.curve, name) if band else (), np.float64)
         for name in ("det_pfa", "det_lower", "det_upper")
     )
     points = {filled: (p.pfa, p.pmiss) for p, _, filled in points_of(found)}
@@ -143,7 +143,7 @@ def _ends(rates: Sequence[float]) -> tuple[float, float]:
 
 
 def _handles(found: Sequence[SearchDescription]) -> list[object]:
-    look = looks([d.system for d in found])
+    look = looks_of(found)
     return [*(line_handle(short(name), look[name]) for name in look), *marked_handles(found)]
 
 

@@ -1,6 +1,7 @@
 """The queries that cost most: value, interval, best threshold, and what was found at all."""
 
 from typing import Any
+from unicodedata import east_asian_width
 
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
@@ -8,6 +9,7 @@ from matplotlib.lines import Line2D
 from truecost.digits import percent
 from truecost.report.many import amount
 from truecost.report.plots.look import (
+    ACROSS,
     COLOURS,
     WIDE,
     finish,
@@ -20,7 +22,7 @@ from truecost.report.plots.look import (
     width_of,
 )
 from truecost.report.plots.slots import Slots, label_of, word_beside
-from truecost.report.plots.twv import DEEP, rejecting_handle, value_scale
+from truecost.report.plots.twv import DEEP, TOP, rejecting_handle, value_scale
 from truecost.tasks.terms.describing import QueryValue, SearchDescription
 
 OPTIMUM, SUPREMUM = "at its best threshold", "its targets that are found at all"
@@ -88,11 +90,11 @@ def query_forest(found: SearchDescription, ax: Axes | None = None) -> Axes:
     ax = ax or new_axes(WIDE, query_forest_height(found))
     wide = width_of(ax)
     slots = _slots(found, wide)
-    value_scale(ax, "x", _span(found), 0.45 * wide)
+    value_scale(ax, "x", _span(found), _room(found, wide))
     naive_line(ax, 0, vertical=True)
     for value, middle in zip(found.worst, slots.middles, strict=True):
         _row(ax, value, middle)
-        word_beside(ax, _counts(value), middle)
+        word_beside(ax, _counts(value, wide), middle)
     slots.set_on(ax)
     ax.set_xlabel("TWV of a query")
     legend_below(ax, _handles(found))
@@ -106,27 +108,42 @@ def name_of(value: QueryValue) -> str:
 
 
 def _slots(found: SearchDescription, width: float) -> Slots:
-    return Slots.of([label_of(name_of(value), width) for value in found.worst], 1)
+    return Slots.of([_label(name_of(value), width) for value in found.worst], 1)
 
 
-def _counts(value: QueryValue) -> str:
-    right = f"{amount(value.correct)} of {amount(value.targets)}"
+def _label(name: str, width: float) -> str:
+    """A name in lines; letters of some scripts are as wide as two."""
+    wide = sum(east_asian_width(letter) in "WF" for letter in name)
+    return label_of(name, width * len(name) / (len(name) + wide))
+
+
+def _counts(value: QueryValue, width: float) -> str:
+    of = " of " if width > 5 else "/"
+    right = f"{amount(value.correct)}{of}{amount(value.targets)}"
     return f"{right}, {amount(value.false_alarms)} false"
+
+
+def _room(found: SearchDescription, width: float) -> float:
+    """Inches that are left for the axis between names and counts."""
+    names = max(len(line) for label in _slots(found, width).labels for line in label.split("\n"))
+    counts = max(len(_counts(value, width)) for value in found.worst)
+    return max(0.8, width - 0.4 - (names + counts) / ACROSS)
 
 
 def _span(found: SearchDescription) -> tuple[float, float]:
     """Values and intervals of all rows; 0 and 1 always."""
     ends = [v for w in found.worst for v in (w.twv, w.lower, w.upper) if v is not None]
     low = min(0.0, *ends)
-    return (1.3 * low if low < DEEP else low - 0.05 * (1 - low)), 1.08
+    return (1.3 * low, TOP) if low < DEEP else (low - 0.05 * (1 - low), 1.06)
 
 
 def _row(ax: Axes, value: QueryValue, place: float) -> None:
     """The interval, the value, the optimum and the supremum of a query."""
-    look: Any = {"color": COLOURS[0], "linestyle": "none"}
+    look: Any = {"color": COLOURS[0], "linestyle": "none", "clip_on": False}
+    stroke: Any = {"color": ink(), "markersize": 10, "markeredgewidth": 1.8, "clip_on": False}
     if value.lower is not None and value.upper is not None:
         ax.plot([value.lower, value.upper], [place, place], color=COLOURS[0], linewidth=2)
-    ax.plot(value.supremum, place, "|", color=ink(), markersize=10, markeredgewidth=1.8)
+    ax.plot(value.supremum, place, "|", **stroke)
     ax.plot(
         value.optimum, place, "D", markersize=6, markerfacecolor="none", markeredgewidth=1.3, **look
     )

@@ -24,6 +24,7 @@ from truecost.tasks.terms.describing import SearchDescription
 Span = tuple[float, float]
 AFFINE = (0, (5, 2))
 EDGE = 0.06
+LABEL = "log-likelihood ratio\nthat the data show (nats)"  # in two lines: it fits low pictures too
 
 
 def score_map(found: SearchDescription, ax: Axes | None = None) -> Axes:
@@ -31,7 +32,7 @@ def score_map(found: SearchDescription, ax: Axes | None = None) -> Axes:
 
     A marker is a bin of about equally many targets: ln of the share of all targets in it over that
     of all nontargets, with two standard errors; the faint line is how far the scores of its targets
-    reach. On the dotted diagonal scores are the log-likelihood ratios that they claim to be. A line
+    reach. On the thin diagonal scores are the log-likelihood ratios that they claim to be. A line
     across is the Bayes threshold; the best affine calibration crosses it at the score from which on
     detections are worth accepting.
 
@@ -75,8 +76,8 @@ def score_map(found: SearchDescription, ax: Axes | None = None) -> Axes:
     ...     bins=tuple(ScoreBin(**dict(zip(names, row, strict=True))) for row in rows),
     ... )
     >>> ax = plots.score_map(search)
-    >>> ax.get_xlabel(), ax.get_ylabel()
-    ('submitted score', 'log-likelihood ratio that the data show (nats)')
+    >>> ax.get_xlabel(), ax.get_ylabel().splitlines()
+    ('submitted score', ['log-likelihood ratio', 'that the data show (nats)'])
     """
     needed(found.bins, "the detections are too few for a bin of scores")
     ax = ax or new_axes(6.4, score_map_height(found, 6.4))
@@ -85,7 +86,7 @@ def score_map(found: SearchDescription, ax: Axes | None = None) -> Axes:
     ax.set_ylim(*up)
     ends = np.array(across)
     if found.llr:
-        ax.plot(ends, ends, color=ink(), linewidth=0.9, linestyle=(0, (1, 2)))
+        ax.plot(ends, ends, color=ink(), linewidth=0.8)
     if found.gamma is not None and found.delta is not None:
         line = found.gamma * ends + found.delta
         ax.plot(ends, line, color=COLOURS[1], linewidth=1.6, linestyle=AFFINE)
@@ -97,7 +98,7 @@ def score_map(found: SearchDescription, ax: Axes | None = None) -> Axes:
         ax.plot([b.score, b.score], [b.lower, b.upper], color=COLOURS[0], linewidth=1.4)
         ax.plot(b.score, b.llr, "o", color=COLOURS[0], markersize=6)
     ax.set_xlabel("submitted score" + (", said to be an LLR (nats)" if found.llr else ""))
-    ax.set_ylabel("log-likelihood ratio that the data show (nats)")
+    ax.set_ylabel(LABEL)
     ax.locator_params(axis="x", nbins=7 if width_of(ax) > 5 else 4)
     legend_below(ax, _handles(found))
     return finish(ax, grid="both")
@@ -124,8 +125,9 @@ def _across(found: SearchDescription) -> Span:
 
 
 def _up(found: SearchDescription) -> Span:
-    """Bins with their errors, and the Bayes threshold."""
+    """Bins with their errors, the Bayes threshold, and what scores that are LLRs say."""
     ends = [v for b in found.bins for v in (b.lower, b.upper)]
+    ends += [b.score for b in found.bins if found.llr]
     low, high = min(*ends, found.bayes), max(*ends, found.bayes)
     edge = EDGE * (high - low) or 0.5
     return low - edge, high + edge
@@ -144,7 +146,7 @@ def _handles(found: SearchDescription) -> list[Any]:
         handles.append(Line2D([], [], color=ink(), linestyle=IN_USE, label="lowest accepted score"))
     if found.llr:
         said = "scores are what they claim"
-        handles.append(Line2D([], [], color=ink(), linestyle=(0, (1, 2)), label=said))
+        handles.append(Line2D([], [], color=ink(), linewidth=0.8, label=said))
     return handles
 
 

@@ -1,6 +1,6 @@
 """The two error rates against each other: DET on probit axes, and ROC."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,7 +69,8 @@ def det(curves: Sequence[Curve], ax: Axes | None = None) -> Axes:
     floor = min(0.5 / max(1 / c.rates[0], 20) for c in curves)
     most_fa, most_miss = _ends(curves)
     ax = ax or new_axes(6.4, det_height(curves, 6.4))
-    on_probit_axes(ax, curves, Box((floor, most_fa), (floor, most_miss)))
+    box = Box((floor, most_fa), (floor, most_miss))
+    on_probit_axes(ax, curves, box, looks([c.system for c in curves]))
     lines = ndtri([floor, min(most_fa, most_miss)])
     ax.plot(lines, lines, color=ink(), linewidth=0.7, linestyle=(0, (1, 3)))
     legend_below(ax, _handles(curves))
@@ -91,7 +92,11 @@ class Box:
 
 
 def on_probit_axes(
-    ax: Axes, curves: Sequence[Curve], box: Box, ticks: Sequence[Sequence[float]] = (TICKS,)
+    ax: Axes,
+    curves: Sequence[Curve],
+    box: Box,
+    look: Mapping[str, Mapping[str, Any]],
+    ticks: Sequence[Sequence[float]] = (TICKS,),
 ) -> None:
     """Bands, curves, operating points and axes of a DET plot.
 
@@ -100,6 +105,8 @@ def on_probit_axes(
     ax : matplotlib.axes.Axes
     curves : sequence of Curve
     box : Box
+    look : mapping of str to mapping
+        Colour, marker and dashes by system.
     ticks : sequence of sequence of float
         Rates that may have a tick, ascending; of several such the first of which none collide.
     """
@@ -108,7 +115,6 @@ def on_probit_axes(
     def place(rates: Any, ends: tuple[float, float]) -> Any:
         return ndtri(np.clip(rates, *ends))
 
-    look = looks([c.system for c in curves])
     for c in curves:
         seen = np.isfinite(c.lower) & np.isfinite(c.upper) & (len(curves) <= MANY)
         ax.fill_between(
@@ -166,11 +172,16 @@ def _ticks(ax: Axes, box: Box, ticks: Sequence[Sequence[float]]) -> None:
             kept: list[float] = []
             for rate in wanted:
                 apart = scale * (ndtri(kept[-1]) - ndtri(rate)) if kept else np.inf
-                if apart > 0.2 + room * len(f"{100 * rate:g}"):
+                if apart > 0.2 + room * len(_percents(rate)):
                     kept.append(rate)
             if len(kept) == len(wanted):
                 break
-        axis.set_ticks(ndtri(kept), [f"{100 * t:g}%" for t in kept])
+        axis.set_ticks(ndtri(kept), [f"{_percents(t)}%" for t in kept])
+
+
+def _percents(rate: float) -> str:
+    """A rate in percent, never with an exponent."""
+    return f"{100 * rate:.8f}".rstrip("0").rstrip(".")
 
 
 def _handles(curves: Sequence[Curve]) -> list[Any]:

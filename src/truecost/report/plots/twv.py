@@ -36,11 +36,13 @@ from truecost.tasks.terms.describing import SearchDescription
 
 Floats = npt.NDArray[np.float64]
 Span = tuple[float, float]
+TOP = 1.25  # where the logarithmic scale ends, so that marks at 1 have room
 DEEP = -2.0  # values below are drawn on a logarithmic scale
 LINEAR = 2.0  # decades that the values from 0 to 1 take there
 BELOW = 0.35  # of the height between marks: how far the curve is followed below them
 FOUND = 0.98  # share of the targets that is missed at the highest threshold that is shown
 BAYES, IN_USE = (0, (6, 2, 1.5, 2)), (0, (1, 2))  # dashes
+OVER = (0, (4, 4))  # dashes of a curve on another, without a band of its own
 MARKED = ("the system's decisions", "maximum")
 
 
@@ -105,13 +107,14 @@ def twv_by_threshold(found: Sequence[SearchDescription], ax: Axes | None = None)
     found = [d for d in found if d.curve is not None]
     needed(found, "no search has both detections and queries with targets")
     ax = ax or new_axes(WIDE, twv_height(found))
-    look = looks([d.system for d in found])
+    look = looks_of(found)
     across, up = _across(found), _up(found)
     ax.set_xlim(*across)
     value_scale(ax, "y", up, 2.6)
     naive_line(ax, 0, vertical=False)
     for d in found:
-        _curve(ax, d, look[d.system], across, up, band=len(found) <= MANY)
+        band = len(found) <= MANY and look[d.system]["linestyle"] != OVER
+        _curve(ax, d, look[d.system], across, up, band=band)
     for at in sorted({d.least_accepted for d in found if d.least_accepted is not None}):
         ax.axvline(at, color=ink(), linewidth=0.8, linestyle=IN_USE, zorder=1.5)
     for at in _bayes(found, across):
@@ -121,6 +124,22 @@ def twv_by_threshold(found: Sequence[SearchDescription], ax: Axes | None = None)
     ax.locator_params(axis="x", nbins=8 if width_of(ax) > 5 else 4)
     legend_below(ax, _handles(found))
     return finish(ax, grid="y")
+
+
+def looks_of(found: Sequence[SearchDescription]) -> dict[str, dict[str, Any]]:
+    """The look of each search; dashed on an earlier one with the same scores, which stays seen."""
+    look = looks([d.system for d in found])
+    for k, d in enumerate(found):
+        if any(_same(d, other) for other in found[:k]):
+            look[d.system]["linestyle"] = OVER
+    return look
+
+
+def _same(a: SearchDescription, b: SearchDescription) -> bool:
+    """Whether searches have one curve: the same scores, whatever their decisions."""
+    if a.curve is None or b.curve is None or a.system == b.system:
+        return False
+    return (a.curve.thresholds, a.curve.twv) == (b.curve.thresholds, b.curve.twv)
 
 
 def value_scale(ax: Axes, which: Literal["x", "y"], span: Span, length: float) -> None:
@@ -157,7 +176,8 @@ def _ticks(span: Span, length: float, which: str) -> list[float]:
     inch = length / (place(span[1]) - place(span[0]))
     decades = int(math.log10(-span[0]))
     kept: list[float] = []
-    for tick in (0.0, 1.0, *(-(10.0**k) for k in range(decades, -1, -1)), 0.5):
+    powers = [-(10.0**k) for k in range(decades, -1, -1)]
+    for tick in (0.0, 1.0, *powers, 0.5, *(step * p for p in powers for step in (2, 5))):
         room = 0.2 if which == "y" else 0.12 + len(f"{tick:g}") / ACROSS
         inside = span[0] <= tick <= span[1]
         if inside and all(inch * abs(place(tick) - place(other)) > room for other in kept):
@@ -199,7 +219,7 @@ def _up(found: Sequence[SearchDescription]) -> Span:
     high = min(1.06 * max([0.1, *marks, *_known(found, "twv", "twv_upper")]), 1.04)
     low = min(marks)
     if low < -1:
-        return min(1.5 * low, 1.2 * DEEP), high
+        return min(1.5 * low, 1.2 * DEEP), TOP if high > 1 else high
     lowest = min([low, *_known(found, "twv", "twv_lower")])
     return max(lowest, low - BELOW * (high - low)) - 0.04 * (high - low), high
 
@@ -271,10 +291,10 @@ def _curve(
 
 
 def _handles(found: Sequence[SearchDescription]) -> list[Any]:
-    look = looks([d.system for d in found])
+    look = looks_of(found)
     handles: list[Any] = [line_handle(short(name), look[name]) for name in look]
     handles += marked_handles(found)
-    if any(d.llr for d in found):
+    if _bayes(found, _across(found)):
         handles.append(Line2D([], [], color=ink(), linestyle=BAYES, label="Bayes threshold"))
     return [*handles, rejecting_handle()]
 
@@ -346,7 +366,7 @@ def queries_in_order(found: Sequence[SearchDescription], ax: Axes | None = None)
     ax = ax or new_axes(WIDE, in_order_height(found))
     values = [v for d in found for v in d.values]
     low = min(0.0, *values)
-    span = (1.3 * low if low < DEEP else low - 0.05 * (1 - low), 1.05)
+    span = (1.3 * low, TOP) if low < DEEP else (low - 0.05 * (1 - low), 1.05)
     value_scale(ax, "y", span, 1.9)
     naive_line(ax, 0, vertical=False)
     for d, look in zip(found, looks([d.system for d in found]).values(), strict=False):

@@ -29,6 +29,7 @@ COMPAT: Mapping[str, str] = {
     "false-alarms-first": "of tied detections false alarms rank first in average precision",
     "pool-trials": "all queries counted as one have the trials of one",
 }
+"""Names of the quirks that `f4de` stands for, and what each does."""
 ALONE: Mapping[str, str] = {
     "refuse-inconsistent": "a detection that was rejected scores above an accepted one: refused",
 }

@@ -109,7 +109,8 @@ class _Counting:
 
     def counts(self, *, bayes: bool, entropies: bool) -> dict[str, Part]:
         """The tallies of targets and of nontargets, and the cost of a trial at the floor."""
-        search, logit = self.search, -self.application.threshold
+        search = self.search
+        logit = -self.application.threshold if bayes or entropies else np.nan
         hit, missed = search.is_target, ~search.is_target
         targets = search.reference.targets
         by = search.target[hit]

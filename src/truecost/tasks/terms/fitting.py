@@ -4,12 +4,11 @@ Every trial counts: those that were not submitted stand at the floor, as one row
 one for the nontargets, with their number as weight (paper 002, Eq. 42-45).
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from truecost.calibration.affine import Affine, separable
-from truecost.errors import InputError
 from truecost.measures.term_entropy import FREE
 from truecost.tasks.terms.records import Floats, Search
 
@@ -27,7 +26,11 @@ class Fit:
     prior : float
         Effective prior.
     separated : bool
-        The scores tell all targets from all nontargets: cross entropy goes to 0 as gamma grows.
+        No target lies below a nontarget: cross entropy falls as gamma grows, to what the trials at
+        `tie` cost.
+    tie : float
+        The score at which targets and nontargets meet, where they are separated but for it; NaN
+        where they do not meet.
     reversed : bool
         The best gamma is not above 0: the scores tell nothing, or the opposite.
     """
@@ -38,6 +41,7 @@ class Fit:
     spread: float
     prior: float
     separated: bool = False
+    tie: float = np.nan
     reversed: bool = False
 
     @property
@@ -82,19 +86,25 @@ class Fit:
             return Fit(np.nan, np.nan, 0.0, 1.0, prior)
         middle = float(scores.mean())
         spread = float(scores.std()) or 1.0
-        if separable(scores, labels.astype(np.uint8)) and len(np.unique(scores)) > 1:
-            right = scores[labels == 1].min() >= scores[labels == 0].max()
-            if right or FREE in variant:
-                return Fit(1.0, 0.0, middle, spread, prior, separated=True)
+        if len(np.unique(scores)) == 1:  # they tell nothing
             return Fit(0.0, 0.0, middle, spread, prior, reversed=True)
-        try:
-            found = Affine.fit(scores, labels, prior=prior, weights=weights)
-        except InputError:  # all scores are equal
-            return Fit(0.0, 0.0, middle, spread, prior, reversed=True)
+        if separable(scores, labels.astype(np.uint8)):
+            return _separated(scores, labels, Fit(1.0, 0.0, middle, spread, prior), FREE in variant)
+        found = Affine.fit(scores, labels, prior=prior, weights=weights)
         if found.scale > 0 or FREE in variant:
             reverse = found.scale <= 0
             return Fit(found.scale, found.offset, middle, spread, prior, reversed=reverse)
         return Fit(0.0, 0.0, middle, spread, prior, reversed=True)
+
+
+def _separated(scores: Floats, labels: Floats, fit: Fit, free: bool) -> Fit:
+    """The fit of scores that tell targets from nontargets, but for ties at one score."""
+    targets, others = scores[labels == 1], scores[labels == 0]
+    right = targets.min() >= others.max()
+    if not right and not free:
+        return replace(fit, gamma=0.0, reversed=True)
+    ends = (targets.min(), others.max()) if right else (targets.max(), others.min())
+    return replace(fit, separated=True, tie=ends[0] if ends[0] == ends[1] else np.nan)
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,8 +149,12 @@ def derivatives(scores: Floats, fit: Fit, *, target: bool) -> tuple[Floats, ...]
     Returns
     -------
     tuple of ndarray of float64, shape (N,)
-        Loss in nats, d/da, d/db, d2/da2, d2/dadb, d2/db2.
+        Loss in nats, d/da, d/db, d2/da2, d2/dadb, d2/db2; of a fit that separates the classes 1 for
+        each trial at its tie, and zeros.
     """
+    if fit.separated:  # only trials at the tie cost anything: those are counted
+        at_tie, none = (scores == fit.tie).astype(np.float64), np.zeros(len(scores))
+        return at_tie, none, none, none, none, none
     x = (scores - fit.middle) / fit.spread
     sign = -1.0 if target else 1.0
     z = sign * (fit.scale * x + fit.offset + fit.logit)

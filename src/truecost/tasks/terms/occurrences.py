@@ -89,7 +89,7 @@ def find_terms(
     first, later = _codes(words, tree, fold, fold_later)
     following = _following(words, max_gap, "file-order-chains" in compat)
     query, begin, last = _walk(tree, first, later, following)
-    ends = (words["start"] + words["duration"]).round(4)
+    ends = (words["start"] + words["duration"]).round(6)  # adding leaves dust
     return words[begin].select(
         pl.Series("query", query),
         pl.col("document", "channel").cast(pl.String),
@@ -128,12 +128,14 @@ def _following(words: pl.DataFrame, max_gap: float, file_order: bool) -> Codes:
     """The row of the word that follows each within the gap; -1 for none."""
     group, start = _speakers(words), ticks(words["start"])
     end = ticks(words["start"] + words["duration"])
+    starts, ends = words["start"].to_numpy(), (words["start"] + words["duration"]).to_numpy()
     if file_order:
         before, after = np.argsort(group, kind="stable"), _by_start(group, start)
     else:
         before = after = _in_time(words, group, start, end)
     here, there = before[:-1], after[1:]
-    near = (group[here] == group[there]) & (start[there] - end[here] <= ticks(max_gap))
+    gap = ticks(starts[there] - ends[here])  # the difference is rounded, not its parts
+    near = (group[here] == group[there]) & (gap <= ticks(max_gap))
     following = np.full(words.height, NONE, np.int32)
     following[here[near]] = there[near]
     return following

@@ -108,6 +108,9 @@ def load_reference(
         said = "there is none" if speech is None else f"{speech.source} has none"
         raise UsageError(f"segments are made of the SPEAKER lines of an RTTM, and {said}")
     excerpts = excerpts_of(audio, options.compat)
+    if options.unit == "document":  # one trial, of whatever kinds of audio it has
+        kinds = pl.col("source").unique().sort().str.join("+").over("document")
+        excerpts = excerpts.with_columns(kinds)
     documents = documents_of(excerpts, options.compat)
     excerpts = excerpts.with_columns(pl.Series("place", _places(excerpts, documents)))
     sought = _sought(queries, speech, occurrences, excerpts, options)

@@ -5,7 +5,9 @@ from functools import cached_property
 
 import numpy as np
 
+from truecost.flags import raised
 from truecost.measures import Measure
+from truecost.measures.term_entropy import prior_entropy
 from truecost.tasks.scoring import TermsScoring
 from truecost.tasks.terms.fitting import Fits
 from truecost.tasks.terms.records import Floats, Search
@@ -31,17 +33,18 @@ class Remarks:
     how: TermsScoring
     fits: Fits
 
-    def flags(self, measure: Measure) -> dict[str, bool]:
-        """Which flags a measure's row raises."""
+    def flags(self, measure: Measure) -> tuple[str, ...]:
+        """The flags that a measure's row raises."""
         least = measure.name in ("min_cnxe", "cnxe_loss")
         fit = self.fits.of(str(measure.parameter)) if least else None
-        return {
-            "not_llrs": measure.name in ENTROPIES and not self.how.llr,
-            "nothing_below": measure.name in SWEPT and self.nothing_below,
-            "floors_differ": measure.name in (*ENTROPIES, "min_cnxe") and self.floors_differ,
-            "uninformative": fit is not None and fit.reversed,
-            "separated": fit is not None and fit.separated,
-        }
+        return raised(
+            not_llrs=measure.name in ENTROPIES and not self.how.llr,
+            nothing_below=measure.name in SWEPT and self.nothing_below,
+            floor_costs=measure.name in ENTROPIES and self.floor_costs,
+            floors_differ=measure.name in (*ENTROPIES, "min_cnxe") and self.floors_differ,
+            uninformative=fit is not None and fit.reversed,
+            separated=fit is not None and fit.separated,
+        )
 
     @cached_property
     def nothing_below(self) -> bool:
@@ -54,6 +57,22 @@ class Remarks:
         lowest = np.full(self.search.reference.queries.height, np.inf)
         np.minimum.at(lowest, self.search.query, self.search.score)
         return np.where(np.isinf(lowest), np.nan, lowest)
+
+    @cached_property
+    def floor_costs(self) -> bool:
+        """Whether the trials that were not submitted cost more than the prior alone."""
+        reference, prior, floor = self.search.reference, self.fits.prior, self.fits.floor
+        targets = reference.targets_by_query
+        used = np.ones(len(targets), bool) if self.how.every else targets > 0
+        others = int((reference.trials - targets[used]).sum())
+        false = int((~self.search.is_target & used[self.search.query]).sum())
+        if not others or not targets.any() or np.isnan(floor) or np.isnan(prior):
+            return False
+        z = floor + np.log(prior) - np.log1p(-prior)
+        missed = float((~self.search.found).mean())
+        cost = prior * missed * np.logaddexp(0, -z)
+        cost += (1 - prior) * (others - false) / others * np.logaddexp(0, z)
+        return bool(cost > prior_entropy(prior))
 
     @cached_property
     def floors_differ(self) -> bool:

@@ -36,7 +36,9 @@ DEFAULT_MEASURES = (
     "n_false_alarms",
     "n_missed",
     "cnxe",
+    "cnxe:by_query",
     "min_cnxe",
+    "min_cnxe:by_query",
     "cnxe_loss",
 )
 ENTROPIES = ("cnxe", "min_cnxe", "cnxe_loss")
@@ -86,13 +88,24 @@ def score_search(
         raise UsageError("bca intervals of terms are defined for resampled queries only")
     about = {**(dims or {}), "system": search.name}
     application = with_prior(scoring.application, search)
+    _refuse_floor(search, scoring.terms)
     rows = _score(search, scoring, measures, application, about)
     if masks is None:
         masks = [mask for subset in scoring.subsets for mask in search.masks(subset)]
     for name, mask in masks:
         of_subset = {**about, "subset": name}
-        rows += _score(search.take(mask), scoring, measures, application, of_subset)
+        frozen = replace(scoring, application=application)
+        rows += _score(search.take(mask), frozen, measures, application, of_subset)
     return rows
+
+
+def _refuse_floor(search: Search, how: TermsScoring) -> None:
+    """Refuse a score of unsubmitted trials above that of submitted ones (paper 002, Eq. 42)."""
+    if how.floor is not None and how.floor > search.lowest:
+        raise UsageError(
+            f"{search.name}: the floor {how.floor:g} lies above the lowest submitted score "
+            f"{search.lowest:g}: trials that were not submitted score lower than those that were"
+        )
 
 
 def _require_application(application: Application, measures: Sequence[Measure]) -> None:
@@ -109,7 +122,8 @@ def _require_application(application: Application, measures: Sequence[Measure]) 
 def with_prior(application: Application, search: Search) -> Application:
     """The application with the prior that the data have, for cross entropies.
 
-    P = Ntrue / N (paper 002, Eq. 17), frozen: replicates of term-weighted values take their own.
+    P = Ntrue / N (paper 002, Eq. 17), frozen: replicates of the whole take their own for
+    term-weighted values, subsets that of the whole.
     """
     if application.priors is not None or application.costs is None:
         return application
@@ -151,7 +165,7 @@ def _score(
             plan,
             level=scoring.level,
             method=scoring.method,
-            context=_context(search, scoring, dims, averaging, silent),
+            context=_context(search, scoring, known, dims, averaging, silent),
             jobs=scoring.jobs,
             progress=None if tell is None else lambda done, total: tell(what, done, total),
         )
@@ -198,7 +212,12 @@ def _joined(measure: Measure, averaging: Averaging) -> Measure:
 
 
 def _context(
-    search: Search, scoring: Scoring, dims: Mapping[str, str], averaging: Averaging, silent: int
+    search: Search,
+    scoring: Scoring,
+    known: Application,
+    dims: Mapping[str, str],
+    averaging: Averaging,
+    silent: int,
 ) -> Context:
     """What the rows of a search say besides their values."""
     reference, how = search.reference, scoring.terms
@@ -211,6 +230,8 @@ def _context(
         "detections": len(search),
         "accepted": int(search.accepted.sum()),
     }
+    if known.name == "sws-2012" or scoring.application.priors is None:
+        counts |= {"prior": known.prior} if known.priors else {}
     false = int((search.accepted & ~search.is_target).sum())
     missed = reference.targets.height - int((search.accepted & search.is_target).sum())
     said = (reference.signature, search.signature, str(averaging))
@@ -238,7 +259,7 @@ def _finished(row: Estimate, measure: Measure, remarks: Remarks) -> Estimate:
     told: dict[str, Any] = {}
     if "threshold" in counts:
         told["threshold"] = finite(counts.pop("threshold"))
-    flags = (*row.flags, *raised(**remarks.flags(measure)))
+    flags = (*row.flags, *raised(vanished="vanished" in counts), *remarks.flags(measure))
     if row.value is None:
         counts = {k: v for k, v in counts.items() if k not in ("pmiss", "pfa")}
     return structs.replace(row, counts=counts, flags=flags, **told)
