@@ -46,7 +46,12 @@ def values(search, resample, replicates=2):
 
 @pytest.mark.parametrize(
     ("queries", "documents", "resample", "least"),
-    [(60, 400, "query", 0.87), (600, 60, "document", 0.87), (60, 60, "both", 0.9)],
+    [
+        (30, 400, "query", 0.84),  # maxima lie too high where there are few
+        (60, 400, "query", 0.87),
+        (600, 60, "document", 0.87),
+        (60, 60, "both", 0.9),
+    ],
 )
 def test_coverage(queries, documents, resample, least):
     """Where one factor is drawn the other is large, so that it hardly varies."""

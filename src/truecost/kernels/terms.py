@@ -116,7 +116,13 @@ def best_of_each(
         for r in range(replicates):
             value[r], gains[r] = 0.0, 0.0
             best[q, r], gained[q, r], position[q, r] = none, 0.0, -1
+        # Below its lowest target a query only loses, if it loses: nothing there can be best.
+        left = 0
+        for p in range(first, last):
+            left += target[p]
+        free = loss[q].max() == 0.0
         for p in range(last - 1, first - 1, -1):
+            left -= target[p]
             for r in range(replicates):
                 weight = weights[document[p], r] if by_document else 1.0
                 if target[p] == 1:
@@ -128,6 +134,8 @@ def best_of_each(
                     best[q, r] = max(best[q, r], value[r])
                     gained[q, r] = gains[r]
                     position[q, r] = p
+            if left == 0 and cut[p] and not free and (reject_all or best[q].min() > -np.inf):
+                break
 
 
 @kernel

@@ -214,6 +214,7 @@ def mtwv(totals: Totals, application: Application, how: Averaging = MEAN) -> Tol
 
     max over the submitted scores t (tied scores together), and over rejecting everything, of
     TWV(t); of equal ones the lowest threshold. It describes the scores and bounds ATWV from above.
+    Every replicate takes its own best, so that the interval lies somewhat too high.
     Range [0, 1], higher is better; the reference, 0, rejects everything. Paper 002, section 2.3.
     """
     shares = Shares.of(totals, how)
@@ -362,7 +363,8 @@ MEASURES = (
         "NIST KWSEval",
         parts=SWEPT,
         uses=_COSTS,
-        advice="it chooses a threshold for each query on the evaluation data",
+        advice="it chooses a threshold for each query on the evaluation data: it says nothing about "
+        "decisions in use",
     ),
     _measure("stwv", stwv, "Supremum term-weighted value", "NIST KWSEval"),
     _measure(
