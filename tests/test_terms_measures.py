@@ -4,8 +4,10 @@ Replicates are checked against searches in which documents are written out as of
 """
 
 import csv
+from dataclasses import replace
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -566,3 +568,63 @@ class TestRefusals:
 def test_sums_over_queries_are_totals():
     totals = {m.name for m in tc.measures.registry().values() if m.total}
     assert totals == {"n_targets", "n_correct", "n_false_alarms", "n_missed"}
+
+
+class TestQueryUnits:
+    """Queries that share a voice, say, are drawn together."""
+
+    def test_queries_of_one_attribute_weigh_the_same(self):
+        search = random_search(9, queries=8, documents=4, detections=80)
+        rows = scored(
+            search, "atwv", "mtwv", "otwv", "n_missed", replicates=40, query_unit="length"
+        )
+        counted = search.reference.targets_by_query > 0
+        names = search.reference.queries.filter(counted)["length"].to_numpy()
+        labels, codes = np.unique(names, return_inverse=True)
+        drawn = tc.Plan(40, seed=1).weights({"length": tc.Factor("length", labels)}).block()
+        for r in range(40):
+            weights = np.zeros(len(counted))
+            weights[counted] = drawn["length"][r][codes]
+            expected = brute_twv(search, search.accepted, SEARCH.beta, weights)
+            assert rows["atwv"].replicates[r] == pytest.approx(expected, abs=1e-10)
+            best, _ = brute_mtwv(search, SEARCH.beta, weights)
+            assert rows["mtwv"].replicates[r] == pytest.approx(best, abs=1e-10)
+            own = brute_otwv(search, SEARCH.beta, weights)
+            assert rows["otwv"].replicates[r] == pytest.approx(own, abs=1e-10)
+        assert rows["atwv"].factors == ("length",)
+        assert rows["atwv"].n_units == 2
+        assert "length:multinomial" in rows["atwv"].signature
+
+    def test_documents_alone_hold_the_queries(self):
+        search = random_search(9)
+        one, other = (
+            scored(search, "atwv", replicates=30, resample="document", query_unit=unit)["atwv"]
+            for unit in ("", "length")
+        )
+        assert np.array_equal(one.replicates, other.replicates)
+        assert one.factors == other.factors == ("document",)
+
+    def test_an_attribute_must_be_there(self):
+        with pytest.raises(
+            tc.UsageError, match=r"no attribute 'lenth' \(did you mean 'length'\?\)"
+        ):
+            scored(random_search(1), "atwv", query_unit="lenth")
+
+    def test_bca_leaves_out_a_unit(self):
+        search = random_search(9, queries=30, documents=8, detections=300)
+        units = np.repeat(np.arange(10), 3)
+        frame = search.reference.queries.with_columns(voice=pl.Series(units.astype(str)))
+        search = replace(search, reference=replace(search.reference, queries=frame))
+        how = TermsScoring(query_unit="voice")
+        scoring = tc.Scoring(SEARCH, ("atwv",), tc.Plan(200), method="bca", terms=how)
+        [row] = score_search(search, scoring)
+        assert len(row.left_out) == row.n_units <= 10
+        assert row.lower <= row.value <= row.upper
+
+
+def test_ties_of_a_factor_are_checked():
+    labels = np.array(["a", "b", "c"])
+    with pytest.raises(tc.InputError, match="numbered from 0 without gaps"):
+        tc.Factor("query", labels, tied=np.array([0, 2, 2]))
+    with pytest.raises(tc.InputError, match="strata and sizes do not go with them"):
+        tc.Factor("query", labels, sizes=np.array([1, 1, 2]), tied=np.array([0, 1, 1]))

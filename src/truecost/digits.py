@@ -1,4 +1,4 @@
-"""Numbers as readers see them: four significant digits (large ones whole), shares in percent, ends of intervals."""
+"""Numbers as readers see them: four significant digits, shares in percent, ends of intervals."""
 
 import math
 from typing import Literal

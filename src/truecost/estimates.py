@@ -265,7 +265,7 @@ def _jackknife(evidence: Evidence, plan: Plan) -> Weights:
             "bca intervals are not defined for strata here: the jackknife would have to stay "
             "within them; use the percentile method"
         )
-    groups = JACKKNIFE_GROUPS if len(factor) > JACKKNIFE_GROUPS else None
+    groups = JACKKNIFE_GROUPS if factor.count > JACKKNIFE_GROUPS else None
     return Weights.leave_out(factor, groups, evidence.factors)
 
 

@@ -63,12 +63,15 @@ class Factor:
         How many equal units each label stands for, one when left out. A row counts what one such
         unit has; in a replicate it weighs the number of draws that fall on any of them. So a
         million units with only a hundred different rows are drawn as fast as a hundred.
+    tied : ndarray of int, shape (labels,), optional
+        Unit of each label, from 0, where several labels are one unit: they weigh the same in every
+        replicate (the queries of one voice, say).
 
     Raises
     ------
     InputError
         When the sizes are not one whole number from 1 up for each label, or sum to more than
-        4,000,000,000.
+        4,000,000,000; when ties stand beside strata or sizes, or leave out a unit.
 
     Examples
     --------
@@ -87,22 +90,27 @@ class Factor:
     labels: Array
     strata: npt.NDArray[np.int64] | None = None
     sizes: npt.NDArray[np.int64] | None = None
+    tied: npt.NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         if self.sizes is not None:
             _refuse_sizes(np.asarray(self.sizes), self.name, len(self.labels))
+        if self.tied is not None:
+            _refuse_ties(self)
 
     def __len__(self) -> int:
         return len(self.labels)
 
     @property
     def count(self) -> int:
-        """Number of units: the sum of the sizes, or the number of labels."""
+        """Number of units: the sum of the sizes, of ties, or the number of labels."""
+        if self.tied is not None:
+            return int(self.tied.max(initial=-1)) + 1
         return len(self.labels) if self.sizes is None else int(np.sum(self.sizes))
 
     @cached_property
     def digest(self) -> str:
-        """A short hash of the units, their strata and their sizes."""
+        """A short hash of the units, their strata, sizes and ties."""
         labels = self.labels
         if labels.dtype.kind in "OU":
             data = "\0".join(labels.tolist()).encode()
@@ -113,6 +121,8 @@ class Factor:
             found.update(np.asarray(self.strata, np.int64).tobytes())
         if self.sizes is not None:
             found.update(b"sizes" + np.asarray(self.sizes, np.int64).tobytes())
+        if self.tied is not None:
+            found.update(b"tied" + np.asarray(self.tied, np.int64).tobytes())
         return found.hexdigest()[:16]
 
     @staticmethod
@@ -179,11 +189,12 @@ class Factor:
         return Factor(name, codes), codes
 
     def same_units(self, other: "Factor") -> bool:
-        """Whether two factors draw the same weights: equal name, labels, strata and sizes."""
+        """Whether two factors draw the same weights: equal name, labels, strata, sizes, ties."""
         return (
             self.name == other.name
             and _equal(self.strata, other.strata)
             and _equal(self.sizes, other.sizes)
+            and _equal(self.tied, other.tied)
             and np.array_equal(self.labels, other.labels)
         )
 
@@ -193,6 +204,19 @@ def _equal(one: Array | None, other: Array | None) -> bool:
     if one is None or other is None:
         return one is other
     return np.array_equal(one, other)
+
+
+def _refuse_ties(factor: Factor) -> None:
+    """Refuse ties that name no units."""
+    tied = np.asarray(factor.tied)
+    if factor.strata is not None or factor.sizes is not None:
+        raise InputError(f"factor {factor.name!r} has ties: strata and sizes do not go with them")
+    units = np.unique(tied)
+    if tied.shape != factor.labels.shape or not np.array_equal(units, np.arange(len(units))):
+        raise InputError(
+            f"ties of factor {factor.name!r} must give each of "
+            f"{counted(len(factor.labels), 'label')} its unit, numbered from 0 without gaps"
+        )
 
 
 def _refuse_sizes(sizes: Array, name: str, labels: int) -> None:

@@ -197,7 +197,7 @@ def join(left: Slots, right: Slots) -> Slots:
     Parameters
     ----------
     left, right : Slots
-        With the same factors in the same order, without strata or sizes.
+        With the same factors in the same order, without strata, sizes or ties.
 
     Returns
     -------
@@ -220,7 +220,7 @@ def join(left: Slots, right: Slots) -> Slots:
     factors, maps = [], [np.zeros(0, np.int32), np.zeros(0, np.int32)]
     offset = 0
     for a, b in zip(left.factors, right.factors, strict=True):
-        for what in ("strata", "sizes"):
+        for what in ("strata", "sizes", "tied"):
             if getattr(a, what) is not None or getattr(b, what) is not None:
                 raise InputError(f"factor {a.name!r} has {what}: join the records before counting")
         if (a.labels.dtype.kind in "OU") != (b.labels.dtype.kind in "OU"):

@@ -256,8 +256,9 @@ class Weights:
             When labels of the factor stand for several units each.
         """
         _refuse(factor, "the jackknife leaves out", "percentile intervals")
-        count = len(factor) if groups is None else min(groups, len(factor))
-        groups_of = np.arange(len(factor)) % max(1, count)
+        units = np.arange(len(factor)) if factor.tied is None else factor.tied
+        count = factor.count if groups is None else min(groups, factor.count)
+        groups_of = units % max(1, count)
         known = dict(factors or {factor.name: factor})
         return Weights(known, count, groups=groups_of, left=factor.name)
 
@@ -303,6 +304,9 @@ class Weights:
 
     def _rows(self, factor: Factor, start: int, stop: int) -> Counts:
         rows: Counts
+        if factor.tied is not None and self.groups is None:
+            alone = Factor(factor.name, np.arange(factor.count))
+            return self._rows(alone, start, stop)[:, factor.tied]
         if factor.sizes is None:
             rows = np.ones((stop - start, len(factor)), np.uint16)
         else:

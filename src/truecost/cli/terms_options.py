@@ -130,6 +130,9 @@ class Detecting:
         return ApplicationTable(**vars(self))
 
 
+OF_TERMS = ("resample", "query_unit")  # options of the interval that `[terms]` holds
+
+
 @Parameter(name="*", group="Interval")
 @dataclass(frozen=True, kw_only=True)
 class Resampling:
@@ -137,6 +140,8 @@ class Resampling:
 
     resample: SearchFactor | None = None
     """What is resampled (query unless given)."""
+    query_unit: str | None = None
+    """Attribute that queries share which are drawn together: a voice, a topic."""
     level: float | None = None
     """Level of the intervals (0.95 unless given)."""
     replicates: Whole = None
@@ -150,11 +155,11 @@ class Resampling:
         """`[interval]` of the study."""
         from truecost.study.tables import IntervalTable
 
-        return IntervalTable(**{k: v for k, v in vars(self).items() if k != "resample"})
+        return IntervalTable(**{k: v for k, v in vars(self).items() if k not in OF_TERMS})
 
     def keys(self) -> dict[str, Any]:
-        """The key of `[terms]`, if it was given."""
-        return {} if self.resample is None else {"resample": self.resample}
+        """The keys of `[terms]` that were given."""
+        return {k: v for k in OF_TERMS if (v := getattr(self, k)) is not None}
 
 
 @Parameter(name="*", group="Output")

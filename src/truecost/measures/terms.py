@@ -103,7 +103,7 @@ class Shares:
         with `both` it has no mean over nontargets, and does not count. One with more targets than
         trials, as replicates may have, never counts.
         """
-        weights = totals.weights("query")
+        weights = _query_weights(totals)
         targets = totals.sums("term_targets", "targets").astype(np.float64)
         trials = np.round(totals.sums("term_audio", "trials")).astype(np.float64)[:, None]
         others = trials - targets
@@ -137,6 +137,12 @@ class Shares:
         odds = share(self.trials[:, 0] - true, true)
         ratio = application.cost_fa / application.cost_miss
         return np.asarray(np.where(odds > 0, ratio * odds, np.nan))
+
+
+def _query_weights(totals: Totals) -> Floats:
+    """Weight of each query in each replicate: that of the one outer factor."""
+    [queries] = totals.evidence.outer
+    return totals.weights(queries.name)
 
 
 def _has_targets(totals: Totals) -> npt.NDArray[np.bool_]:
@@ -304,7 +310,7 @@ def n_false_alarms(totals: Totals, application: Application, how: Averaging = ME
 
 
 def _number(totals: Totals, part: str, statistic: str, how: Averaging) -> Floats:
-    weights = totals.weights("query")
+    weights = _query_weights(totals)
     if not how.every:
         weights = weights * (totals.sums("term_targets", "targets") > 0)
     return np.asarray((weights * totals.sums(part, statistic)).sum(axis=1))
@@ -363,8 +369,8 @@ MEASURES = (
         "NIST KWSEval",
         parts=SWEPT,
         uses=_COSTS,
-        advice="it chooses a threshold for each query on the evaluation data: it says nothing about "
-        "decisions in use",
+        advice="it chooses a threshold for each query on the evaluation data: it says nothing "
+        "about decisions in use",
     ),
     _measure("stwv", stwv, "Supremum term-weighted value", "NIST KWSEval"),
     _measure(

@@ -91,6 +91,7 @@ def _of_terms(study: Study, data: DataTable) -> TermsScoring:
         every=bool(asked.count_all_queries),
         pooled=bool(asked.pooled),
         resample=asked.resample or "query",
+        query_unit=asked.query_unit or "",
     )
 
 

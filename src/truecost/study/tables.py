@@ -363,6 +363,8 @@ class TermsTable(_Table, frozen=True, kw_only=True, omit_defaults=True):
         Count all queries as one.
     resample : {"query", "document", "both"}, optional
         What intervals resample; queries unless given.
+    query_unit : str, optional
+        Attribute that queries share which are drawn together (a voice, a topic).
     query_seconds : float, optional
         Length of all spoken queries together, for the searching speed.
     """
@@ -378,4 +380,5 @@ class TermsTable(_Table, frozen=True, kw_only=True, omit_defaults=True):
     count_all_queries: bool | None = None
     pooled: bool | None = None
     resample: SearchFactor | None = None
+    query_unit: str | None = None
     query_seconds: float | None = None

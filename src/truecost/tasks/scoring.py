@@ -29,6 +29,9 @@ class TermsScoring:
         All queries are one: errors are added up before dividing.
     resample : {"query", "document", "both"}
         What is resampled; both are crossed.
+    query_unit : str
+        Attribute that queries share which are drawn together (a voice, a topic); each query by
+        itself when left out.
     """
 
     llr: bool = False
@@ -36,6 +39,7 @@ class TermsScoring:
     every: bool = False
     pooled: bool = False
     resample: SearchFactor = "query"
+    query_unit: str = ""
 
     def __post_init__(self) -> None:
         if self.floor is not None and not np.isfinite(self.floor):

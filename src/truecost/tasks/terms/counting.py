@@ -7,6 +7,7 @@ costs next to nothing. Trials that nobody submitted are numbers, never rows.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy.typing as npt
 from truecost.application import Application
 from truecost.errors import InputError, counted
 from truecost.evidence import Evidence, Part
+from truecost.factors import Factor
 from truecost.measures import Measure
 from truecost.measures.term_entropy import DERIVATIVES
 from truecost.ranking import Ranking
@@ -70,7 +72,7 @@ def evidence_of(
         parts["term_trials"] = count.ranking()
     for variant in sorted(variants):
         parts |= count.fit(variant)
-    return Evidence(parts, outer=(search.reference.query_factor,))
+    return Evidence(parts, outer=(count.queries,))
 
 
 def refuse_few_trials(search: Search) -> None:
@@ -161,9 +163,9 @@ class _Counting:
     def ranking(self) -> Ranking:
         """The submitted trials by score; those of queries that weigh nothing are left out."""
         search = self.search
-        factor, targets = search.reference.query_factor, search.reference.targets_by_query
+        targets = search.reference.targets_by_query
         used = np.ones(len(search), bool) if self.how.every else targets[search.query] > 0
-        sides = [(factor, search.query[used]), *self._sides(search.place[used])]
+        sides = [(self.queries, search.query[used]), *self._sides(search.place[used])]
         return Ranking.of(search.score[used], search.is_target[used].astype(np.uint8), sides)
 
     def fit(self, variant: str) -> dict[str, Part]:
@@ -183,6 +185,11 @@ class _Counting:
             for name, column in zip(DERIVATIVES, at_floor, strict=True):
                 floors[f"{what}_{name}"] = float(column[0])
         return {**parts, f"term_fit_floor_{variant}": _numbers(floors)}
+
+    @cached_property
+    def queries(self) -> Factor:
+        """The queries as units of resampling."""
+        return self.search.reference.query_units(self.how.query_unit)
 
     @property
     def _by_document(self) -> bool:

@@ -170,7 +170,7 @@ def describe(search: Search, scoring: Scoring, dims: Mapping[str, str]) -> Searc
     floor = search.lowest if how.floor is None else how.floor
     fits = Fits(search, application.effective_prior, floor, how.every)
     fit = fits.of("pooled")
-    plan = plan_of(scoring.plan, how.resample)
+    plan = plan_of(scoring.plan, how)
     counted = search if how.every else of_targets(search)
     evidence = evidence_of(counted, application, measures_of(["mtwv"]), how, fits)
     curve = curve_of(evidence, scoring.application, scoring, plan, averaging_of(search, how))
@@ -248,7 +248,7 @@ def _intervals(
     nothing = Fits(some, application.effective_prior, np.nan, every=False)
     by_document = TermsScoring(resample="document")
     evidence = evidence_of(some, application, measures_of(["atwv"]), by_document, nothing)
-    plan: Plan = plan_of(scoring.plan, "document")
+    plan: Plan = plan_of(scoring.plan, by_document)
     seen = totals(evidence, plan.weights(evidence.factors).block(0, min(1000, plan.replicates)))
     targets = seen.sums("term_targets", "targets")
     others = np.round(seen.sums("term_audio", "trials"))[:, None] - targets

@@ -13,6 +13,7 @@ decision. Trials that nobody submitted are known by their number only and are ne
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from functools import cached_property
 from typing import Any, Literal
 
@@ -20,8 +21,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.errors import InputError, UsageError
-from truecost.factors import Factor
+from truecost.errors import InputError, UsageError, counted
+from truecost.factors import Factor, encode
 from truecost.tasks.subsets import Masks, masks_of
 
 Floats = npt.NDArray[np.float64]
@@ -101,6 +102,39 @@ class Reference:
     def query_factor(self) -> Factor:
         """The queries as units: in the order of `queries`."""
         return Factor.of("query", self.queries["query"].to_numpy())[0]
+
+    def query_units(self, attribute: str = "") -> Factor:
+        """The queries as units, or as members of units that share an attribute.
+
+        Parameters
+        ----------
+        attribute : str
+            Column of `queries`; each query is a unit of its own when left out.
+
+        Raises
+        ------
+        UsageError
+            When there is no such attribute.
+        InputError
+            When a query has none.
+        """
+        if not attribute:
+            return self.query_factor
+        known = [c for c in self.queries.columns if c != "query"]
+        if attribute not in known:
+            close = get_close_matches(attribute, known, n=1)
+            hint = f" (did you mean {close[0]!r}?)" if close else ""
+            said = f"choose among {', '.join(known)}" if known else "they have none"
+            raise UsageError(f"queries have no attribute {attribute!r}{hint}: {said}")
+        column = self.queries[attribute].cast(pl.String)
+        if column.null_count():
+            first = self.queries["query"][int(column.is_null().arg_true()[0])]
+            raise InputError(
+                f"{self.name}: {counted(column.null_count(), 'query', 'have')} no {attribute} "
+                f"({first} for one): give each its {attribute} in the list of queries"
+            )
+        tied = encode(column.to_numpy())[1].astype(np.int64)
+        return Factor(attribute, self.query_factor.labels, tied=tied)
 
     @cached_property
     def document_units(self) -> tuple[Factor, Codes]:

@@ -42,7 +42,6 @@ DEFAULT_MEASURES = (
     "cnxe_loss",
 )
 ENTROPIES = ("cnxe", "min_cnxe", "cnxe_loss")
-HOLDS = {"query": (), "document": ("query",), "both": ()}
 
 
 def measures_of(asked: Sequence[str], *, llr: bool = False) -> list[Measure]:
@@ -151,7 +150,7 @@ def _score(
     fits = Fits(search, known.effective_prior if known.priors else np.nan, floor, how.every)
     evidence = evidence_of(search, known, measures, how, fits)
     tell, what = scoring.progress, " ".join(dims.values())
-    plan = plan_of(scoring.plan, how.resample)
+    plan = plan_of(scoring.plan, how)
     remarks = Remarks(search, how, fits)
     rows = []
     for group in (False, True):  # entropies take a prior that replicates do not change
@@ -177,7 +176,7 @@ def _order(measures: Sequence[Measure]) -> list[str]:
     return [m.label for g in (False, True) for m in measures if (m.name in ENTROPIES) == g]
 
 
-def plan_of(plan: Plan, resample: str) -> Plan:
+def plan_of(plan: Plan, how: TermsScoring) -> Plan:
     """The plan of a search: queries, documents or both.
 
     Raises
@@ -187,7 +186,8 @@ def plan_of(plan: Plan, resample: str) -> Plan:
     """
     if plan.scheme == "blocks":
         raise UsageError("moving blocks need units in time order: queries and documents have none")
-    return replace(plan, hold=HOLDS[resample])
+    queries = (how.query_unit or "query",)
+    return replace(plan, hold=queries if how.resample == "document" else ())
 
 
 def of_targets(search: Search) -> Search:
