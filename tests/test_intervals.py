@@ -275,3 +275,16 @@ def test_half_widths_of_shares_are_shares(skewed):
             found.units_for(width)
     assert found.units_for(0.5) > 0
     assert estimate(numbers(*skewed), tc.Plan(50)).units_for(5) > 0
+
+
+def test_a_difference_spreads_on_its_own_account():
+    """One of two systems never varies: the difference does, and is not said to have no width."""
+    rng = np.random.default_rng(0)
+    labels, speakers = np.arange(400) % 2, np.arange(400) // 10
+    scoring = tc.Scoring(measures=("total_error",), plan=tc.Plan(200, seed=0))
+    systems = (labels, np.where(rng.random(400) < 0.2, 1 - labels, labels))
+    right, wrong = (tc.Trials.of(made, labels, kind="decision", unit=speakers) for made in systems)
+    [sure], [varies] = tc.score(right, scoring), tc.score(wrong, scoring)
+    assert "no_spread" in sure.flags
+    assert "no_spread" not in tc.compare(varies, sure).difference.flags
+    assert "no_spread" not in tc.compare(sure, sure).difference.flags

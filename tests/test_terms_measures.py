@@ -273,7 +273,7 @@ def test_queries_without_nontargets_do_not_enter_cross_entropies(unit):
     only = search_of(reference_of([[1, 1]], 1.0, unit=unit), [0], [0], [0.0], [True], [0])
     row = scored(only, "cnxe", "atwv")
     assert row["cnxe:pooled"].value is None
-    assert row["cnxe:pooled"].reason.startswith("undefined: no query has both")
+    assert row["cnxe:pooled"].reason == "undefined: no query has a trial that is no target"
     assert row["atwv"].value == 0.5
 
 
@@ -533,7 +533,24 @@ def test_subsets_keep_the_prior_of_the_whole():
             assert one.value == pytest.approx(other.value, rel=1e-12)
 
 
+def test_rates_that_cancel_are_zero():
+    """Three queries of 3, 7 and 11 targets, all found: thirds do not add up to one exactly."""
+    reference = reference_of([[3], [7], [11]])
+    rows = reference.targets
+    n = rows.height
+    search = search_of(reference, rows["query"], rows["place"], range(n), [True] * n, range(n))
+    found = scored(search, "pmiss", "mtwv", replicates=200)
+    assert found["pmiss"].value == 0
+    assert found["pmiss"].replicates.min() == 0
+    assert found["mtwv"].counts["pmiss"] == 0
+    assert found["mtwv"].counts["pfa"] == 0
+
+
 class TestRefusals:
+    def test_what_is_resampled(self):
+        with pytest.raises(tc.UsageError, match="resample is 'queries': choose one of query"):
+            TermsScoring(resample="queries")
+
     def test_a_floor_above_submitted_scores(self):
         with pytest.raises(tc.UsageError, match="the floor 50 lies above the lowest submitted"):
             scored(random_search(1), "cnxe", floor=50.0)

@@ -81,7 +81,7 @@ def derived(
     Returns
     -------
     Estimate
-        With the dims, factors and units of `system`, and the flags of both.
+        With the dims, factors and units of `system`, and the flags of both but for `no_spread`.
     """
 
     def both(a: Any, b: Any) -> Floats:
@@ -101,7 +101,10 @@ def derived(
     if reason is None and system.n_units < 2:
         lower, upper, reason = None, None, ONE_UNIT
     undefined = int(np.isnan(replicates).sum())
-    flags = [*system.flags, *baseline.flags, *raised(undefined_replicates=undefined > 0)]
+    # Whether it spreads is its own matter; systems that never differ have no spread to show.
+    inherited = (flag for flag in (*system.flags, *baseline.flags) if flag != "no_spread")
+    still = lower is not None and lower == upper and point != (kind == "ratio")
+    flags = [*inherited, *raised(no_spread=still, undefined_replicates=undefined > 0)]
     return Estimate(
         measure=system.measure,
         kind=kind,

@@ -26,6 +26,7 @@ from truecost.tally import Tally
 Array = npt.NDArray[Any]
 COUNTS = ("term_targets", "term_nontargets", "term_audio")
 SWEPT = (*COUNTS, "term_trials")
+ROUNDING = 1e-12  # of a rate: far below what one trial among millions moves
 
 
 @dataclass(frozen=True)
@@ -154,6 +155,16 @@ def _has_targets(totals: Totals) -> npt.NDArray[np.bool_]:
     return np.asarray(found + tally.fixed[:, column] > 0)
 
 
+def settled(values: Floats) -> Floats:
+    """Rates of at least 0: what is left of sums that cancel is 0."""
+    return np.where(np.abs(values) < ROUNDING, 0.0, values)
+
+
+def missed(found: Floats) -> Floats:
+    """1 - the share that was found."""
+    return settled(1 - found)
+
+
 def _rates(totals: Totals, how: Averaging, kind: str = "") -> tuple[Shares, Floats, Floats]:
     """The shares, 1 - Pmiss and Pfa at the decisions (or those of another kind)."""
     shares = Shares.of(totals, how)
@@ -189,7 +200,7 @@ def pmiss(totals: Totals, application: Application, how: Averaging = MEAN) -> To
     """
     del application
     shares, correct, _ = _rates(totals, how)
-    return 1 - correct, 1.0, {"vanished": shares.vanished}
+    return missed(correct), 1.0, {"vanished": shares.vanished}
 
 
 def pfa(totals: Totals, application: Application, how: Averaging = MEAN) -> Told:
@@ -231,8 +242,8 @@ def mtwv(totals: Totals, application: Application, how: Averaging = MEAN) -> Tol
     )
     told = {
         "threshold": thresholds,
-        "pmiss": 1 - gained,
-        "pfa": (gained - best) / beta,
+        "pmiss": missed(gained),
+        "pfa": settled(gained - best) / beta,
         "vanished": shares.vanished,
     }
     return best, 0.0, told

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import get_args
 
 import numpy as np
 
@@ -44,6 +45,10 @@ class TermsScoring:
     def __post_init__(self) -> None:
         if self.floor is not None and not np.isfinite(self.floor):
             raise UsageError(f"floor is {self.floor:g}: it must be a finite score")
+        if self.resample not in get_args(SearchFactor):
+            raise UsageError(
+                f"resample is {self.resample!r}: choose one of {', '.join(get_args(SearchFactor))}"
+            )
 
 
 @dataclass(frozen=True)

@@ -20,13 +20,13 @@ from truecost.report.plots.tradeoff import Box, on_probit_axes
 from truecost.report.plots.twv import OVER, columns_of_curve, looks_of, marked_handles, points_of
 from truecost.tasks.terms.describing import SearchDescription
 
-_TENTHS = tuple(10.0**k for k in range(-8, -1))
+_TENTHS = tuple(10.0**k for k in range(-10, -1))
 _HIGH = (0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.98)
 TICKS = (
     (*(step * t for t in _TENTHS for step in (1, 2, 5)), *_HIGH),
     (*_TENTHS, 0.05, *_HIGH),
 )
-LEAST, MOST = 1e-9, 0.99  # rates that are drawn
+MOST = 0.99  # of the rates that are drawn
 
 
 def det_of_terms(found: Sequence[SearchDescription], ax: Axes | None = None) -> Axes:
@@ -86,7 +86,7 @@ def det_of_terms(found: Sequence[SearchDescription], ax: Axes | None = None) -> 
     ax = ax or new_axes(6.4, det_of_terms_height(found, 6.4))
     look = looks_of(found)
     curves = [_curve(d, band=look[d.system]["linestyle"] != OVER) for d in found]
-    on_probit_axes(ax, curves, _box(curves), look, TICKS)
+    on_probit_axes(ax, curves, _box(curves, _step(found)), look, TICKS)
     ax.set_xlabel("mean false-alarm rate of queries")
     ax.set_ylabel("mean miss rate of queries")
     legend_below(ax, _handles(found))
@@ -122,24 +122,34 @@ def _curve(found: SearchDescription, *, band: bool) -> Curve:
     )
 
 
-def _box(curves: Sequence[Curve]) -> Box:
-    """Where the axes end: around curves, operating points and most of the bands."""
+def _step(found: Sequence[SearchDescription]) -> float:
+    """Half of what one error changes a mean rate by: what lies below it is 0, but for rounding."""
+    return min(0.5 / max(1, d.queries * d.trials) for d in found)
+
+
+def _box(curves: Sequence[Curve], step: float) -> Box:
+    """Where the axes end: around curves, operating points and most of the bands.
+
+    A band may go down to 0, which has no place on the axis: it is followed to half of the lowest
+    miss rate that some threshold has.
+    """
     marks = [p for c in curves for p in (c.actual, c.minimum) if p is not None]
     fa = [*(p[0] for p in marks), *(float(r) for c in curves for r in c.p_fa)]
     miss = [*(p[1] for p in marks), *(float(m) for c in curves for m in c.p_miss[c.p_fa > 0])]
     ends = np.concatenate([v for c in curves for v in (c.lower, c.upper)])
-    return Box(_ends(fa), _ends([*miss, *ends[np.isfinite(ends)].tolist()]))
+    least = min((m for m in miss if m > step), default=step) / 2
+    return Box(_ends(fa, step), _ends([*miss, *ends[ends > least].tolist()], step))
 
 
-def _ends(rates: Sequence[float]) -> tuple[float, float]:
+def _ends(rates: Sequence[float], step: float) -> tuple[float, float]:
     """Some way around rates; 0 and 1 have no place on a probit axis."""
     from scipy.special import ndtr, ndtri
 
-    some = [rate for rate in rates if 0 < rate < MOST] or [0.5]
+    some = [rate for rate in rates if step < rate < MOST] or [0.5]
     low, high = ndtri(min(some)), ndtri(max(some))
     edge = 0.05 * (high - low) + 0.08
-    least, most = float(ndtr(low - edge)), float(ndtr(high + edge))
-    return max(least, LEAST), MOST if max(rates) >= MOST else min(most, MOST)
+    most = MOST if max(rates) >= MOST else min(float(ndtr(high + edge)), MOST)
+    return float(ndtr(low - edge)), most
 
 
 def _handles(found: Sequence[SearchDescription]) -> list[object]:

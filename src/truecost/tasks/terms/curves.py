@@ -11,7 +11,7 @@ from truecost.application import Application
 from truecost.estimates import by_block
 from truecost.evidence import Evidence, Totals, totals
 from truecost.measures.term_sweep import TermSweep
-from truecost.measures.terms import Averaging, Shares, atwv, mtwv, pfa, pmiss
+from truecost.measures.terms import Averaging, Shares, atwv, missed, mtwv, pfa, pmiss
 from truecost.ranking import Ranking
 from truecost.tasks.scoring import Scoring
 from truecost.tasks.terms.records import Floats
@@ -104,7 +104,7 @@ def curve_of(
     def at(seen: Totals) -> tuple[Floats, Floats, Floats]:
         shares = Shares.of(seen, how)
         gained, lost = TermSweep.of(seen).at(positions, shares.gain, shares.loss)
-        return 1 - gained, lost, gained - shares.beta(application)[:, None] * lost
+        return missed(gained), lost, gained - shares.beta(application)[:, None] * lost
 
     misses, alarms, twv = (x[0] for x in at(whole))
     if np.isnan(twv).any():

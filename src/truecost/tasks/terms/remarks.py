@@ -46,6 +46,20 @@ class Remarks:
             separated=fit is not None and fit.separated,
         )
 
+    def why_undefined(self, measure: Measure) -> str:
+        """Why a measure has no value here."""
+        reference = self.search.reference
+        if not reference.targets.height:
+            return f"no query has a target ({reference.unit})"
+        if measure.name in (*ENTROPIES, "min_cnxe") and np.isnan(self.fits.floor):
+            return (
+                "nothing was submitted: give the score of the trials that were not (--floor), if "
+                "they should count"
+            )
+        if (reference.targets_by_query >= reference.trials).all():
+            return "no query has a trial that is no target"
+        return measure.undefined
+
     @cached_property
     def nothing_below(self) -> bool:
         """Whether nothing was submitted below the system's decision threshold (section 4.1)."""

@@ -262,4 +262,5 @@ def _finished(row: Estimate, measure: Measure, remarks: Remarks) -> Estimate:
     flags = (*row.flags, *raised(vanished="vanished" in counts), *remarks.flags(measure))
     if row.value is None:
         counts = {k: v for k, v in counts.items() if k not in ("pmiss", "pfa")}
+        told["reason"] = f"undefined: {remarks.why_undefined(measure)}"
     return structs.replace(row, counts=counts, flags=flags, **told)
