@@ -2,6 +2,8 @@
 
 import itertools
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -350,3 +352,19 @@ def test_undefined_without_a_class_or_a_trial(trials):
     rates = (sweep.miss_at([0.1])[0], sweep.fa_at([0.1])[0], sweep.minimum(1, 1))
     for value in (*rates, sweep.eer(), sweep.eer("nearest"), sweep.auc(), sweep.pav_entropy(0.5)):
         assert np.isnan(value).all()
+
+
+def test_kernels_compile_where_nothing_can_be_written(tmp_path):
+    """A read-only install and home, as in containers: no place for numba's cache."""
+    source = tmp_path / "readonly.py"
+    source.write_text(
+        "import numba.core.caching as caching\n"
+        "caching.CacheImpl._locator_classes = []\n"
+        "from truecost.kernels import kernel\n"
+        "@kernel\n"
+        "def twice(x):\n"
+        "    return 2 * x\n"
+        "print(twice(21))\n"
+    )
+    found = subprocess.run([sys.executable, source], capture_output=True, text=True, check=False)
+    assert found.stdout == "42\n", found.stderr

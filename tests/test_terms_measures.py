@@ -577,6 +577,10 @@ class TestRefusals:
         with pytest.raises(tc.UsageError, match=r"the prior from the data is 1\.2"):
             scored(search, "atwv", application=tc.preset("sws-2012"))
 
+    def test_a_reference_is_no_system(self):
+        with pytest.raises(tc.UsageError, match="a Reference is nothing that can be scored"):
+            tc.score(random_search(1).reference, tc.Scoring(SEARCH))
+
     def test_other_measures(self):
         with pytest.raises(tc.UsageError, match="'eer' is not for terms"):
             scored(random_search(1), "eer")

@@ -14,9 +14,16 @@ F = TypeVar("F", bound=Callable[..., object])
 
 def kernel(function: F) -> F:
     """Compile `function` on first use; the machine code is kept beside the source or in a cache."""
-    return cast("F", numba.njit(cache=True, nogil=True)(function))
+    return _compiled(function)
 
 
 def inline_kernel(function: F) -> F:
     """Compile a helper that other kernels call."""
-    return cast("F", numba.njit(cache=True, nogil=True, inline="always")(function))
+    return _compiled(function, inline="always")
+
+
+def _compiled(function: F, **options: str) -> F:
+    try:
+        return cast("F", numba.njit(cache=True, nogil=True, **options)(function))
+    except RuntimeError:  # neither the package nor the home can be written: compile every time
+        return cast("F", numba.njit(nogil=True, **options)(function))

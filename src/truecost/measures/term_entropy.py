@@ -19,7 +19,8 @@ import numpy as np
 from truecost.application import Application
 from truecost.evidence import Totals
 from truecost.measures.base import Floats, Measure, Result, Told, share
-from truecost.measures.terms import COUNTS, MEAN, Averaging, Shares
+from truecost.measures.term_shares import MEAN, Averaging, Shares
+from truecost.measures.terms import COUNTS
 
 VARIANTS = ("pooled", "by_query")
 FREE = "unconstrained"

@@ -51,6 +51,11 @@ class TermSweep:
         codes = np.ascontiguousarray(slots.codes[:, 1]) - np.int32(len(queries))
         return TermSweep(ranking, np.ascontiguousarray(weights.T), codes)
 
+    @staticmethod
+    def alone(ranking: Ranking) -> "TermSweep":
+        """The sweep of the data themselves: one replicate in which every document weighs one."""
+        return TermSweep(ranking, np.zeros((0, 1)), np.zeros(1, np.int32))
+
     def best_of_all(
         self, gain: Floats, loss: Floats, whole: Floats, reject_all: bool
     ) -> tuple[Floats, Floats, Floats]:

@@ -77,6 +77,11 @@ def score(
         from truecost.tasks.terms.scoring import score_search
 
         return score_search(system, scoring, masks, dims)
+    if not isinstance(system, Trials):
+        raise UsageError(
+            f"a {type(system).__name__} is nothing that can be scored: give Trials, Items, a "
+            f"Deployment (tc.abba) or a Search (tc.terms.read_search)"
+        )
     return trials.score_trials(system, scoring, masks, dims)
 
 

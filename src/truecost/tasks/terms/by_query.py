@@ -8,16 +8,12 @@ import polars as pl
 
 from truecost.application import Application
 from truecost.errors import UsageError
-from truecost.evidence import totals
 from truecost.measures.base import share
 from truecost.measures.term_entropy import prior_entropy
 from truecost.measures.term_sweep import TermSweep
 from truecost.tasks.scoring import TermsScoring
-from truecost.tasks.terms.counting import evidence_of
-from truecost.tasks.terms.fitting import Fits
+from truecost.tasks.terms.counted import Counted
 from truecost.tasks.terms.records import Search
-from truecost.tasks.terms.scoring import measures_of, with_prior
-from truecost.weights import Weights
 
 Array = npt.NDArray[Any]
 
@@ -50,43 +46,49 @@ def per_query(
     how = how or TermsScoring()
     if application.costs is None:
         raise UsageError("say what misses and false alarms cost, with a preset, say")
-    known, reference = with_prior(application, search), search.reference
-    floor = search.lowest if how.floor is None else how.floor
-    fits = Fits(search, known.effective_prior, floor, how.every)
-    alone = TermsScoring(floor=how.floor, every=True)
-    evidence = evidence_of(search, known, measures_of(["atwv", "otwv"]), alone, fits)
-    seen = totals(evidence, Weights.ones(evidence.factors).block())
+    count, reference = Counted.of(search, application, how), search.reference
+    known, compat = count.application, reference.compat
+    queries, hit = reference.queries.height, search.is_target
 
-    def of(part: str, name: str) -> Array:
-        return np.asarray(seen.sums(part, name)[0])
+    def number(rows: Array) -> Array:
+        return np.bincount(search.query[rows], minlength=queries)
 
-    targets, correct = of("term_targets", "targets"), of("term_targets", "correct")
-    false, others = of("term_nontargets", "false_alarms"), reference.trials - targets
-    gain, loss = share(1.0, targets), share(known.beta, others)
-    swept = TermSweep.of(seen)
-    reject_all = "no-reject-all" not in reference.compat
-    ties = "false-alarms-first" in reference.compat
-    best, _, threshold = swept.each(gain[None], loss[None], reject_all)
+    targets, correct, found = (
+        reference.targets_by_query,
+        number(hit & search.accepted),
+        number(hit),
+    )
+    false, others = number(~hit & search.accepted), reference.trials - targets
     pmiss, pfa = share(targets - correct, targets), share(false, others)
     there = targets > 0
+    gain, loss = (x[count.counts][None] for x in (share(1.0, targets), share(known.beta, others)))
+    swept = TermSweep.alone(count.ranking)
+    best, _, threshold = swept.each(gain, loss, "no-reject-all" not in compat)
+    precise = swept.precisions(1, false_first="false-alarms-first" in compat)[0]
+
+    def of_all(values: Array) -> Array:
+        out = np.full(queries, np.nan)
+        out[count.counts if count.search is not search else slice(None)] = values
+        return np.where(there, out, np.nan)
+
     values = {
         "pmiss": pmiss,
         "pfa": np.where(there, pfa, np.nan),
         "twv": 1 - pmiss - known.beta * pfa,
-        "optimum": np.where(there, best[:, 0], np.nan),
-        "threshold": np.where(there, threshold[:, 0], np.nan),
-        "supremum": share(of("term_targets", "found"), targets),
-        "average_precision": share(swept.precisions(1, false_first=ties)[0], targets),
-        "lowest": _lowest(search),
-        "cnxe": _entropies(search, known, floor),
+        "optimum": of_all(best[:, 0]),
+        "threshold": of_all(threshold[:, 0]),
+        "supremum": share(found, targets),
+        "average_precision": share(of_all(precise), targets),
+        "lowest": search.lowest_by_query,
+        "cnxe": _entropies(search, known, count.floor),
     }
     counts = {
         "targets": targets,
         "correct": correct,
-        "found": of("term_targets", "found"),
+        "found": found,
         "false_alarms": false,
         "missed": targets - correct,
-        "detections": np.bincount(search.query, minlength=len(targets)),
+        "detections": number(np.ones(len(search), bool)),
     }
     names = [c for c in ("query", "text") if c in reference.queries.columns]
     rest = [c for c in reference.queries.columns if c not in names]
@@ -94,12 +96,6 @@ def per_query(
     clash = {c: f"{c}_" for c in rest if c in frame.columns}
     own = reference.queries.select(rest).rename(clash)
     return pl.concat([reference.queries.select(names), frame, own], how="horizontal")
-
-
-def _lowest(search: Search) -> Array:
-    lowest = np.full(search.reference.queries.height, np.inf)
-    np.minimum.at(lowest, search.query, search.score)
-    return np.where(np.isinf(lowest), np.nan, lowest)
 
 
 def _entropies(search: Search, application: Application, floor: float) -> Array:

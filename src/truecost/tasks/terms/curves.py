@@ -10,8 +10,9 @@ import numpy as np
 from truecost.application import Application
 from truecost.estimates import by_block
 from truecost.evidence import Evidence, Totals, totals
+from truecost.measures.term_shares import Averaging, Shares, missed
 from truecost.measures.term_sweep import TermSweep
-from truecost.measures.terms import Averaging, Shares, atwv, missed, mtwv, pfa, pmiss
+from truecost.measures.terms import atwv, mtwv, pfa, pmiss
 from truecost.ranking import Ranking
 from truecost.tasks.scoring import Scoring
 from truecost.tasks.terms.records import Floats
@@ -83,7 +84,7 @@ def curve_of(
     application : Application
     scoring : Scoring
     plan : Plan
-        As `truecost.tasks.terms.scoring.plan_of` gives it.
+        As `Counted.plan` gives it.
     how : Averaging
 
     Returns

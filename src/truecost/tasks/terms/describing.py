@@ -12,18 +12,11 @@ from truecost.evidence import totals
 from truecost.measures.base import share
 from truecost.tasks.scoring import Scoring, TermsScoring
 from truecost.tasks.terms.by_query import per_query
+from truecost.tasks.terms.counted import Counted
 from truecost.tasks.terms.counting import evidence_of
 from truecost.tasks.terms.curves import TwvCurve, curve_of
-from truecost.tasks.terms.fitting import Fits
 from truecost.tasks.terms.records import Floats, Search
-from truecost.tasks.terms.scoring import (
-    averaging_of,
-    measures_of,
-    of_targets,
-    plan_of,
-    with_prior,
-)
-from truecost.weights import Plan
+from truecost.tasks.terms.scoring import measures_of
 
 SHOWN = 40  # queries in the forest plot
 BINS = 12  # of scores in the calibration picture
@@ -166,14 +159,11 @@ def describe(search: Search, scoring: Scoring, dims: Mapping[str, str]) -> Searc
     SearchDescription
     """
     how, reference = scoring.terms, search.reference
-    application = with_prior(scoring.application, search)
-    floor = search.lowest if how.floor is None else how.floor
-    fits = Fits(search, application.effective_prior, floor, how.every)
-    fit = fits.of("pooled")
-    plan = plan_of(scoring.plan, how)
-    counted = search if how.every else of_targets(search)
-    evidence = evidence_of(counted, application, measures_of(["mtwv"]), how, fits)
-    curve = curve_of(evidence, scoring.application, scoring, plan, averaging_of(search, how))
+    count = Counted.of(search, scoring.application, how)
+    application, fit = count.application, count.fits.of("pooled")
+    evidence = evidence_of(count, measures_of(["mtwv"]))
+    plan = count.plan(scoring.plan)
+    curve = curve_of(evidence, scoring.application, scoring, plan, count.averaging)
     table = per_query(search, scoring.application, how)
     yes = search.score[search.accepted]
     return SearchDescription(
@@ -244,11 +234,9 @@ def _intervals(
         return [(np.nan, np.nan)] * len(rows)
     mask = np.zeros(search.frame.height, bool)
     mask[rows], mask[search.reference.queries.height :] = True, True
-    some = search.take(mask)
-    nothing = Fits(some, application.effective_prior, np.nan, every=False)
-    by_document = TermsScoring(resample="document")
-    evidence = evidence_of(some, application, measures_of(["atwv"]), by_document, nothing)
-    plan: Plan = plan_of(scoring.plan, by_document)
+    some = Counted(search.take(mask), application, TermsScoring(resample="document"))
+    evidence = evidence_of(some, measures_of(["atwv"]))
+    plan = some.plan(scoring.plan)
     seen = totals(evidence, plan.weights(evidence.factors).block(0, min(1000, plan.replicates)))
     targets = seen.sums("term_targets", "targets")
     others = np.round(seen.sums("term_audio", "trials"))[:, None] - targets

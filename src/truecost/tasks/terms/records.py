@@ -195,6 +195,7 @@ class Search:
     header: Mapping[str, str] = field(default_factory=dict)
     signature: str = ""
     problems: tuple[str, ...] = ()
+    known: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)  # see `counted`
 
     def __len__(self) -> int:
         return len(self.score)
@@ -270,6 +271,13 @@ class Search:
             answered=self.answered[rows[:queries]],
             line=None if self.line is None else self.line[keep],
         )
+
+    @cached_property
+    def lowest_by_query(self) -> Floats:
+        """The lowest submitted score of each query; NaN where there is none."""
+        lowest = np.full(self.reference.queries.height, np.inf)
+        np.minimum.at(lowest, self.query, self.score)
+        return np.where(np.isinf(lowest), np.nan, lowest)
 
     @property
     def units(self) -> Mapping[str, Any]:

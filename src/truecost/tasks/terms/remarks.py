@@ -8,8 +8,7 @@ import numpy as np
 from truecost.flags import raised
 from truecost.measures import Measure
 from truecost.measures.term_entropy import prior_entropy
-from truecost.tasks.scoring import TermsScoring
-from truecost.tasks.terms.fitting import Fits
+from truecost.tasks.terms.counted import Counted
 from truecost.tasks.terms.records import Floats, Search
 
 APART = 0.25  # of the range of the scores: lowest scores of queries further apart are said
@@ -23,22 +22,22 @@ class Remarks:
 
     Attributes
     ----------
-    search : Search
-    how : TermsScoring
-    fits : Fits
-        The best maps of the scores.
+    count : Counted
     """
 
-    search: Search
-    how: TermsScoring
-    fits: Fits
+    count: Counted
+
+    @property
+    def search(self) -> Search:
+        """The search for the queries that count."""
+        return self.count.search
 
     def flags(self, measure: Measure) -> tuple[str, ...]:
         """The flags that a measure's row raises."""
         least = measure.name in ("min_cnxe", "cnxe_loss")
-        fit = self.fits.of(str(measure.parameter)) if least else None
+        fit = self.count.fits.of(str(measure.parameter)) if least else None
         return raised(
-            not_llrs=measure.name in ENTROPIES and not self.how.llr,
+            not_llrs=measure.name in ENTROPIES and not self.count.how.llr,
             nothing_below=measure.name in SWEPT and self.nothing_below,
             floor_costs=measure.name in ENTROPIES and self.floor_costs,
             floors_differ=measure.name in (*ENTROPIES, "min_cnxe") and self.floors_differ,
@@ -51,7 +50,7 @@ class Remarks:
         reference = self.search.reference
         if not reference.targets.height:
             return f"no query has a target ({reference.unit})"
-        if measure.name in (*ENTROPIES, "min_cnxe") and np.isnan(self.fits.floor):
+        if measure.name in (*ENTROPIES, "min_cnxe") and np.isnan(self.count.floor):
             return (
                 "nothing was submitted: give the score of the trials that were not (--floor), if "
                 "they should count"
@@ -66,20 +65,12 @@ class Remarks:
         return len(self.search) > 0 and bool(self.search.accepted.all())
 
     @cached_property
-    def lowest_by_query(self) -> Floats:
-        """The lowest submitted score of each query; NaN where there is none."""
-        lowest = np.full(self.search.reference.queries.height, np.inf)
-        np.minimum.at(lowest, self.search.query, self.search.score)
-        return np.where(np.isinf(lowest), np.nan, lowest)
-
-    @cached_property
     def floor_costs(self) -> bool:
         """Whether the trials that were not submitted cost more than the prior alone."""
-        reference, prior, floor = self.search.reference, self.fits.prior, self.fits.floor
+        reference, prior, floor = self.search.reference, self.count.fits.prior, self.count.floor
         targets = reference.targets_by_query
-        used = np.ones(len(targets), bool) if self.how.every else targets > 0
-        others = int((reference.trials - targets[used]).sum())
-        false = int((~self.search.is_target & used[self.search.query]).sum())
+        others = int((reference.trials - targets).sum())
+        false = int((~self.search.is_target).sum())
         if not others or not targets.any() or np.isnan(floor) or np.isnan(prior):
             return False
         z = floor + np.log(prior) - np.log1p(-prior)
@@ -91,7 +82,8 @@ class Remarks:
     @cached_property
     def floors_differ(self) -> bool:
         """Whether the lowest scores of queries lie far apart."""
-        known = self.lowest_by_query[~np.isnan(self.lowest_by_query)]
+        lowest = self.search.lowest_by_query
+        known = lowest[~np.isnan(lowest)]
         return floors_differ(known, self.search.score)
 
 

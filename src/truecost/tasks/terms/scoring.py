@@ -5,7 +5,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import numpy as np
 from msgspec import structs
 
 from truecost.application import Application
@@ -14,15 +13,15 @@ from truecost.estimates import Context, estimate
 from truecost.flags import raised
 from truecost.intervals import finite
 from truecost.measures import Measure, find, registry
-from truecost.measures.terms import COUNTS, Averaging
+from truecost.measures.term_shares import Averaging
+from truecost.measures.terms import COUNTS
 from truecost.results import Estimate
-from truecost.tasks.scoring import Scoring, TermsScoring
+from truecost.tasks.scoring import Scoring
 from truecost.tasks.subsets import Masks
+from truecost.tasks.terms.counted import Counted
 from truecost.tasks.terms.counting import evidence_of
-from truecost.tasks.terms.fitting import Fits
 from truecost.tasks.terms.records import Search
 from truecost.tasks.terms.remarks import Remarks
-from truecost.weights import Plan
 
 DEFAULT_MEASURES = (
     "atwv",
@@ -86,25 +85,15 @@ def score_search(
     if scoring.method == "bca" and scoring.terms.resample != "query":
         raise UsageError("bca intervals of terms are defined for resampled queries only")
     about = {**(dims or {}), "system": search.name}
-    application = with_prior(scoring.application, search)
-    _refuse_floor(search, scoring.terms)
-    rows = _score(search, scoring, measures, application, about)
+    count = Counted.of(search, scoring.application, scoring.terms)
+    rows = _score(count, scoring, measures, about)
     if masks is None:
         masks = [mask for subset in scoring.subsets for mask in search.masks(subset)]
+    frozen = replace(scoring, application=count.application)
     for name, mask in masks:
-        of_subset = {**about, "subset": name}
-        frozen = replace(scoring, application=application)
-        rows += _score(search.take(mask), frozen, measures, application, of_subset)
+        part = Counted(search.take(mask), count.application, scoring.terms)
+        rows += _score(part, frozen, measures, {**about, "subset": name})
     return rows
-
-
-def _refuse_floor(search: Search, how: TermsScoring) -> None:
-    """Refuse a score of unsubmitted trials above that of submitted ones (paper 002, Eq. 42)."""
-    if how.floor is not None and how.floor > search.lowest:
-        raise UsageError(
-            f"{search.name}: the floor {how.floor:g} lies above the lowest submitted score "
-            f"{search.lowest:g}: trials that were not submitted score lower than those that were"
-        )
 
 
 def _require_application(application: Application, measures: Sequence[Measure]) -> None:
@@ -118,92 +107,29 @@ def _require_application(application: Application, measures: Sequence[Measure]) 
             )
 
 
-def with_prior(application: Application, search: Search) -> Application:
-    """The application with the prior that the data have, for cross entropies.
-
-    P = Ntrue / N (paper 002, Eq. 17), frozen: replicates of the whole take their own for
-    term-weighted values, subsets that of the whole.
-    """
-    if application.priors is not None or application.costs is None:
-        return application
-    reference = search.reference
-    prior = reference.targets.height / max(1, reference.trials)
-    if not 0 < prior < 1:
-        raise UsageError(
-            f"{search.name}: the prior from the data is {prior:g} (Ntrue / N, paper 002, Eq. 17): "
-            f"it must lie between 0 and 1; give one (--prior)"
-        )
-    return application.with_priors((1 - prior, prior))
-
-
 def _score(
-    search: Search,
-    scoring: Scoring,
-    measures: Sequence[Measure],
-    known: Application,
-    dims: Mapping[str, str],
+    count: Counted, scoring: Scoring, measures: Sequence[Measure], dims: Mapping[str, str]
 ) -> list[Estimate]:
-    how, averaging = scoring.terms, averaging_of(search, scoring.terms)
-    silent = int((search.reference.targets_by_query == 0).sum())
-    search = search if how.every else of_targets(search)
-    floor = search.lowest if how.floor is None else how.floor
-    fits = Fits(search, known.effective_prior if known.priors else np.nan, floor, how.every)
-    evidence = evidence_of(search, known, measures, how, fits)
+    evidence, remarks = evidence_of(count, measures), Remarks(count)
     tell, what = scoring.progress, " ".join(dims.values())
-    plan = plan_of(scoring.plan, how)
-    remarks = Remarks(search, how, fits)
-    rows = []
-    for group in (False, True):  # entropies take a prior that replicates do not change
-        chosen = [m for m in measures if (m.name in ENTROPIES) == group]
+    found: dict[str, Estimate] = {}
+    for frozen in (False, True):  # entropies take a prior that replicates do not change
+        chosen = [m for m in measures if (m.name in ENTROPIES) == frozen]
         if not chosen:
             continue
-        rows += estimate(
+        rows = estimate(
             evidence,
-            [_joined(m, averaging) for m in chosen],
-            known if group else scoring.application,
-            plan,
+            [_joined(m, count.averaging) for m in chosen],
+            count.application if frozen else scoring.application,
+            count.plan(scoring.plan),
             level=scoring.level,
             method=scoring.method,
-            context=_context(search, scoring, known, dims, averaging, silent),
+            context=_context(count, scoring, dims),
             jobs=scoring.jobs,
             progress=None if tell is None else lambda done, total: tell(what, done, total),
         )
-    found = dict(zip([*_order(measures)], rows, strict=True))
-    return [_finished(found[m.label], m, remarks) for m in measures]
-
-
-def _order(measures: Sequence[Measure]) -> list[str]:
-    return [m.label for g in (False, True) for m in measures if (m.name in ENTROPIES) == g]
-
-
-def plan_of(plan: Plan, how: TermsScoring) -> Plan:
-    """The plan of a search: queries, documents or both.
-
-    Raises
-    ------
-    UsageError
-        When moving blocks are asked for: queries have no order.
-    """
-    if plan.scheme == "blocks":
-        raise UsageError("moving blocks need units in time order: queries and documents have none")
-    queries = (how.query_unit or "query",)
-    return replace(plan, hold=queries if how.resample == "document" else ())
-
-
-def of_targets(search: Search) -> Search:
-    """The search for the queries that have targets; the search itself where none has."""
-    known = search.reference.targets_by_query > 0
-    if known.all() or not known.any():
-        return search
-    return search.take(np.append(known, np.ones(search.reference.documents.height, bool)))
-
-
-def averaging_of(search: Search, how: TermsScoring) -> Averaging:
-    """How queries are joined."""
-    compat = search.reference.compat
-    one_query, reject_all = "pool-trials" in compat, "no-reject-all" not in compat
-    false_first = "false-alarms-first" in compat
-    return Averaging(how.every, how.pooled, one_query, reject_all, false_first)
+        found |= {m.label: _finished(row, m, remarks) for m, row in zip(chosen, rows, strict=True)}
+    return [found[m.label] for m in measures]
 
 
 def _joined(measure: Measure, averaging: Averaging) -> Measure:
@@ -211,19 +137,13 @@ def _joined(measure: Measure, averaging: Averaging) -> Measure:
     return replace(measure, function=partial(measure.function, how=averaging))
 
 
-def _context(
-    search: Search,
-    scoring: Scoring,
-    known: Application,
-    dims: Mapping[str, str],
-    averaging: Averaging,
-    silent: int,
-) -> Context:
+def _context(count: Counted, scoring: Scoring, dims: Mapping[str, str]) -> Context:
     """What the rows of a search say besides their values."""
-    reference, how = search.reference, scoring.terms
+    search, how, known = count.search, count.how, count.application
+    reference, listed = search.reference, count.whole.reference
     counts = {
         "queries": reference.queries.height,
-        "queries_without_targets": silent,
+        "queries_without_targets": int((listed.targets_by_query == 0).sum()),
         "documents": len(reference.document_units[0]),
         "seconds": round(reference.seconds, 6),
         "trials_of_a_query": reference.trials,
@@ -234,7 +154,7 @@ def _context(
         counts |= {"prior": known.prior} if known.priors else {}
     false = int((search.accepted & ~search.is_target).sum())
     missed = reference.targets.height - int((search.accepted & search.is_target).sum())
-    said = (reference.signature, search.signature, str(averaging))
+    said = (reference.signature, search.signature, str(count.averaging))
     floor = "" if how.floor is None else f"floor:{how.floor:g}"
     return Context(
         dict(dims),
