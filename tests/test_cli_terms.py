@@ -282,7 +282,11 @@ def test_standard_input_and_gzip(run, folder, monkeypatch):
         (f"{REFERENCE} s.kwslist.xml --per-query submissions", "does not say a table"),
         (f"{REFERENCE} s.kwslist.xml --alignment o.csv --per-query ./o.csv", "name one file"),
         (f"{REFERENCE} s.kwslist.xml --subset nothing", "is neither a column nor a condition"),
-        (f"{REFERENCE} s.kwslist.xml --indexing other=i.json", "say whose record it is"),
+        (
+            f"{REFERENCE} s.kwslist.xml --indexing other=i.json",
+            "there is no system 'other'; the sy",
+        ),
+        (f"{REFERENCE} new=s.kwslist.xml --searching nw=i.json", "(did you mean 'new'?)"),
         (f"{REFERENCE} a=s.kwslist.xml b=s.kwslist.xml --indexing i.json", "--indexing SYSTEM="),
     ],
 )
@@ -345,6 +349,16 @@ def test_a_bad_reference_is_refused(run, folder, tmp_path, name, content):
     assert str(bad) in err
 
 
+def test_plan_says_what_the_units_are_of(run):
+    line = f"terms plan {REFERENCE} s.kwslist.xml {NIST} {FAST} --measure atwv"
+    code, out, err = run(f"{line} --resample both")
+    assert code == 0, err
+    assert out.splitlines()[1].split()[4] == str(len(searched.DOCUMENTS))
+    said = f"units are those of document, of which there are fewest; those of query ({OCCURRING})"
+    assert f"{said} grow alike" in err
+    assert "units are those" not in run(line)[2]
+
+
 def test_every_option_has_a_place_in_the_study(run, folder):
     """What the command line says can be said by a study, and comes back."""
     code, out, err = run(
@@ -353,7 +367,8 @@ def test_every_option_has_a_place_in_the_study(run, folder):
         f"--trials-per-second 2 --tolerance 0.25 --max-gap 0.4 --normalise none "
         f"--split-characters --compat f4de --query-seconds 9 --indexing i.json --searching q.json "
         f"--level 0.9 --replicates 100 --seed 3 --jobs 1 --measure atwv --subset source "
-        f"--map query=kw --reference-map query=kw --input-format csv --print-config"
+        f"--query-unit words --map query=kw --reference-map query=kw --input-format csv "
+        f"--print-config"
     )
     assert code == 0, err
     given = {

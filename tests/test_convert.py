@@ -367,7 +367,7 @@ WRONG = {  # arguments, exit code, what is said
         2,
         "sub: the folder holds more than .npy files: choose another name",
     ),
-    "a file for a folder": (["-o", "a.txt/b.csv"], 3, "b.csv: cannot be written (File exists"),
+    "a file for a folder": (["-o", "a.txt/b.csv"], 3, "a.txt is no folder)"),
     "a folder that is gzipped": (
         ["-o", "b.gz", "--output-format", "npy"],
         2,

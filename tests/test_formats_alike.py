@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from truecost.errors import InputError
-from truecost.formats import kwslist, lexemes
+from truecost.formats import kwslist, lexemes, xml
 from truecost.formats.alike import values_of
 from truecost.formats.kwslist import DetectionList, of_blocks
 
@@ -30,16 +30,22 @@ def told(found: DetectionList) -> list[object]:
 
 def both(text: str, size: int = 1 << 18) -> list[object]:
     """What is read, or the fault that is told: the same with the parser alone."""
+    return same(blocks(text, size))
+
+
+def same(data: list[bytes]) -> list[object]:
+    """The same of blocks, however few lines are read at once."""
     results = []
-    for alone in (False, True):
+    for alone, few in ((False, 1), (False, xml.FEW), (True, 1)):
         with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(xml, "FEW", few)
             if alone:
                 patch.setattr(kwslist, "values_of", lambda *_: None)
             try:
-                results.append(told(of_blocks(blocks(text, size), "f.xml")))
+                results.append(told(of_blocks(data, "f.xml")))
             except InputError as error:
                 results.append([str(error)])
-    assert results[0] == results[1]
+    assert results[0] == results[1] == results[2]
     return results[0]
 
 
@@ -125,6 +131,32 @@ def test_what_stands_around_lines(name, size):
     if name == "alike":
         assert found[3] == [1.0, 2.0, 3.0]
         assert found[7] == [3, 4, 5]
+
+
+GUARDED = {  # what may not be read as lines though lines stand in it; its message if it is refused
+    "a comment": ("<!--\n{}</x>-->\n", ""),
+    "a comment that begins behind a line": ("<!--{}</x>-->\n", ""),
+    "a comment with hyphens": ("<!-- a\n-\n{}</x>- >\n-->\n", ""),
+    "a comment that is none": ("<!--\n--\n>\n{}</x>-->\n", "line 5: this is no XML"),
+    "an instruction": ("<?p\n{}</x>?>\n", ""),
+    "CDATA of blanks": ("<![CDATA[\n]]>\n<!--{}-->\n", ""),
+    "CDATA": ("<![CDATA[\n{}</x>]]>\n", "line 5: the text"),
+}
+
+
+@pytest.mark.parametrize("name", GUARDED)
+def test_borders_of_blocks_anywhere(name):
+    """No line in a comment, an instruction or CDATA is read as one, wherever a block ends."""
+    layout, fault = GUARDED[name]
+    line = DETECTED.format(1)
+    inside = line + layout.format(line) + line
+    data = (HEAD + inside + TAIL).encode()
+    for border in range(len(HEAD), len(HEAD + inside) + 1):
+        found = same([data[:border], data[border:]])
+        if fault:
+            assert fault in str(found[0])
+        else:
+            assert found[3] == [1.0, 1.0]
 
 
 FAULTS = {

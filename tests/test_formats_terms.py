@@ -276,7 +276,8 @@ TABLE_FAULTS = {  # what is changed, into what, message, kind of error
     "no query": ("query", "term", "f.csv: there is no column 'query' for the query", UsageError),
     "no score": ("score", "points", "map one with --map score=COLUMN", UsageError),
     "no decision": ("decision", "hit", "there is no column 'decision'", UsageError),
-    "no end": (",end,", ",until,", "no column 'duration' for the duration", UsageError),
+    "no end": (",end,", ",until,", "f.csv: there is neither an end nor a duration; the columns are "
+               "query, document, start, until, score", UsageError),
     "both": (",note", ",duration", "there are both an end and a duration; say which one counts: "
              "--map end=COLUMN or duration=COLUMN", UsageError),
     "empty query": ("K3", "", "f.csv: 1 row without a query: empty at line 4", InputError),
@@ -289,8 +290,8 @@ TABLE_FAULTS = {  # what is changed, into what, message, kind of error
                    InputError),
     "NaN": (",0.75", ",nan", "1 row whose score is no finite number: nan at line 2", InputError),
     "infinite": (",0.75", ",inf", "1 row whose score is no finite number: inf", InputError),
-    "decision": ("YES", "maybe", "1 row whose decision is not YES or NO: 'maybe' at line 2",
-                 InputError),
+    "decision": ("YES", "maybe", "1 row whose decision is not YES or NO (nor 1 or 0, true or false)"
+                 ": 'maybe' at line 2", InputError),
     "no decision at all": ("YES", "", "1 row without a decision: empty at line 2", InputError),
 }  # fmt: skip
 
@@ -299,6 +300,61 @@ TABLE_FAULTS = {  # what is changed, into what, message, kind of error
 def test_faults_of_tables(put, name):
     old, new, said, error = TABLE_FAULTS[name]
     assert said in refused(read_detections, put(CSV.replace(old, new, 1), "f.csv"), error=error)
+
+
+def test_words_of_decisions(put):
+    for yes, no in (("YES", "NO"), ("yes", "No"), ("1", "0"), ("true", "FALSE"), ("True", "false")):
+        text = CSV.replace("YES", yes).replace(",no,", f",{no},")
+        assert read_detections(put(text, "f.csv")).accepted.tolist() == [True, False, True]
+    for word in ("1", "true"):  # the standard has two words
+        said = refused(read_detections, put(KWSLIST.replace('"YES"', f'"{word}"', 1)))
+        assert f"the decision '{word}' is not YES or NO; expected <kw " in said
+
+
+@pytest.mark.parametrize("reader", [read_detections, read_kwlist, read_ecf, read_occurrences])
+def test_a_file_without_a_header_line(put, reader):
+    text = "K2,F1,10.25,0.5,0.75,YES\nK3,F1,11,0.5,0.7,YES\n"
+    for name, content in (("f.csv", text), ("f.tsv", text.replace(",", "\t"))):
+        said = refused(reader, put(content, name))
+        assert said.startswith(f"{name}, line 1: there is no column '")
+        assert "the columns are K2, F1, 10.25" in said
+        assert said.endswith(": has the file no header line?")
+
+
+RTTM = "LEXEME F1 1 0.1 0.2 yes lex A <NA>\n"
+
+
+@pytest.mark.parametrize(
+    ("reader", "wanted"),
+    [
+        (read_detections, "a kwslist or a table of detections"),
+        (read_kwlist, "a kwlist or a table of queries"),
+        (read_ecf, "an ecf or a table of documents"),
+        (read_occurrences, "a table of occurrences"),
+    ],
+)
+def test_an_rttm_in_place_of_another_file(put, reader, wanted):
+    for name in ("f.rttm", "f.txt"):
+        assert refused(reader, put(RTTM, name)) == f"{name}: this is rttm; {wanted} was expected"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [("<ecf/>", "ecf"), (KWSLIST, "kwslist"), (STDLIST, "kwslist"), ("<!-- a --><a/>", "XML")],
+)
+def test_xml_in_place_of_an_rttm(put, text, kind):
+    for data in (text.encode(), text.replace("UTF-8", "UTF-16").encode("utf-16")):
+        said = refused(read_lexemes, put(data))
+        assert said.startswith(f"f.xml: this is {kind}; an rttm was expected: type file chnl")
+
+
+def test_detections_are_no_occurrences(put):
+    for name, text in (("f.csv", CSV), ("f.xml", KWSLIST), ("g.xml", STDLIST)):
+        said = refused(read_occurrences, put(text, name))
+        assert said.startswith(f"{name}: these are detections, with score and decision; ")
+    queries = "<kwlist><kw kwid='K1'/></kwlist>"
+    said = refused(read_occurrences, put(queries))
+    assert said == "f.xml: this is kwlist; a table of occurrences was expected"
 
 
 def test_formats_are_stated_or_known(put):

@@ -123,6 +123,14 @@ def test_units_are_named_by_their_factor(changes, said):
     assert said in verdict.message
 
 
+def test_the_whole_data_are_a_subset_named_all():
+    [verdict] = check([parse_gate("act_dcf:max_upper=0.5,subset=all,system=A")], ROWS)
+    assert (verdict.value, verdict.state) == (0.3, "pass")
+    own = row(0.7, 0.6, 0.8, subset="all")  # a subset of this very name goes first
+    [verdict] = check([parse_gate("act_dcf:max_upper=0.5,subset=all")], [row(), own])
+    assert (verdict.value, verdict.state) == (0.7, "fail")
+
+
 def test_flags_are_mentioned():
     flagged = row(flags=("few_units", "few_errors"))
     [verdict] = check([Gate(measure="act_dcf", max_upper=0.5)], [flagged])
@@ -148,6 +156,23 @@ def test_what_is_undefined_is_undecided(unknown, said):
     assert said in verdict.message
     assert not verdict.passed
     assert exit_code([verdict]) == 4
+
+
+ONCE = {"n_replicates": 0, "n_units": 0, "factors": (), "reason": "no interval: measured once"}
+
+
+def test_what_was_measured_once_is_decided_by_its_value():
+    once = row(0.3, None, None, **ONCE)
+    for limit, state, said in ((0.3, "pass", "keeps"), (0.2, "fail", "lies above")):
+        [verdict] = check([Gate(measure="act_dcf", max_upper=limit)], [once])
+        assert verdict.state == state
+        assert verdict.message == f"the value 0.3 {said} the limit (no interval: measured once)"
+    higher = row(0.3, None, None, direction="higher", **ONCE)
+    assert states("act_dcf:min_lower=0.4", [higher]) == ["fail"]
+    unknown = row(None, None, None, **(ONCE | {"reason": "undefined: there is no record"}))
+    [verdict] = check([Gate(measure="act_dcf", max_upper=1)], [unknown])
+    assert verdict.state == "undecided"
+    assert verdict.message == "there is no value: there is no record"
 
 
 def test_an_infinite_value_whose_interval_lies_beyond_the_limit_fails():

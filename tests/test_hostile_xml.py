@@ -3,6 +3,7 @@
 import contextlib
 import gzip
 import io
+import time
 import tracemalloc
 import types
 import zlib
@@ -259,6 +260,59 @@ def test_huge_texts_are_refused(monkeypatch):
 
     lazily("x", monkeypatch, pieces())
     assert TOO_LONG in refused("x", read_kwlist)
+
+
+LONG = "\n" * 200_000
+UNFINISHED = {  # a long way to the end of what the parser has begun
+    "a tag": (BEGIN + KW.replace("<kw ", f"<kw {LONG}") + END, 1),
+    "an attribute": (BEGIN + KW.replace('"F"', f'"{LONG}F"') + END, 1),
+    "the head": (LIST.replace("<kwslist ", f"<kwslist {LONG}"), 3),
+    "the head of a query": (LIST.replace('"K1"', f'"{LONG}K1"'), 3),
+    "a comment": (BEGIN + f"<!--{LONG}-->" + KW + END, 1),
+    "a comment before all": (f"<!--{LONG}-->{LIST}", 3),
+    "an instruction": (BEGIN + f"<?x {LONG}?>" + KW + END, 1),
+    "lines that are commented out": (BEGIN + f"<!--\n{KW * 10_000}-->\n" + KW + END, 1),
+    "a letter a line": (BEGIN + "<!--" + "a\n" * 200_000 + "-->" + KW + END, 1),
+}
+
+
+@pytest.mark.parametrize("name", UNFINISHED)
+def test_what_ends_late_is_read_in_linear_time(put, name):
+    content, detections = UNFINISHED[name]
+    path = put(content)
+    begin = time.process_time()
+    assert len(read_kwslist(path)) == detections
+    assert time.process_time() - begin < 1
+
+
+@pytest.mark.parametrize("size", [1, 2, 11])
+@pytest.mark.parametrize("end", ["/>\n", "></kw>\n", ">\n</kw>\n"])
+def test_short_queries_take_about_the_time_of_the_parser(size, end, monkeypatch):
+    answer = (
+        '<detected_kwlist kwid="{}">\n' + KW.replace("/>\n", end) * size + "</detected_kwlist>\n"
+    )
+    data = "".join(answer.format(f"K{k}") for k in range(10_000 // size))
+    blocks = list(streams.pieces(f"<kwslist>\n{data}</kwslist>\n".encode()))
+    taken = {}
+    for alone in (True, False, True, False):  # the first time warms up
+        with monkeypatch.context() as patch:
+            if alone:
+                patch.setattr(xml, "_has_alike", lambda _: False)
+            begin = time.process_time()
+            assert len(of_blocks(blocks, "f.xml")) == 10_000 // size * size
+            taken[alone] = time.process_time() - begin
+    assert taken[False] < 1.7 * taken[True] + 0.1
+
+
+@pytest.mark.parametrize("end", ["></kw>\n", ">\n</kw>\n", ">  </kw>\n\n"])
+def test_detections_with_end_tags_go_to_the_parser_together(end, monkeypatch):
+    parts, read = [], xml._Reading._read
+    monkeypatch.setattr(
+        xml._Reading, "_read", lambda it, part: (parts.append(part), read(it, part))
+    )
+    data = BEGIN + KW.replace("/>\n", end) * 1000 + END
+    assert len(of_blocks([data.encode()], "f.xml")) == 1000
+    assert len(parts) < 10
 
 
 def test_deep_nesting_is_refused_at_its_second_level(put):

@@ -194,7 +194,7 @@ def test_plans_and_leaderboards_are_in_percent(tmp_path):
     data = {"reference": [str(tmp_path / "reference.csv")], "map": {"unit": "speaker"}}
     tables = {"task": "transcripts", "data": data, "systems": files, "interval": spoken.FEW}
     ranked = rank(tc.Study.of({**tables, "measures": ["wer"]}))
-    [board] = standings_table(ranked)
+    board = standings_table(ranked, 120)
     assert board.rows[0][3].endswith("%")
     assert all(re.fullmatch(r"\+[\d.]+ pp", row[5]) for row in board.rows[1:])
     text = plain(page_of(ranked))

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from truecost.errors import InputError
-from truecost.publishing import publish
+from truecost.publishing import publish, refused
 
 OLD = {"a.txt": b"old a", "gone.txt": b"old gone", "arrays/x.npy": b"old x"}
 NEW = {"a.txt": "new a", "b.txt": b"new b", "arrays": {"y.npy": b"new y"}}
@@ -103,3 +103,13 @@ def test_a_folder_is_no_place_for_a_file(folder):
     with pytest.raises(InputError, match="it is a folder"):
         publish({folder / "arrays": "text"})
     assert contents(folder) == before
+
+
+def test_a_place_is_tried_and_nothing_stays(tmp_path):
+    there = tmp_path / "there.json"
+    there.write_text("old")
+    assert refused(there) == refused(tmp_path / "new" / "one.json") == ""
+    assert refused(there / "below.json") == f"{there} is no folder"
+    assert "too long" in refused(tmp_path / ("x" * 300)).lower()
+    assert there.read_text() == "old"
+    assert [*tmp_path.iterdir()] == [there]

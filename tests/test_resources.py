@@ -298,6 +298,8 @@ def test_a_program_that_is_killed(run):
         (("-o", ".", "--", "touch", "ran"), ".: no file can be written there"),
         (("-o", "text/r", "--", "touch", "ran"), "text/r: no file can be written there"),
         (("-o", "/dev/null", "--", "touch", "ran"), "/dev/null: no file can be written there"),
+        (("-o", "/dev/no/r", "--", "touch", "ran"), "/dev/no/r: no file can be written there"),
+        (("-o", "x" * 300, "--", "touch", "ran"), "no file can be written there (File name too"),
         (("-o", "-", "--", "touch", "ran"), "--output takes a file; --json prints the record"),
     ],
 )
@@ -674,7 +676,8 @@ def test_rows_hold_no_interval_and_no_command():
     ssf = rows[1]
     assert ssf.counts == {"cpu_s": 2.0, "query_s": 10.0, "audio_s": 3600.0}
     assert (ssf.n_trials, ssf.item, ssf.direction) == (3, "node", "lower")
-    assert ssf.signature == f"ssf|unit:1/hour|nodes:3|truecost:{tc.__version__}"
+    assert ssf.signature == f"ssf|in:1/hour|nodes:3|truecost:{tc.__version__}"
+    assert rows[-1].signature.startswith("pl|lambda:0.1|in:1e9-bytes,hour|nodes:3|")
     assert rows[-1].parameters == {"weight": 0.1}
     assert msgspec.json.decode(msgspec.json.encode(load), type=resources.Load) == load
 

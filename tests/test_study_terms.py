@@ -48,6 +48,14 @@ def run(**changes):
     return studies.run(study_of(**changes))
 
 
+def test_nothing_submitted_is_certain(folder, tmp_path):
+    (tmp_path / "none.kwslist.xml").write_text(searched.kwslist([]))
+    outcome = run(systems={"none": {"file": str(tmp_path / "none.kwslist.xml")}})
+    assert [(row.lower, row.upper) for row in outcome.estimates] == [(0, 0), (1, 1)]
+    assert not any("no_spread" in row.flags for row in outcome.estimates)
+    assert not any("without width" in p.message for p in outcome.problems)
+
+
 def test_the_reference_is_read_once(folder, monkeypatch):
     from truecost.study import searches
 
@@ -218,6 +226,29 @@ def records(tmp_path_factory):
     return {phase: [str(place / f"{phase}.json")] for phase in ("indexing", "searching")}
 
 
+def test_the_length_of_queries_without_a_record_of_searching_is_noted(folder, records):
+    def said(**systems):
+        outcome = run(terms={"query_seconds": 36.0}, systems=SYSTEMS | systems)
+        return [p.message for p in outcome.problems if "query_seconds" in p.message]
+
+    assert said() == [
+        "query_seconds changes nothing: it is for the searching speed, and there is no record of "
+        "searching (--searching FILE, or searching under [systems.NAME])"
+    ]
+    assert not said(fair=SYSTEMS["fair"] | {"searching": records["searching"]})
+
+
+def test_a_gate_on_what_was_measured_once_is_decided(folder, records):
+    systems = {"good": SYSTEMS["good"] | records}
+    gates = [
+        {"measure": "pmu_indexing", "max_upper": 1e-9},
+        {"measure": "pl", "max_upper": 1e9, "subset": "all"},
+    ]
+    outcome = run(systems=systems, terms={"query_seconds": 36.0}, gate=gates)
+    assert [gate.state for gate in outcome.gates] == ["fail", "pass"]
+    assert all("(no interval: measured once)" in gate.message for gate in outcome.gates)
+
+
 def test_what_a_search_took(folder, records, tmp_path):
     systems = {"fair": SYSTEMS["fair"], "good": SYSTEMS["good"] | records}
     outcome = run(systems=systems, terms={"query_seconds": 36.0}, baseline="fair")
@@ -313,5 +344,9 @@ def test_names_of_lists_and_folders(folder, tmp_path):
     assert files_of("s.kwslist.xml") == ["s.kwslist.xml"]
     with pytest.raises(InputError, match="there are no files in this folder"):
         files_of(str(tmp_path))
-    with pytest.raises(UsageError, match="two systems are named alike"):
+    with pytest.raises(UsageError) as refused:
         name_systems(["submissions", "fair=s.kwslist.xml"], folders=True)
+    assert str(refused.value) == (
+        "two systems are named alike: fair (submissions/fair.kwslist.xml, s.kwslist.xml): leave "
+        "one out, or name it with NAME=PATH"
+    )

@@ -52,6 +52,35 @@ def test_as_written(run, folder):
     assert [line["system"] for line in stored["leaderboard"]] == ["good", "fair", "poor"]
 
 
+def test_other_measures_that_are_asked_for_stand_beside_the_first(run, monkeypatch):
+    line = f"terms leaderboard {REFERENCE} submissions/ {NIST} {FAST} --measure atwv,pmiss,pfa,stwv"
+    monkeypatch.setenv("COLUMNS", "200")
+    code, out, err = run(line)
+    assert code == 0, err
+    head, first, *_ = out.splitlines()
+    assert head.split()[-3:] == ["pmiss", "pfa", "stwv"]
+    assert 0 < float(first.split()[-3]) < 1
+    assert "further measures" not in err
+    monkeypatch.setenv("COLUMNS", "90")
+    code, out, err = run(line)
+    assert out.split()[:7] == ["rank", "place", "system", "atwv", "interval", "from", "first"]
+    assert "further measures (pfa, stwv): -o FOLDER writes them, --json prints them" in err
+    assert max(map(len, out.splitlines())) <= 90
+
+
+def test_measures_that_nobody_asked_for_are_pointed_at(run):
+    line = f"terms leaderboard {REFERENCE} submissions/ {NIST} {FAST} -o board"
+    assert "more): in the report\n" in run(line)[2]
+
+
+def test_what_all_share_ranks_nothing(run):
+    line = f"terms leaderboard {REFERENCE} submissions/ {NIST} {FAST} --measure"
+    code, out, err = run(f"{line} n_targets,atwv")
+    assert (code, out) == (2, "")
+    assert "n_targets counts the reference, which all submissions share: put another" in err
+    assert run(f"{line} atwv,n_targets")[0] == 0
+
+
 def test_ranks_respect_paired_intervals(run, folder):
     (folder / "submissions/again.kwslist.xml").write_bytes(
         (folder / "submissions/good.kwslist.xml").read_bytes()

@@ -1,6 +1,7 @@
 """References of searches: every reference case, durations, segments, quirks, what is refused."""
 
 import random
+import re
 from pathlib import Path
 
 import polars as pl
@@ -22,6 +23,7 @@ from truecost.errors import InputError, UsageError
 from truecost.formats.terms import Listing
 from truecost.tasks.terms.compat import ALONE, COMPAT, parse_compat
 from truecost.tasks.terms.reference import ReferenceOptions, load_reference
+from truecost.tasks.terms.searching import SearchOptions
 
 F4DE = parse_compat(["f4de"])
 EDGES = (
@@ -116,7 +118,10 @@ def test_without_quirks(shared, name):
 def seconds(*excerpts, compat=()):
     """Seconds of some excerpts by document and source type."""
     found = load_reference(
-        audio(*excerpts), occurrences=listed(), options=ReferenceOptions(compat=frozenset(compat))
+        audio(*excerpts),
+        occurrences=listed(),
+        empty=True,
+        options=ReferenceOptions(compat=frozenset(compat)),
     )
     return {row[0] + ("/" + row[1] if row[1] else ""): row[2] for row in found.documents.rows()}
 
@@ -186,6 +191,7 @@ def one(*said, excerpts=(("f", "1", 0, 100, ""),), asked=("a b", "a", "b"), spok
         terms(*asked),
         speech=speech(spoken, [ELSEWHERE, *(("f", "1", *turn) for turn in spoke)]),
         options=ReferenceOptions(**options),
+        empty=True,
     )
 
 
@@ -314,6 +320,7 @@ def test_ready_occurrences_give_the_same_reference(said):
         audio(("f", "1", 0, 100, "")),
         terms("a b", "a", "b"),
         occurrences=listed(*dict.fromkeys(rows)),
+        empty=True,
     )
     assert again.targets.rows() == [*dict.fromkeys(found.targets.rows())]
     assert again.documents.equals(found.documents)
@@ -352,7 +359,7 @@ def test_lists_that_are_wrong_are_refused():
         listing_of(("Q0", "f", "1", 1, 2), ("Q7", "f", "1", 1, 2))
     assert str(told_of.value) == (
         "o.csv: 1 occurrence of no query of the list: Q7 at line 2: give occurrences of the "
-        "queries of t.kwlist.xml"
+        "queries of t.kwlist.xml, which are Q0"
     )
     with pytest.raises(InputError, match=r"1 occurrence with an end before its start: 3.0 2.0 at"):
         listing_of(("Q0", "f", "1", 3, 2))
@@ -411,7 +418,8 @@ def test_case_counts_as_the_list_or_the_option_says():
         ("lowercase", "none", 0),
     ):
         options = ReferenceOptions(normalise=option)
-        found = load_reference(excerpts, terms("a", normalise=stated), speech=said, options=options)
+        asked = terms("a", normalise=stated)
+        found = load_reference(excerpts, asked, speech=said, options=options, empty=True)
         assert found.targets.height == count
     with pytest.raises(InputError, match="compareNormalize is 'upper', which is not known"):
         load_reference(excerpts, terms("a", normalise="upper"), speech=said)
@@ -436,6 +444,49 @@ def test_what_cannot_be_asked_is_refused():
         ReferenceOptions(trials_per_second=0)
     with pytest.raises(UsageError, match="longest gap is -1"):
         ReferenceOptions(max_gap=-1)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"unit": "segmnt"}, "unit 'segmnt' is not known (did you mean 'segment'?): give occ"),
+        ({"unit": ["document"]}, "unit ['document'] is not known"),
+        ({"split": "character"}, "split 'character' is not known (did you mean 'characters'?)"),
+        ({"normalise": "lower"}, "normalise 'lower' is not known (did you mean 'lowercase'?)"),
+        ({"normalise": ""}, "normalise '' is not known: give lowercase, none"),
+        ({"trials_per_second": "1"}, "trials per second is '1': give a number above 0"),
+        ({"trials_per_second": True}, "trials per second is 1: give a number above 0"),
+        ({"max_gap": None}, "the longest gap is None: give 0 seconds or more"),
+        ({"max_gap": float("inf")}, "the longest gap is inf: give 0 seconds or more"),
+        ({"compat": ["chanels-once"]}, "is not known (did you mean 'channels-once'?)"),
+        ({"compat": 3}, "compat is 3: give names, of f4de, "),
+        ({"compat": None}, "compat is None: give names"),
+        ({"compat": [3]}, "compat is [3]: give names"),
+    ],
+)
+def test_options_are_checked_where_they_are_made(options, said):
+    with pytest.raises(UsageError, match=re.escape(said)):
+        ReferenceOptions(**options)
+
+
+@pytest.mark.parametrize("options", [ReferenceOptions, SearchOptions])
+def test_quirks_are_named_in_any_iterable(options):
+    for names in ("f4de", {"f4de"}, ["f4de"], ("f4de", "pool-trials"), iter(COMPAT), COMPAT):
+        assert options(compat=names).compat == frozenset(COMPAT)
+    assert options(compat=frozenset(["channels-once"])).compat == {"channels-once"}
+    assert options(compat=()).compat == options().compat == frozenset()
+    with pytest.raises(UsageError, match="did you mean 'channels-once'"):
+        options(compat={"channel-once"})
+
+
+def test_f4de_does_in_python_what_it_does_on_the_command_line():
+    stereo = audio(("f", "1", 0, 60, ""), ("f", "2", 0, 60, ""))
+    for compat, trials in (((), 120), ("f4de", 60), ({"f4de"}, 60)):
+        options = ReferenceOptions(compat=compat)
+        found = load_reference(
+            stereo, terms("a"), occurrences=listed(("Q0", "f", "1", 1, 2)), options=options
+        )
+        assert found.trials == trials
 
 
 # Quirks by name

@@ -11,7 +11,7 @@ import searched
 from test_pictures import assert_readable
 from truecost import study
 from truecost.errors import UsageError
-from truecost.report import plots, resource_sections, search_sections, verdict
+from truecost.report import plots, resource_sections, search_sections, sections, verdict
 from truecost.report.page import render
 from truecost.report.plots.det_terms import TICKS
 from truecost.report.plots.look import figure_of
@@ -20,6 +20,7 @@ from truecost.report.sections import SECTIONS
 from truecost.report.story import Story
 from truecost.report.words import against_naive
 from truecost.resources import Machine, Resources, load_of
+from truecost.resources import rows_of as load_rows
 from truecost.study.directory import render_again
 from truecost.tasks.terms.curves import Operating, TwvCurve
 from truecost.tasks.terms.describing import QueryValue, ScoreBin, SearchDescription
@@ -317,6 +318,36 @@ def test_of_many_systems_the_best_are_drawn(run):
     assert len({row[0] for row in drawing.table.rows}) == 8
 
 
+def test_of_many_systems_the_best_comes_first_everywhere(run):
+    names = ("poor", "fair", "good")
+    systems = {
+        f"{'long_names_' * 2}{name}{k}": {"file": f"submissions/{name}.kwslist.xml"}
+        for k in range(3)
+        for name in names
+    }
+    outcome = run(systems=systems, measures=["atwv", "mtwv"], baseline=next(iter(systems)))
+    story = story_of(outcome)
+    values = {r.dims["system"]: r.value for r in story.mains(story.parts[0])}
+    best = sorted(values, key=lambda name: -values[name])  # equal ones as they were given
+    assert [*values] == best != [*systems]
+    [table] = search_sections.side_by_side(story).tables
+    assert [row[0] for row in table.rows] == best
+    for section in (search_sections.det_of_terms(story), search_sections.all_queries(story)):
+        assert [*dict.fromkeys(row[0] for row in section.drawings[0].table.rows)] == best[:8]
+    assert [d.title for d in search_sections.worst_queries(story).drawings] == best
+    rows = sections.comparison(story).drawings[0].table.rows
+    first = next(iter(systems))
+    assert [*dict.fromkeys(row[0] for row in rows)] == [n for n in best if n != first]
+    loads = {name: load_of(36000, indexing=RECORD) for name in systems}
+    [table] = resource_sections.resources(with_loads(outcome, loads)).tables
+    assert [row[0] for row in table.rows] == best
+    tables = verdict.verdict(story).groups[-1].tables
+    assert tables[1].caption.startswith("Differences in atwv, best first, against ")
+    assert "measure" not in tables[1].header
+    page = render(outcome.result, ())
+    assert f'class="t" style="--long: {len(best[0])}ch">{best[0]}<' in page  # no wider than that
+
+
 def test_cross_entropy_is_told_in_its_parts(scored):
     lines = search_sections.scores(story_of(scored)).lines
     line = next(x for x in lines if x.name == "fair")
@@ -368,6 +399,17 @@ def test_resources_are_told_by_phase(scored):
     assert section.lines[0].text == "1 node: Xeon, 16 cores"
     one, other = plots.parts_of_load(loads["fair"], "load")
     assert one + other == pytest.approx(loads["fair"].pl)
+
+
+def test_units_of_measurement_are_no_units_of_trials(scored):
+    rows = load_rows(load_of(36000, indexing=RECORD, searching=RECORD, query_s=60), "fair")
+    signed = (structs.replace(r, signature=f"{r.signature}|unit:occurrence") for r in rows)
+    result = structs.replace(scored.result, rows=(*scored.result.rows, *signed))
+    said = plain(render(result, ())).split("How it was computed")[-1]
+    assert "unit: occurrence trials-per-second: 1 " in said
+    assert "in (units of measurement): 1/hour (ssf); 1e9-bytes (pmu_indexing, " in said
+    assert "lambda (weight of indexing in the processing load): 0.1 (fair)" in said
+    assert "nodes (machines that were measured): 1 (fair)" in said
 
 
 def test_what_is_not_known_of_a_machine_is_left_out():
@@ -557,6 +599,27 @@ def test_rates_never_collide(systems, width):
     assert all(list(some) == sorted(some) for some in TICKS)
 
 
+@pytest.mark.parametrize("residue", [0.0, 3.7e-15])
+def test_the_det_axes_end_at_the_least_error(residue):
+    """What is 0 but for rounding, or an end of a band, makes no room for itself."""
+    from scipy.special import ndtr
+
+    curve = structs.replace(
+        curve_like(),
+        pmiss=(residue, residue, *(0.002 + 0.5 * k / 58 for k in range(58))),
+        pfa=(*(0.1 * (60 - k) / 60 for k in range(59)), residue),
+        det_pfa=(0.001, 0.01, 0.05),
+        det_lower=(0.2, 1e-7, 7.8e-16),
+        det_upper=(0.6, 0.01, 4.6e-15),
+    )
+    ax = drawn("det_of_terms", [search_like(curve)], 5.6)
+    low, high = ndtr(ax.get_ylim())
+    assert 0.0008 < low < 0.002
+    assert 0.5 < high < 0.8
+    assert 1e-5 < ndtr(ax.get_xlim()[0]) < 4e-4  # that of the operating points
+    assert_readable(ax)
+
+
 def test_no_false_alarm_has_no_det_curve():
     curve = structs.replace(curve_like(), pfa=(0.0,) * 60)
     assert plots.with_false_alarms([search_like(curve), search_like()]) == []
@@ -578,6 +641,18 @@ def test_the_map_of_scores_can_be_read(llr, width):
     low, high = ax.get_ylim()
     assert all(low < b.lower < b.upper < high for b in bins)
     assert not llr or low < -3
+
+
+def test_lines_of_the_legend_are_told_apart():
+    ax = drawn("score_map", search_like(bins=bins_like([0.5, 1.0]), gamma=2.0, delta=3.0), 4.2)
+    lines = {h.get_label(): h for h in figure_of(ax).legends[0].legend_handles}
+    drawn_as = {(line.get_linewidth(), str(line._dash_pattern)) for line in ax.lines}
+    for name in ("Bayes threshold", "lowest accepted score"):
+        look = lines[name].get_linewidth(), str(lines[name]._dash_pattern)
+        assert look in drawn_as
+    _, [dash, _, dot, _] = lines["Bayes threshold"]._dash_pattern
+    _, [point, _] = lines["lowest accepted score"]._dash_pattern
+    assert dash > 4 * dot > point
 
 
 @pytest.mark.parametrize("fit", [{}, {"gamma": 0.0, "delta": 0.0}, {"gamma": -1.0, "delta": 2.0}])

@@ -1,6 +1,7 @@
 """Searches: what a list of detections comes to against a reference."""
 
 import dataclasses
+import re
 
 import numpy as np
 import polars as pl
@@ -50,11 +51,16 @@ def reference(*occurrences, excerpts=ONE, asked=("Q0", "Q1", "Q2"), spoke=(), un
     options = ReferenceOptions(unit=unit)
     if unit != "segment":
         return load_reference(
-            audio(*excerpts), queries, occurrences=listed(*occurrences), options=options
+            audio(*excerpts),
+            queries,
+            occurrences=listed(*occurrences),
+            options=options,
+            empty=True,
         )
     heard = [(d, c, a, b - a, f"term {q}", "lex", "A") for q, d, c, a, b in occurrences]
     said = [(*word[:4], "alpha", *word[5:]) for word in heard]
-    return load_reference(audio(*excerpts), queries, speech=speech(said, spoke), options=options)
+    heard = speech(said, spoke)
+    return load_reference(audio(*excerpts), queries, speech=heard, options=options, empty=True)
 
 
 def search(rows, *occurrences, options=None, **how):
@@ -112,8 +118,8 @@ def test_nothing_occurs():
 def test_unknown_queries_are_refused_with_their_line():
     rows = [("Q1", "F", "1", 30, 1, 0.2, "NO"), ("Q8", "F", "1", 30, 1, 0.2, "NO")]
     expected = (
-        r"^s\.kwslist\.xml: 1 query is not among the 3 of the reference: Q8 \(line 3\); score "
-        r"against the list of queries that the system was given$"
+        r"^s\.kwslist\.xml: 1 query is not among the 3 of the reference: Q8 \(line 3\); it has "
+        r"Q0, Q2, not listed here; score against the list of queries that the system was given$"
     )
     with pytest.raises(InputError, match=expected):
         search(rows)
@@ -127,7 +133,10 @@ def test_what_crosses_the_edge_of_the_audio_is_left_out(start, duration, kept):
     made = search([("Q0", "F", "1", 5, 1, 0.5, "YES"), ("Q0", "F", "1", start, duration, 1, "YES")])
     assert len(made) == 1 + kept
     assert made.lowest == 0.5
-    said = "1 detection lies outside the audio that is scored or across its edges and is left out"
+    said = (
+        "1 of 2 detections lies outside the audio that is scored or across its edges and is left "
+        "out"
+    )
     assert made.problems == (() if kept else (f"{said}: line 11",))
 
 
@@ -141,17 +150,20 @@ def test_audio_that_is_not_scored_is_left_out_and_named():
     made = search(rows)
     assert made.line.tolist() == [10]
     assert made.lowest == 0.1  # submitted, though not scored
-    said = "3 detections are of audio that is not scored and left out: G, channel 1, F, channel 2"
+    said = (
+        "3 of 4 detections are of audio that is not scored and left out: G (channel 1), "
+        "F (channel 2); the audio has F (channel 1)"
+    )
     assert made.problems == (said,)
 
 
 def test_a_list_of_other_audio_is_refused():
     rows = [("Q0", "g/F", "1", 5, 1, 0.5, "YES"), ("Q0", "F", "A", 5, 1, 0.5, "YES")]
     expected = (
-        "s.kwslist.xml: no detection is in audio of the reference; the list has g/F, channel 1, "
-        "F, channel A: documents and channels are called as in the ECF"
+        "s.kwslist.xml: no detection is in audio of the reference; the list has g/F (channel 1), "
+        "F (channel A), the audio F (channel 1): documents and channels are called as in the ECF"
     )
-    with pytest.raises(InputError, match=expected):
+    with pytest.raises(InputError, match=re.escape(expected)):
         search(rows)
 
 
@@ -197,6 +209,8 @@ def test_the_tolerance_is_a_setting():
     [
         (-1, "--tolerance is -1: give seconds, 0 or more"),
         (float("nan"), "--tolerance is nan: give seconds, 0 or more"),
+        ("0.5", "--tolerance is '0.5': give seconds, 0 or more"),
+        (None, "--tolerance is None: give seconds, 0 or more"),
         (500, "--tolerance is 500 seconds, more than 60; did you mean 0.5?"),
     ],
 )

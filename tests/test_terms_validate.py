@@ -158,8 +158,10 @@ def test_detections_outside_the_audio(checks):
     code, found = checks(text(rows=rows))
     unknown, outside = found["warning"]
     assert code == 0
-    assert "1 detection is of audio that is not scored and left out: c9, channel 1" in unknown
-    assert re.search(r"1 detection lies outside the audio .* line \d+", outside)
+    assert re.search(
+        r"1 of \d+ detections is of audio that is not scored .*: c9 \(channel 1\)", unknown
+    )
+    assert re.search(r"1 of \d+ detections lies outside the audio .* line \d+", outside)
 
 
 def test_no_detection_in_the_audio(checks):
@@ -197,7 +199,12 @@ def test_what_stands_twice(checks):
     first = next(row for row in rows if row[0] == "K01")
     rows.insert(rows.index(first) + 1, first)
     [message] = checks(text(rows=rows))[1]["warning"]
-    assert re.search(r"1 detection stands there twice, .*\(line 4\)", message)
+    assert re.search(r"1 detection stands there twice, .*: line 4 as line 3; what is", message)
+    rows += [first] * 7
+    [message] = checks(text(rows=rows))[1]["warning"]
+    lines = re.findall(r"line (\d+) as line 3", message)
+    assert len(lines) == 5
+    assert "8 detections stand there twice" in message
 
 
 def test_an_empty_list(checks):

@@ -51,6 +51,28 @@ def publish(files: Mapping[Path, Content], retire: Iterable[Path] = ()) -> None:
         exchange.finish()
 
 
+def refused(place: Path) -> str:
+    """Why a file cannot be written; empty when it can. It is tried, and nothing stays of it.
+
+    Parameters
+    ----------
+    place : Path
+        What stands there already is left as it is.
+
+    Returns
+    -------
+    str
+    """
+    exchange = _Exchange()
+    try:
+        exchange.prepare(place, b"")
+    except OSError as error:
+        return error.strerror or "no reason is known"
+    finally:
+        exchange.finish()
+    return ""
+
+
 class _Exchange:
     """What was moved where, so that it can be moved back."""
 
@@ -70,6 +92,8 @@ class _Exchange:
             if folder.exists():
                 break
             self.made.append(folder)
+        if not folder.is_dir():
+            raise NotADirectoryError(0, f"{folder} is no folder")
         place.parent.mkdir(parents=True, exist_ok=True)
         if place.is_dir() and not isinstance(content, Mapping):
             raise IsADirectoryError(0, "it is a folder")

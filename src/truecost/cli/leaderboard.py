@@ -50,7 +50,7 @@ def leaderboard(
 
 def ranked(study: "Study", keep_going: bool, output: Output) -> int:
     """Rank the systems of a study and print their standings."""
-    from truecost.cli.terminal import Screen, standings_table
+    from truecost.cli.terminal import Screen, beside_board, standings_table
     from truecost.cli.trials import report, said_instead
     from truecost.study import check_target
     from truecost.study.ranking import rank
@@ -62,4 +62,8 @@ def ranked(study: "Study", keep_going: bool, output: Output) -> int:
     screen = Screen(output)
     with screen.progress() as progress:
         outcome = rank(study, progress, keep_going=keep_going)
-    return report(outcome, output, screen, standings_table)
+    table = standings_table(outcome, screen.out.width)
+    code = report(outcome, output, screen, lambda _: [table])
+    if not output.json and (said := beside_board(outcome, table, output.output)):
+        screen.say(said)
+    return code

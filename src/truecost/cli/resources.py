@@ -69,19 +69,16 @@ def resources(*command: str, phase: str = "", recorded: Recorded = RECORDED) -> 
 
 def _check(output: str, *, force: bool) -> None:
     """Refuse a place for the record before the work, not after it."""
-    import os
     from pathlib import Path
 
     from truecost.cli.writing import to_standard_output
+    from truecost.publishing import refused
 
     if to_standard_output(output):
         raise UsageError("resources: --output takes a file; --json prints the record")
-    path = Path(output).absolute()
-    folder = next(place for place in path.parents if place.exists())
-    if (path.exists() and not path.is_file()) or not (
-        folder.is_dir() and os.access(folder, os.W_OK)
-    ):
-        raise UsageError(f"{output}: no file can be written there: choose another place")
+    path = Path(output)
+    if why := refused(path.absolute()):
+        raise UsageError(f"{output}: no file can be written there ({why}): choose another place")
     if path.exists() and not force:
         raise UsageError(
             f"{output}: there already: choose another name, or replace it with --force"

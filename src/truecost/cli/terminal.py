@@ -270,8 +270,10 @@ def _from_first(standing: Standing) -> str:
     return figure(standing.difference)
 
 
-def standings_table(outcome: Outcome) -> list[Columns]:
-    """A leaderboard: rank, interval of the place, the measure, the difference from the first."""
+def standings_table(outcome: Outcome, width: int) -> Columns:
+    """A leaderboard: rank, interval of the place, the measure, the difference from the first, and
+    the values of other measures that were asked for, as many as the width allows.
+    """
     board = outcome.leaderboard
     names = ("rank", "place", "system", board[0].measure, "interval", "from first", "its interval")
     rows = tuple(
@@ -286,7 +288,39 @@ def standings_table(outcome: Outcome) -> list[Columns]:
         )
         for s in board
     )
-    return [Columns(names, rows, spare=("its interval", "from first", "place"))]
+    table = Columns(names, rows, spare=("its interval", "from first", "place"))
+    for label, values in _asked_beside(outcome).items():
+        cells = zip(table.rows, (values[s.system] for s in board), strict=True)
+        more = replace(
+            table, names=(*table.names, label), rows=tuple((*row, cell) for row, cell in cells)
+        )
+        if more.width() > width - 2:
+            break
+        table = more
+    return table
+
+
+def _asked_beside(outcome: Outcome) -> dict[str, dict[str, str]]:
+    """The values of measures beside the first that were asked for by name, by system."""
+    [part] = outcome.parts
+    asked = {name for scoring in part.scoring.values() for name in scoring.measures}
+    found: dict[str, dict[str, str]] = {}
+    for row in part.estimates:
+        named = {row.label, row.measure} & asked and row.label != outcome.leaderboard[0].measure
+        if named and "subset" not in row.dims:
+            found.setdefault(row.label, {})[row.dims["system"]] = figures(row)[0]
+    return {label: values for label, values in found.items() if len(values) == len(part.systems)}
+
+
+def beside_board(outcome: Outcome, table: Columns, output: str | None) -> str:
+    """Where the measures are that a leaderboard has no column for; empty when it has all."""
+    from truecost.report.words import listed
+
+    labels = dict.fromkeys(row.label for row in outcome.estimates if "subset" not in row.dims)
+    if left := [label for label in labels if label not in table.names]:
+        where = "in the report" if output else "-o FOLDER writes them, --json prints them"
+        return f"further measures ({listed(left, 5)}): {where}"
+    return ""
 
 
 def plan_table(rows: Sequence[Mapping[str, object]]) -> list[Columns]:

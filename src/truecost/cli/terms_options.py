@@ -195,6 +195,8 @@ def records_of(
             mark = ""  # a file whose own name has an equals sign
         if not mark and len(systems) == 1:
             name, file = systems[0], text
+        elif mark and name not in systems:
+            raise UsageError(f"{option} {text}: {_no_system(name, systems)}")
         elif name not in systems:
             raise UsageError(
                 f"{option} {text}: say whose record it is, {option} SYSTEM={file or text}; the "
@@ -202,6 +204,15 @@ def records_of(
             )
         found[name] = (*found.get(name, ()), file)
     return found
+
+
+def _no_system(name: str, systems: "Sequence[str]") -> str:
+    """That there is no such system, and which there are."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, systems, n=1)
+    meant = f" (did you mean {close[0]!r}?)" if close else ""
+    return f"there is no system {name!r}{meant}; the systems are {', '.join(systems)}"
 
 
 def _given(options: object) -> dict[str, Any]:

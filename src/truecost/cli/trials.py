@@ -138,9 +138,21 @@ def planned(
     else:
         screen.show(plan_table(rows))
         screen.say("the width of an interval shrinks with the square root of the number of units")
+        if said := _counted_by(outcome):
+            screen.say(said)
         for text in further(outcome) if further else ():
             screen.say(text)
     screen.advise(outcome.problems)
+
+
+def _counted_by(outcome: "Outcome") -> str:
+    """Of several factors which one the units are of; empty where there is one."""
+    units = outcome.estimates[0].units_by_factor
+    if len(units) < 2:
+        return ""
+    least = min(units, key=lambda name: units[name])
+    others = ", ".join(f"{name} ({n})" for name, n in units.items() if name != least)
+    return f"units are those of {least}, of which there are fewest; those of {others} grow alike"
 
 
 def plan_rows(outcome: "Outcome", half_width: float | None) -> list[dict[str, object]]:

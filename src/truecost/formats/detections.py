@@ -1,8 +1,8 @@
 """Detections of queries from a kwslist or from a table, and the writer of a kwslist.
 
 A table (CSV, TSV, Parquet, NDJSON) has a row for each detection, with the columns `query`,
-`document`, `start`, either `duration` or `end` (seconds), `score` and `decision` (YES or NO, also 1
-or 0), and `channel` where recordings have several.
+`document`, `start`, either `duration` or `end` (seconds), `score` and `decision` (YES or NO, 1 or
+0, true or false, in any case), and `channel` where recordings have several.
 """
 
 import gzip
@@ -21,7 +21,7 @@ from truecost.formats.kwslist import DetectionList
 from truecost.formats.table import Table
 from truecost.formats.terms import Codes, Columns, encoded, read_either
 
-DECISIONS = {"YES": True, "NO": False, "1": True, "0": False}
+DECISIONS = {"YES": True, "NO": False, "1": True, "0": False, "TRUE": True, "FALSE": False}
 
 
 def read_detections(
@@ -111,7 +111,11 @@ def _decided(columns: Columns) -> npt.NDArray[np.bool_]:
     words = columns.texts("decision")
     upper = words.str.to_uppercase()
     wrong = ~upper.is_in(list(DECISIONS))
-    columns.refuse(wrong.to_numpy(), lambda r: repr(words[r]), "whose decision is not YES or NO")
+    columns.refuse(
+        wrong.to_numpy(),
+        lambda r: repr(words[r]),
+        "whose decision is not YES or NO (nor 1 or 0, true or false)",
+    )
     return upper.replace_strict(DECISIONS, return_dtype=pl.Boolean).to_numpy()
 
 

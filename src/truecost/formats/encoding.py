@@ -22,6 +22,7 @@ from truecost.formats.tables import SEPARATORS
 from truecost.formats.trial_lists import DIGITS, LAYOUTS, WORDS
 from truecost.names import COLUMNS
 
+AT_ONCE = 1 << 16  # rows of text that are in memory at a time
 Content = bytes | dict[str, bytes]
 
 
@@ -231,11 +232,18 @@ def _columns(frame: pl.DataFrame, kind: str, table: Table) -> bytes:
     """CSV, TSV, NDJSON or Parquet."""
     stream = io.BytesIO()
     if kind in SEPARATORS:
-        texts = frame.select(plain(c, c.name, table).alias(c.name) for c in frame)
         style: Literal["always", "necessary"] = "necessary"
         if frame.width == 1:
             style = "always"  # else an empty cell would be a blank line
-        texts.write_csv(stream, separator=SEPARATORS[kind], quote_style=style)
+        for start in range(0, max(1, frame.height), AT_ONCE):
+            rows = frame[start : start + AT_ONCE]
+            texts = rows.select(plain(c, c.name, table).alias(c.name) for c in rows)
+            texts.write_csv(
+                stream,
+                include_header=not start,
+                separator=SEPARATORS[kind],
+                quote_style=style,
+            )
         return stream.getvalue()
     typed = frame.with_columns(_typed(c, table) for c in frame)
     if kind == "parquet":

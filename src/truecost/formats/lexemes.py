@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from truecost.errors import InputError
-from truecost.formats import read_bytes, rttm, shown
+from truecost.formats import read_bytes, rttm, shown, xml
 from truecost.formats.field_lines import (
     cut,
     fields_of,
@@ -77,7 +77,7 @@ def read_lexemes(path: str) -> Speech:
     ------
     InputError
         When a line has another number of fields, a type that there is not, or a begin or duration
-        that is negative or no number, with the line; when there are no words.
+        that is negative or no number, with the line; when it is XML, or there are no words.
     """
     return of_bytes(read_bytes(path), shown(path))
 
@@ -102,6 +102,8 @@ def of_bytes(data: bytes, source: str) -> Speech:
     """
     if not data:
         raise InputError(f"{source}: the file is empty; expected rttm: {rttm.RTTM}")
+    if xml.looks_like_xml(data):
+        raise InputError(f"{source}: this is {xml.called(data)}; an rttm was expected: {rttm.RTTM}")
     words, turns = (_plain(pl.concat(found)) for found in zip(*_timed(data, source), strict=True))
     if not words.height:
         raise InputError(f"{source}: there is no LEXEME line; rttm is {rttm.RTTM}")

@@ -8,9 +8,12 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from truecost.errors import InputError
 from truecost.formats import read
 from truecost.formats.table import Table
-from truecost.formats.terms import Columns, Listing
+from truecost.formats.terms import Columns, Listing, refuse_kind
+
+OF_DETECTIONS = ("score", "decision")  # columns by which their list is known
 
 
 def read_occurrences(
@@ -38,8 +41,8 @@ def read_occurrences(
     UsageError
         When the format is not known, or a column is missing.
     InputError
-        When a cell is empty or no number, a time is negative, or an end before its start; with the
-        line.
+        When these are detections, or the file is no table; when a cell is empty or no number, a
+        time is negative, or an end before its start; with the line.
     """
     return of_table(read(path, input_format, "terms"), columns)
 
@@ -62,6 +65,12 @@ def of_table(table: Table, columns: Mapping[str, str] | None = None) -> Listing:
     UsageError, InputError
         As `read_occurrences` says.
     """
+    if all(name in table.columns for name in OF_DETECTIONS):
+        raise InputError(
+            f"{table.source}: these are detections, with {' and '.join(OF_DETECTIONS)}; a table of "
+            f"where queries occur was expected: query, document, start, end"
+        )
+    refuse_kind(table, "a table of occurrences")
     found = Columns(table, columns or {})
     query, document, channel = found.texts("query"), found.documents(), found.channels()
     start, end = found.ends()

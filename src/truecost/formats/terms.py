@@ -15,13 +15,19 @@ import numpy.typing as npt
 import polars as pl
 
 from truecost.errors import InputError, UsageError, counted, first_five
-from truecost.formats import shown, sniffing, table_of_bytes, xml
+from truecost.formats import shown, sniffing, table_of_bytes, tables, xml
 from truecost.formats.streams import blocks
 from truecost.formats.table import Table
+from truecost.formats.trial_lists import is_number
 
 Floats = npt.NDArray[np.float64]
 Found = TypeVar("Found")
 ONLY_CHANNEL = "1"
+WANTED = {  # by format, what may stand in its place
+    "kwslist": "a kwslist or a table of detections",
+    "kwlist": "a kwlist or a table of queries",
+    "ecf": "an ecf or a table of documents",
+}
 AUDIO = (
     *("sph", "wav", "flac", "mp3", "ogg", "opus", "aif", "aiff", "au", "snd", "raw", "pcm"),
     *("m4a", "mp4", "webm"),
@@ -88,7 +94,7 @@ def read_either(
     UsageError
         When the format is not known.
     InputError
-        When the file cannot be read.
+        When the file cannot be read, or is of another kind.
     """
     if stated is not None:
         stated = sniffing.known(stated, "terms")
@@ -97,7 +103,26 @@ def read_either(
     whole = chain([first] * bool(first), data)
     if stated == kind or (stated is None and xml.looks_like_xml(first)):
         return of_blocks(whole, shown(path))
-    return of_table(table_of_bytes(b"".join(whole), path, stated, "terms"))
+    table = table_of_bytes(b"".join(whole), path, stated, "terms")
+    refuse_kind(table, WANTED[kind])
+    return of_table(table)
+
+
+def refuse_kind(table: Table, wanted: str) -> None:
+    """Refuse what was read from a file of a search that is no table.
+
+    Parameters
+    ----------
+    table : Table
+    wanted : str
+        What was expected, for the message.
+
+    Raises
+    ------
+    InputError
+    """
+    if table.format and table.format not in tables.KINDS:
+        raise InputError(f"{table.source}: this is {table.format}; {wanted} was expected")
 
 
 def document_of(file: str) -> str:
@@ -173,12 +198,14 @@ class Columns:
 
     def texts(self, key: str) -> pl.Series:
         """A column of text; a gap is refused with its line."""
+        self._refuse_headless(key)
         texts = self.table.texts(self.name(key), key)
         self.refuse(texts.is_null().to_numpy(), lambda _: "empty", f"without a {key}")
         return texts.alias(key)
 
     def numbers(self, key: str) -> Floats:
         """A column of finite numbers; anything else is refused with its line."""
+        self._refuse_headless(key)
         found = self.table.numbers(self.name(key), key)
         self.refuse(
             ~np.isfinite(found), lambda r: str(found[r]), f"whose {key} is no finite number"
@@ -222,7 +249,14 @@ class Columns:
         else:
             start = np.full(len(self.table), begin)
         there = [key for key in ("end", "duration") if self.has(key)]
-        chosen = [key for key in there if key in self.mapped] or there or ["duration"]
+        chosen = [key for key in there if key in self.mapped] or there
+        if not chosen:
+            self._refuse_headless("end")
+            raise UsageError(
+                f"{self.table.source}: there is neither an end nor a duration; "
+                f"{self.table.listed}: map one with {self.table.mapped_by} end=COLUMN or "
+                f"duration=COLUMN"
+            )
         if len(chosen) > 1:
             raise UsageError(
                 f"{self.table.source}: there are both an end and a duration; say which one counts: "
@@ -232,6 +266,16 @@ class Columns:
         before = found < start if chosen[0] == "end" else np.zeros(len(found), bool)
         self.refuse(before, lambda r: f"{start[r]} to {found[r]}", "with an end before its start")
         return start, chosen[0], found
+
+    def _refuse_headless(self, key: str) -> None:
+        """Refuse a file that lacks a column and whose first line has numbers, as rows have."""
+        names = self.table.columns
+        read = self.table.format in tables.SEPARATORS
+        if read and self.name(key) not in names and is_number(pl.Series(names)).any():
+            raise InputError(
+                f"{self.table.source}, line 1: there is no column {self.name(key)!r}; the columns "
+                f"are {', '.join(names)}: has the file no header line?"
+            )
 
     @property
     def lines(self) -> npt.NDArray[np.int64]:

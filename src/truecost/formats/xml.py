@@ -21,6 +21,7 @@ from truecost.formats.field_lines import cut
 from truecost.formats.streams import pieces
 
 LONGEST = 1 << 20  # bytes of a tag, of a comment, letters of a text
+FEW = 12  # lines: so many are read as fast by the parser
 ROOTS = {  # format of a file by its root
     "kwslist": "kwslist",
     "stdlist": "kwslist",
@@ -175,16 +176,20 @@ class _Reading:
         """Read lines without the parser where this can be; else how far it has to read."""
         if not self.by_line:
             return False, len(block)
-        read, end = self.stack[-1].alike, block.find(b"\n", start) + 1 or len(block)
-        # What the parser holds back may be the begin of a comment.
-        if read is None or self.parser.CurrentByteIndex != self.fed or self.window[-1:] != b"\n":
-            return False, end
+        read, whole = self.stack[-1].alike, self.window[-1:] == b"\n"
+        if whole and self.parser.CurrentByteIndex != self.fed:
+            # What it holds back, a comment perhaps, it goes through again with every line.
+            return False, len(block)
+        if read is None or not whole:
+            return False, block.find(b"\n", start) + 1 or len(block)
         close = block.find(b"</", start)
-        lines = block[start : block.rfind(b"\n", start, close if close >= 0 else None) + 1]
-        if not lines:
-            return False, end
+        close = close if close >= 0 else len(block)
+        lines = block[start : block.rfind(b"\n", start, close) + 1]
+        count = lines.count(b"\n")
+        if count < FEW:
+            return False, _behind(block, start, close)
         taken = read(lines, self.line)
-        self.skipped += lines.count(b"\n") if taken else 0
+        self.skipped += count if taken else 0
         return taken, start + len(lines)
 
     def _read(self, part: bytes) -> None:
@@ -268,6 +273,17 @@ def _has_alike(element: Element) -> bool:
     return element.alike is not None or any(map(_has_alike, element.children.values()))
 
 
+def _behind(block: bytes, start: int, close: int) -> int:
+    """How far the parser reads a few lines: to the end of the line of the end tag behind them.
+
+    Where this is the tag of an element that holds something, others will hold something too.
+    """
+    held = block[start:close].rstrip()
+    if held and not held.endswith(b"/>"):
+        return len(block)
+    return block.find(b"\n", close) + 1 or len(block)
+
+
 def _decodes(data: bytes, encoding: str) -> bool:
     """Whether the first letter of some bytes is one of an encoding."""
     if encoding.startswith("UTF-16"):
@@ -331,6 +347,12 @@ def looks_like_xml(data: bytes) -> bool:
     for mark in _BOMS:
         start = start.removeprefix(mark)
     return start.lstrip().startswith(b"<")
+
+
+def called(data: bytes) -> str:
+    """What XML is, by its first tag: its format, or XML where there is none of this root."""
+    tag = re.search(rb"<([A-Za-z]\w*)", data[:4096].replace(b"\0", b""))
+    return ROOTS.get(tag[1].decode(), "XML") if tag else "XML"
 
 
 def format_of(data: bytes, source: str) -> str:

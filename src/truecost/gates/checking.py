@@ -201,7 +201,8 @@ def state_of(gate: Gate, row: Row) -> State:
     """Pass, fail or undecided.
 
     An interval need not hold its value: where it does not, the value counts as an end of it, so
-    that no gate passes with a value beyond the limit.
+    that no gate passes with a value beyond the limit. What was measured once has no interval, and
+    no number of units would give it one: its value decides.
     """
     sign = 1 if gate.is_upper else -1
     near, far = (row.lower, row.upper) if gate.is_upper else (row.upper, row.lower)
@@ -209,6 +210,8 @@ def state_of(gate: Gate, row: Row) -> State:
     def beyond(x: float) -> bool:
         return sign * (x - gate.limit) > 0
 
+    if measured_once(row):
+        return "fail" if beyond(row.value) else "pass"  # type: ignore[arg-type]
     if row.n_undefined > MOST_UNDEFINED * row.n_replicates:
         return "undecided"
     # A value without end is beyond every limit, and so is an end of the interval without end.
@@ -220,20 +223,34 @@ def state_of(gate: Gate, row: Row) -> State:
     return "undecided"
 
 
+def measured_once(row: Row) -> bool:
+    """Whether a row has a value and, as nothing could be drawn again, no interval."""
+    return row.value is not None and row.lower is row.upper is None and not row.n_replicates
+
+
 def _unknown(row: Row) -> str:
     """Why the interval cannot be held against a limit; empty when it can."""
     if row.value is None:
-        return f"there is no value: {row.reason or 'undefined'}"
+        return f"there is no value: {_why(row)}"
     if row.lower is None or row.upper is None:
-        return f"there is no whole interval: {row.reason or 'undefined'}"
+        return f"there is no whole interval: {_why(row)}"
     if row.n_undefined > MOST_UNDEFINED * row.n_replicates:
         share = row.n_undefined / row.n_replicates
         return f"undefined in {share:.0%} of the replicates: the interval speaks of the others only"
     return ""
 
 
+def _why(row: Row) -> str:
+    """Why a value or an interval is missing."""
+    return (row.reason or "").removeprefix("undefined: ") or "undefined"
+
+
 def _decided(gate: Gate, row: Row, state: State) -> str:
     side = "above" if gate.is_upper else "below"
+    if measured_once(row):
+        value = f"the value {_told_apart(row.value, gate, row)}"
+        held = f"lies {side} the limit" if state == "fail" else "keeps the limit"
+        return f"{value} {held} ({row.reason or 'no interval'})"
     if state == "fail":
         near = row.lower if gate.is_upper else row.upper
         end = "lower" if gate.is_upper else "upper"

@@ -31,7 +31,7 @@ class Gate(
     system, application, collection : str, optional
         Which rows it is about; every one when left out, each with a verdict of its own.
     subset : str, optional
-        As the result names it, such as "noise=babble"; the whole data when left out.
+        As the result names it, such as "noise=babble"; the whole data when left out, or "all".
     estimator : str, optional
         Needed only where a result has several.
     max_upper : float, optional

@@ -3,12 +3,15 @@
 from collections.abc import Hashable, Iterable, Sequence
 from difflib import get_close_matches
 
+import msgspec
+
 from truecost.errors import UsageError, first_five
 from truecost.gates.gate import DIMS, Gate
 from truecost.names import PARTS
 from truecost.results import Row
 
 EACH = ("system", *PARTS)  # a verdict for each of these, when not named
+WHOLE = "all"  # what tables call the whole data beside its subsets
 
 
 def rows_of(gate: Gate, rows: Sequence[Row]) -> list[Row]:
@@ -31,6 +34,8 @@ def rows_of(gate: Gate, rows: Sequence[Row]) -> list[Row]:
         When there is none, or several for the same system, application and collection, or one of
         these lacks the measure: says what there is.
     """
+    if gate.subset == WHOLE and all(row.dims.get("subset") != WHOLE for row in rows):
+        gate = msgspec.structs.replace(gate, subset=None)
     found = _of_kind(gate, rows)
     for dim in DIMS:
         wanted = getattr(gate, dim)

@@ -5,7 +5,7 @@ run in threads; inside a block the order of every sum is fixed, so threads never
 """
 
 from collections.abc import Callable
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numba
 
@@ -22,7 +22,7 @@ def inline_kernel(function: F) -> F:
     return _compiled(function, inline="always")
 
 
-def _compiled(function: F, **options: str) -> F:
+def _compiled(function: F, **options: Any) -> F:
     try:
         return cast("F", numba.njit(cache=True, nogil=True, **options)(function))
     except RuntimeError:  # neither the package nor the home can be written: compile every time

@@ -22,7 +22,8 @@ from truecost.kernels import inline_kernel, kernel
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 OVERLAP = 0.01  # worth of a full overlap, where the span of scores is worth 1
-SHORTEST = 10  # microseconds: least denominator of overlaps
+LEAST = 1e-5  # least denominator: of the span of scores, and of durations in seconds
+SHORTEST = round(LEAST * 1e6)  # microseconds: that of overlaps
 
 
 @kernel
@@ -114,7 +115,26 @@ def worth(
     stops: Ints,
     shares: Floats,
 ) -> float:
-    """Value of a pair beyond the 1 that each pair has, in millionths."""
+    """Value of a pair beyond the 1 that each pair has, in millionths.
+
+    Parameters
+    ----------
+    r, d : int
+        A reference and a detection.
+    starts, ends : ndarray of int64, shape (R,)
+        Of the references, microseconds.
+    scales : ndarray of float64, shape (R,)
+        What a microsecond of overlap is worth: `OVERLAP` over the duration of the reference.
+    begins, stops : ndarray of int64, shape (D,)
+        Of the detections, microseconds.
+    shares : ndarray of float64, shape (D,)
+        Score terms: (score - min) / (max - min).
+
+    Returns
+    -------
+    float
+        The score term and that of the overlap, which is negative where the two are apart.
+    """
     return float(shares[d] + scales[r] * (min(ends[r], stops[d]) - max(starts[r], begins[d])))
 
 
@@ -136,8 +156,24 @@ def assign(
 ) -> None:
     """Align the detections left, ..., reach - 1 with the references r, ..., last - 1.
 
-    `lefts` and `rights` bound the detections in the window of each reference; `found` is filled.
-    Detections (rows) come best score first, so that most of those that stay alone see it at once.
+    Parameters
+    ----------
+    r, last : int
+        The references of the component: columns.
+    left, reach : int
+        Its detections: rows.
+    lefts, rights : ndarray of int64, shape (R,)
+        The detections in the window of each reference are lefts[i], ..., rights[i] - 1.
+    starts, ends : ndarray of int64, shape (R,)
+        Of the references, microseconds.
+    scales : ndarray of float64, shape (R,)
+        What a microsecond of overlap is worth.
+    begins, stops : ndarray of int64, shape (D,)
+        Of the detections, microseconds.
+    shares : ndarray of float64, shape (D,)
+        Score terms: (score - min) / (max - min).
+    found : ndarray of int64, shape (D,)
+        To be filled where a detection of the component gets a reference.
     """
     rows, columns = reach - left, last - r
     firsts, lasts = np.full(rows, columns), np.zeros(rows, np.int64)  # columns of each row
@@ -152,6 +188,9 @@ def assign(
     done = np.zeros(columns, np.bool_)
     seen = np.empty(columns, np.int64)  # columns that were met and are not done
     tree, far = np.empty(columns + 1, np.int64), np.empty(columns + 1)  # rows, and their cost
+    # Any order of rows gives the largest sum. Best score first is for speed (most of those that
+    # stay alone see it at once); that it is stable settles ties, as the preference for a free
+    # column and for the first one does below.
     for row in np.argsort(-shares[left:reach], kind="mergesort"):
         tree[0], far[0] = row, 0.0
         size, scanned, met = 1, 0, 0

@@ -37,6 +37,11 @@ if TYPE_CHECKING:
 Case = tuple[str, str, str]  # measure, system and collection of a choice
 APART = ((0,), (1,), (2,), (1, 2), (0, 1, 2))  # by what choices are told apart, the first that does
 APPLIED = ("preset", "costs", "prior")  # of signatures: the verdict says them by application
+EXPLAINED = {  # words of signatures that say too little alone
+    "in": "in (units of measurement)",
+    "lambda": "lambda (weight of indexing in the processing load)",
+    "nodes": "nodes (machines that were measured)",
+}
 OPEN = 2  # pictures of a section that stand open where there are more than twice as many
 MOST = 12  # pictures of a section in all
 OPEN_ROWS = 30  # of a table; longer ones are folded
@@ -260,7 +265,7 @@ def _conventions(story: Story) -> dict[str, str]:
             if colon and name not in {*story.result.versions, *APPLIED}:
                 found.setdefault(name, {}).setdefault(said, {})[_case(row)] = None
     systems = {_case(row)[1:] for row in rows}
-    return {name: _told_apart(said, systems) for name, said in found.items()}
+    return {EXPLAINED.get(name, name): _told_apart(said, systems) for name, said in found.items()}
 
 
 def _case(row: Row) -> Case:

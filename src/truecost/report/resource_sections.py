@@ -25,9 +25,11 @@ OF_LOAD: Mapping[Quantity, str] = {
 
 def resources(story: Story) -> Section | None:
     """What searches took, by phase."""
-    loads = story.result.loads
-    if not story.searched or not loads:
+    if not story.searched or not story.result.loads:
         return None
+    order = {name: k for k, name in enumerate(story.systems)}
+    named = story.result.loads.items()  # one of several collections is named after it
+    loads = dict(sorted(named, key=lambda item: order.get(item[0], len(order))))
     kinds = [
         kind
         for kind in OF_LOAD

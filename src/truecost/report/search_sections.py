@@ -109,8 +109,7 @@ def _shown(
         best = f"The {len(shown)} best of {len(every)} systems" if len(every) > len(shown) else ""
         title = ", ".join(filter(None, (best, part.name)))
         if shown:
-            given = [d for d in story.result.searches if any(d is s for s in shown)]
-            found.append((part.name, title, given))
+            found.append((part.name, title, shown))
     return found
 
 

@@ -11,14 +11,14 @@ VALUES = ("atwv", "twv_bayes", "mtwv", "otwv", "stwv")
 
 
 def searches_of(story: Story, part: Part) -> list[SearchDescription]:
-    """The searches of a part, best first by the main measure; all of them in their order else."""
+    """The searches of a part in the order of its rows: the best first where they are many."""
     dims = dict(part.dims)
     found = [
         d
         for d in story.result.searches
         if all(getattr(d, name) == dims.get(name, "") for name in ("collection", "application"))
     ]
-    order = [row.dims["system"] for row in story.ranked(part)]
+    order = [row.dims["system"] for row in story.mains(part)]
     return sorted(found, key=lambda d: order.index(d.system) if d.system in order else len(order))
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from truecost.study import Problem, ResultFile
 
 TRUSTED = ("mean", *ESTIMATORS)  # the first that there is tells of a system
+FEW = 4  # systems that stay in the order in which they were given
 LEFT_OUT = "left out: "  # how the problem of a submission begins that was not scored
 
 
@@ -70,13 +71,17 @@ class Story:
 
     @cached_property
     def rows(self) -> tuple[Row, ...]:
-        """All rows; one that does not say its system is of one without a name."""
-        return tuple(
+        """All rows; one that does not say its system is of one without a name.
+
+        Of many searches the best comes first, in every table and picture.
+        """
+        found = tuple(
             r
             if "system" in r.dims
             else msgspec.structs.replace(r, dims={"system": "no name", **r.dims})
             for r in self.result.rows
         )
+        return _best_first(found) if self.searched else found
 
     @cached_property
     def values(self) -> tuple[Row, ...]:
@@ -185,6 +190,23 @@ def goodness(row: Row) -> tuple[bool, float]:
     """A key that sorts rows of one measure best first, undefined ones last."""
     value = 0.0 if row.value is None else row.value
     return row.value is None, value if row.direction == "lower" else -value
+
+
+def _best_first(rows: tuple[Row, ...]) -> tuple[Row, ...]:
+    """Rows with the systems of each part in the order of the first measure, where they are many."""
+    mains = [r for r in rows if r.kind == "value" and "subset" not in r.dims]
+    mains = [r for r in mains if r.label == mains[0].label]
+    if len({r.dims["system"] for r in mains}) <= FEW:
+        return rows
+    places = {(part_of(r), r.dims["system"]): k for k, r in enumerate(sorted(mains, key=goodness))}
+    parts = [*dict.fromkeys(map(part_of, rows))]
+
+    def place(row: Row) -> tuple[bool, int, int]:
+        part = part_of(row)
+        at = places.get((part, row.dims["system"]), len(places))
+        return row.kind != "value", parts.index(part), at
+
+    return tuple(sorted(rows, key=place))  # stable
 
 
 def _about(row: Row) -> tuple[object, ...]:

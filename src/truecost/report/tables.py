@@ -85,11 +85,15 @@ def of_values(caption: str, rows: Sequence[Row], most: int, reference: str = "na
 
 
 def of_pairs(caption: str, pairs: Sequence[tuple[Row, Row | None]], most: int) -> Table:
-    """Differences and ratios, the verdict before the figures; one baseline is named once."""
+    """Differences and ratios, the verdict before the figures; one baseline is named once, and so is
+    one measure that the caption names.
+    """
     differences = [row for row, _ in pairs]
     baselines = {row.baseline for row in differences}
     if len(baselines) == 1:
         caption += f", against {differences[0].baseline}"
+    alone = {row.label for row in differences} == {differences[0].label}
+    told = alone and caption.startswith(f"Differences in {differences[0].label},")
     dims = dims_of(differences)
     first = [name for name in dims if name in ("system", *PARTS)]
     others = [name for name in dims if name not in first]
@@ -97,7 +101,7 @@ def of_pairs(caption: str, pairs: Sequence[tuple[Row, Row | None]], most: int) -
         (
             *_about(row, first),
             row.baseline or "" if len(baselines) > 1 else "",
-            *(verdict_of(row), row.label),
+            *(verdict_of(row), "" if told else row.label),
             *_about(row, others),
             *(signed(row.value, row.scale), between(row.lower, row.upper, row.scale)),
             *_ratio(ratio),

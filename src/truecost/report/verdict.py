@@ -204,7 +204,7 @@ def _tabled(story: Story, part: Part) -> Group:
     tables = [of_systems(f"{story.main} of each system, best first", rows, said)]
     pairs = sorted(story.main_pairs(part), key=lambda pair: goodness(pair[0]))
     if pairs:
-        tables.append(of_pairs("Differences, best first", pairs, len(pairs)))
+        tables.append(of_pairs(f"Differences in {story.main}, best first", pairs, len(pairs)))
     return Group("", tables=tuple(tables))
 
 

@@ -22,12 +22,12 @@ MEASURED_ONCE = "no interval: measured once"
 NO_RECORD = "undefined: there is no record of {}"
 NO_QUERIES = "undefined: how long the spoken queries are is not known"
 NO_AUDIO = "undefined: there is no audio"
-UNITS = {  # of the figures, in the order of the rows, for signatures
+UNITS = {  # of the figures, in the order of the rows, for signatures; `unit` is that of trials
     "isf": "",
-    "ssf": "unit:1/hour",
-    "pmu_indexing": "unit:1e9-bytes",
-    "pmu_searching": "unit:1e9-bytes",
-    "pl": "unit:1e9-bytes,hour",
+    "ssf": "in:1/hour",
+    "pmu_indexing": "in:1e9-bytes",
+    "pmu_searching": "in:1e9-bytes",
+    "pl": "in:1e9-bytes,hour",
 }
 
 
@@ -82,7 +82,7 @@ def load_of(
     Parameters
     ----------
     audio_s : float
-        Seconds of the audio that is searched.
+        Seconds of the audio that is searched; of none the speed factors are undefined.
     indexing, searching : Resources, optional
         As `phase_of` reads them. A system that does not index has a record of a program that does
         nothing (`truecost resources -- true`): a phase without a record is unknown, not free.
@@ -98,8 +98,11 @@ def load_of(
     Raises
     ------
     UsageError
-        When the queries have no length above 0, or the weight does not lie between 0 and 1.
+        When the audio has no length from 0, the queries have none above 0, or the weight does not
+        lie between 0 and 1.
     """
+    if not 0 <= audio_s < math.inf:
+        raise UsageError(f"audio of {audio_s:g} seconds: expected a finite number from 0")
     if query_s is not None and not 0 < query_s < math.inf:
         raise UsageError(f"queries of {query_s:g} seconds: expected a finite number above 0")
     found = dict.fromkeys(UNITS, math.nan)
@@ -173,7 +176,7 @@ def _row(load: Load, name: str, system: str, level: float) -> Estimate:
     record = phases["indexing" if name in ("isf", "pmu_indexing") else "searching"]
     nodes = max(map(_nodes, phases.values())) if name == "pl" else _nodes(record)
     weight = {"weight": load.weight} if name == "pl" else {}
-    said = [name, *(f"{k}:{v:g}" for k, v in weight.items()), UNITS[name], f"nodes:{nodes}"]
+    said = [name, *(f"lambda:{w:g}" for w in weight.values()), UNITS[name], f"nodes:{nodes}"]
     return Estimate(
         measure=name,
         parameters=dict(weight),

@@ -1,6 +1,7 @@
 """What a reader should know of a run: faults of the data, then advice on the choices made."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -20,6 +21,9 @@ from truecost.tasks.scoring import Scoring
 from truecost.tasks.subsets import empty_cells
 from truecost.tasks.systems import System, measures_for
 from truecost.tasks.terms.records import Search
+
+if TYPE_CHECKING:
+    from truecost.study.config import Study
 
 HINT = (
     f"{NONE_BELOW}, which is odd: if the scores are posteriors say --type posterior, if they are "
@@ -42,6 +46,27 @@ def problems_of(parts: Sequence[Part]) -> list[Problem]:
     found += [p for part in parts for p in _on_measures(part)]
     found += [Problem(kind="advice", message=text) for text in _on_flags(parts)]
     return list(dict.fromkeys(found))
+
+
+def unused(study: "Study") -> list[Problem]:
+    """What a study says that changes nothing.
+
+    Parameters
+    ----------
+    study : Study
+
+    Returns
+    -------
+    list of Problem
+    """
+    searching = any(system.searching for system in study.systems.values())
+    if study.terms.query_seconds is None or searching:
+        return []
+    text = (
+        "query_seconds changes nothing: it is for the searching speed, and there is no record of "
+        "searching (--searching FILE, or searching under [systems.NAME])"
+    )
+    return [Problem(kind="data", message=text)]
 
 
 def _on_flags(parts: Sequence[Part]) -> list[str]:

@@ -4,7 +4,7 @@ import glob
 from collections.abc import Sequence
 from pathlib import Path
 
-from truecost.errors import InputError, UsageError
+from truecost.errors import InputError, UsageError, first_five
 from truecost.names import STANDARD_INPUT
 
 LISTS = (".kwslist", ".stdlist")  # s.kwslist.xml is named s
@@ -39,14 +39,25 @@ def name_systems(paths: Sequence[str], *, folders: bool = False) -> list[tuple[s
     ]
     told = iter(unique_names([path for name, path in split if name is None]))
     named = [(name if name is not None else next(told), path) for name, path in split]
-    names = [name for name, _ in named]
-    if len(set(names)) < len(names):
-        raise UsageError(
-            f"two systems are named alike ({', '.join(names)}): name them with NAME=PATH"
-        )
+    _refuse_alike(named)
     if sum(path in STANDARD_INPUT for _, path in named) > 1:
         raise UsageError("standard input can be read once only")
     return named
+
+
+def _refuse_alike(named: Sequence[tuple[str, str]]) -> None:
+    """Refuse names that several systems have, and say which files these are."""
+    files: dict[str, list[str]] = {}
+    for name, path in named:
+        files.setdefault(name, []).append(path)
+    alike = {name: paths for name, paths in files.items() if len(paths) > 1}
+    if alike:
+        most = max(map(len, alike.values()))
+        said = "; ".join(f"{name} ({first_five(paths)})" for name, paths in alike.items())
+        raise UsageError(
+            f"{'two' if most == 2 else most} systems are named alike: {said}: leave one out, or "
+            f"name it with NAME=PATH"
+        )
 
 
 def _files(pattern: str, *, folders: bool) -> list[str]:

@@ -6,7 +6,8 @@ from dataclasses import replace
 from truecost.digits import percent
 from truecost.errors import InputError, TruecostError, UsageError, counted
 from truecost.leaderboard import standings
-from truecost.study.advice import problems_of
+from truecost.measures import find
+from truecost.study.advice import problems_of, unused
 from truecost.study.config import Study
 from truecost.study.itemised import cases_of
 from truecost.study.outcome import Outcome, Problem
@@ -20,7 +21,7 @@ from truecost.study.settings import scoring_of
 from truecost.study.sources import read_system, sources_of
 from truecost.tasks.records import Trials
 from truecost.tasks.scoring import Scoring
-from truecost.tasks.systems import System, pair
+from truecost.tasks.systems import SHARED, System, pair
 from truecost.tasks.trials import refuse_reversed
 
 SAID = (
@@ -70,6 +71,7 @@ def rank(
             "each submission: say --missing worst, or --keep-going to leave out whole submissions"
         )
     check_study(study)
+    _check_first(study)
     reader = Reader(study.task or "trials")
     every = sources_of(study)
     chosen = {s.name: scoring_of(study, study.application, s.data, progress) for s in every}
@@ -95,7 +97,7 @@ def rank(
     )
     return Outcome(
         (ranked,),
-        (*problems, *problems_of([part])),
+        (*problems, *unused(study), *problems_of([part])),
         tuple(reader.inputs),
         configuration=configuration(study),
         readings=tuple(dict.fromkeys(reader.readings)),
@@ -105,6 +107,16 @@ def rank(
         # Participants read the page: no text of the reference unless that is asked for.
         cases=cases_of([ranked], study.worst or 0),
     ).judged(study.gate)
+
+
+def _check_first(study: Study) -> None:
+    """Refuse to rank by what is the same for all submissions."""
+    first = next((find(name, study.task or "trials") for name in study.measures[:1]), None)
+    if first is not None and first.name in SHARED:
+        raise UsageError(
+            f"a leaderboard ranks by the first measure, and {first.name} counts the reference, "
+            f"which all submissions share: put another measure first"
+        )
 
 
 def _valid(

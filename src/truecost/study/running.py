@@ -7,7 +7,7 @@ import msgspec
 
 from truecost.errors import InputError, UsageError
 from truecost.measures import find
-from truecost.study.advice import problems_of
+from truecost.study.advice import problems_of, unused
 from truecost.study.checking import check_task
 from truecost.study.config import Study
 from truecost.study.outcome import Case, Outcome, Part, Problem
@@ -78,7 +78,11 @@ def run(study: Study, progress: Progress | None = None) -> Outcome:
     _refuse_lost(study, missing)
     return Outcome(
         tuple(parts),
-        (*(problem for lost in missing for problem in lost.values()), *problems_of(parts)),
+        (
+            *(problem for lost in missing for problem in lost.values()),
+            *unused(study),
+            *problems_of(parts),
+        ),
         tuple(reader.inputs),
         configuration=configuration(study),
         readings=tuple(dict.fromkeys(reader.readings)),

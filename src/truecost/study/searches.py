@@ -15,6 +15,7 @@ from truecost.formats.kwslist import DetectionList
 from truecost.formats.lexemes import read_lexemes
 from truecost.formats.occurrences import read_occurrences
 from truecost.resources import Load, load_of, phase_of, rows_of
+from truecost.results import Estimate
 from truecost.study.outcome import Outcome, Part
 from truecost.study.reader import Reader
 from truecost.tasks.terms.alignment_file import alignment_of
@@ -168,12 +169,21 @@ def described(part: Part, study: "Study") -> Part:
         for row in rows_of(load, name, level)
     ]
     priced = [s for s in searches if part.scoring[s.name].application.costs is not None]
+    empty = {search.name for search in searches if not len(search)}
     return replace(
         part,
-        estimates=(*part.estimates, *rows),
+        estimates=(
+            *(_certain(e) if e.dims["system"] in empty else e for e in part.estimates),
+            *rows,
+        ),
         searches=tuple(describe(s, part.scoring[s.name], part.dims) for s in priced),
         loads={f"{collection}: {name}" if collection else name: x for name, x in loads.items()},
     )
+
+
+def _certain(row: Estimate) -> Estimate:
+    """A row of a search that found nothing: no data would make its value another one."""
+    return structs.replace(row, flags=tuple(flag for flag in row.flags if flag != "no_spread"))
 
 
 def _load(search: Search, study: "Study") -> Iterator[Load]:

@@ -91,7 +91,7 @@ def _placed(detections: DetectionList, audio: Listing) -> list[Check]:
     """Whether the detections lie in the audio that is scored."""
     own = Listing(detections.source, {}, detections.answers.select("query"))
     nothing = Listing("nothing", {}, pl.DataFrame(schema=NOTHING))
-    reference = load_reference(audio, own, occurrences=nothing)
+    reference = load_reference(audio, own, occurrences=nothing, empty=True)
     try:
         search = load_search(detections, reference)
     except InputError as error:

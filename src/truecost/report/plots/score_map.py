@@ -141,9 +141,13 @@ def _handles(found: SearchDescription) -> list[Any]:
     if found.gamma is not None and found.delta is not None:
         said = "best affine calibration"
         handles.append(Line2D([], [], color=COLOURS[1], linestyle=AFFINE, label=said))
-    handles.append(Line2D([], [], color=ink(), linestyle=BAYES, label="Bayes threshold"))
+    lines: list[tuple[str, Any, float]] = [("Bayes threshold", BAYES, 1.2)]
     if found.least_accepted is not None:
-        handles.append(Line2D([], [], color=ink(), linestyle=IN_USE, label="lowest accepted score"))
+        lines.append(("lowest accepted score", IN_USE, 1.0))
+    handles += [
+        Line2D([], [], color=ink(), linestyle=dashes, linewidth=wide, label=said)
+        for said, dashes, wide in lines  # as wide as they are drawn: dashes grow with the width
+    ]
     if found.llr:
         said = "scores are what they claim"
         handles.append(Line2D([], [], color=ink(), linewidth=0.8, label=said))

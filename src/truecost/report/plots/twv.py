@@ -41,7 +41,7 @@ DEEP = -2.0  # values below are drawn on a logarithmic scale
 LINEAR = 2.0  # decades that the values from 0 to 1 take there
 BELOW = 0.35  # of the height between marks: how far the curve is followed below them
 FOUND = 0.98  # share of the targets that is missed at the highest threshold that is shown
-BAYES, IN_USE = (0, (6, 2, 1.5, 2)), (0, (1, 2))  # dashes
+BAYES, IN_USE = (0, (7, 1.5, 1.5, 1.5)), (0, (1, 2.5))  # dashes
 OVER = (0, (4, 4))  # dashes of a curve on another, without a band of its own
 MARKED = ("the system's decisions", "maximum")
 

@@ -25,7 +25,6 @@ Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int32]
 MICRO = 1_000_000
 LATEST = 2**58
-LEAST_SPAN = 1e-5  # of scores
 
 
 def micro(seconds: npt.ArrayLike) -> Ints:
@@ -125,12 +124,17 @@ def align(
 
 
 def _order(zone: Codes, middles: Ints, starts: Ints, scores: Floats) -> Ints:
-    """By zone, midpoint, start, best score first; equal ones as they stand in the file."""
+    """By zone, midpoint, start, best score first; equal ones as they stand in the file.
+
+    Zone and midpoint are what the kernel searches by; the others settle ties only.
+    """
     return np.lexsort((-scores, starts, middles, zone))
 
 
 def _shares(scores: Floats, low: npt.ArrayLike, high: npt.ArrayLike) -> Floats:
     """(score - min) / (max - min); by halves, so that the widest span is a number still."""
+    from truecost.kernels.alignment import LEAST
+
     half = np.multiply(low, 0.5)
-    span = np.maximum(np.multiply(high, 0.5) - half, LEAST_SPAN / 2)
+    span = np.maximum(np.multiply(high, 0.5) - half, LEAST / 2)
     return np.asarray((0.5 * scores - half) / span)

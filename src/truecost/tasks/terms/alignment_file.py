@@ -13,17 +13,23 @@ In segment and document units the times of a target are those of its segment or 
 detections that do not count have no row.
 """
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from truecost.tasks.terms.records import Search
 
-CORRECT, MISSED, FALSE, REJECTED = "CORR", "MISS", "FA", "CORR!DET"
+COUNTS_AS = ("CORR!DET", "FA", "MISS", "CORR")  # by target (0, 1) and YES (0, 1)
+DECISIONS = ("NO", "YES")
 COLUMNS = (
     *("language", "file", "channel", "termid", "term", "ref_bt", "ref_et"),
     *("sys_bt", "sys_et", "sys_score", "sys_decision", "alignment"),
 )
 DIGITS = 6  # of seconds: sums of decimals end in them
+Codes = npt.NDArray[np.int32] | npt.NDArray[Any] | pl.Series
 
 
 def alignment_of(search: Search) -> pl.DataFrame:
@@ -36,65 +42,69 @@ def alignment_of(search: Search) -> pl.DataFrame:
     Returns
     -------
     polars.DataFrame
-        Columns `COLUMNS`, times in seconds, null where there is no target or no detection; sorted
-        by query, file, channel and time (of the target where there is one).
+        Columns `COLUMNS`, texts as categories (4 bytes a row), times in seconds, null where there
+        is no target or no detection; sorted by query, file, channel and time (of the target where
+        there is one).
     """
-    reference, targets = search.reference, search.reference.targets
-    rows = _rows(search)
-    query, place, target, row = (rows[name] for name in ("query", "place", "target", "row"))
-    submitted = pl.DataFrame(
+    reference, rows = search.reference, _rows(search)
+    targets, row, sought = reference.targets, rows["row"], rows["target"]
+    accepted = pl.Series(search.accepted).gather(row).cast(pl.Int32)
+    counts_as = 2 * sought.is_not_null().cast(pl.Int32) + accepted.fill_null(0)
+    ends = search.start + search.duration
+    return pl.DataFrame(
         {
-            "sys_bt": search.start,
-            "sys_et": search.start + search.duration,
-            "sys_score": search.score,
-            "accepted": search.accepted,
+            "language": _named([reference.language], np.zeros(rows.height, np.int32)),
+            "file": _named(reference.documents["document"], rows["place"]),
+            "channel": _named(_channels(search), rows["channel"]),
+            "termid": _named(reference.queries["query"], rows["query"]),
+            "term": _named(_texts(reference.queries), rows["query"]),
+            "ref_bt": targets["start"].gather(sought).round(DIGITS),
+            "ref_et": targets["end"].gather(sought).round(DIGITS),
+            "sys_bt": pl.Series(search.start).gather(row).round(DIGITS),
+            "sys_et": pl.Series(ends).gather(row).round(DIGITS),
+            "sys_score": pl.Series(search.score).gather(row),
+            "sys_decision": _named(DECISIONS, accepted),
+            "alignment": _named(COUNTS_AS, counts_as),
         }
     )
-    told = {
-        "row": row,
-        "channel": rows["channel"],
-        "file": reference.documents["document"].gather(place),
-        "termid": reference.queries["query"].gather(query),
-        "term": _texts(reference.queries).gather(query),
-        "ref_bt": targets["start"].gather(target),
-        "ref_et": targets["end"].gather(target),
-        **{name: submitted[name].gather(row) for name in submitted.columns},
-    }
-    return pl.DataFrame(told).select(
-        pl.lit(search.reference.language).alias("language"),
-        "file",
-        "channel",
-        "termid",
-        "term",
-        pl.col("ref_bt", "ref_et", "sys_bt", "sys_et").round(DIGITS),
-        "sys_score",
-        _decision(),
-        _counts_as(),
-    )
+
+
+def _named(texts: Sequence[str] | pl.Series, codes: Codes) -> pl.Series:
+    """The text of each code, as categories: a list has millions of rows."""
+    return pl.Series(texts, dtype=pl.String).cast(pl.Categorical).gather(codes)
 
 
 def _rows(search: Search) -> pl.DataFrame:
-    """Rows of queries, documents, targets and detections (null for none), sorted; channels."""
+    """Sorted rows of numbers: of queries, documents, channels, targets and detections.
+
+    There is a row for each detection and for each target that is left alone; null stands for no
+    target and for no detection.
+    """
     reference, targets = search.reference, search.reference.targets
     alone = np.flatnonzero(~search.found)
-    target = np.append(search.target, alone).astype(np.int32)
     row = pl.int_range(len(search), dtype=pl.Int32, eager=True).extend_constant(None, len(alone))
-    channels = pl.Series(search.channels, dtype=pl.String).gather(search.channel)
-    place = np.append(search.place, targets["place"].gather(alone))
+    channels = _channels(search).to_numpy()
+    here, there = (np.searchsorted(channels, [*c]) for c in (search.channels, targets["channel"]))
     rows = pl.DataFrame(
         {
             "query": np.append(search.query, targets["query"].gather(alone)),
-            "file": reference.documents["document"].rle_id().gather(place),
-            "channel": pl.concat([channels, targets["channel"].gather(alone)]),
+            "place": np.append(search.place, targets["place"].gather(alone)),
+            "channel": np.append(here[search.channel], there[alone]).astype(np.int32),
             "time": np.append(search.start, np.zeros(len(alone))),
-            "place": place,
-            "target": pl.Series(target).replace(-1, None),
+            "target": pl.Series(np.append(search.target, alone).astype(np.int32)).replace(-1, None),
             "row": row,
         }
     )
+    file = reference.documents["document"].rle_id().gather(rows["place"])  # of several sources
     sought = targets["start"].gather(rows["target"])
     own = pl.when(sought.is_null()).then("time").otherwise(sought)
-    return rows.sort("query", "file", "channel", own, "time", "row")
+    return rows.sort("query", file, "channel", own, "time", "row").drop("time")
+
+
+def _channels(search: Search) -> pl.Series:
+    """The channels of detections and targets, sorted."""
+    listed = pl.Series(search.channels, dtype=pl.String)
+    return pl.concat([listed, search.reference.targets["channel"]]).unique().sort()
 
 
 def _texts(queries: pl.DataFrame) -> pl.Series:
@@ -102,17 +112,3 @@ def _texts(queries: pl.DataFrame) -> pl.Series:
     if "text" not in queries.columns:
         return pl.Series([""] * queries.height, dtype=pl.String)
     return queries["text"].fill_null("")
-
-
-def _decision() -> pl.Expr:
-    """YES or NO; null without a detection."""
-    said = pl.when("accepted").then(pl.lit("YES")).otherwise(pl.lit("NO"))
-    return pl.when(pl.col("row").is_not_null()).then(said).alias("sys_decision")
-
-
-def _counts_as() -> pl.Expr:
-    """What each row counts as."""
-    accepted, sought = pl.col("accepted").fill_null(False), pl.col("ref_bt").is_not_null()
-    with_target = pl.when(accepted).then(pl.lit(CORRECT)).otherwise(pl.lit(MISSED))
-    without = pl.when(accepted).then(pl.lit(FALSE)).otherwise(pl.lit(REJECTED))
-    return pl.when(sought).then(with_target).otherwise(without).alias("alignment")

@@ -35,12 +35,12 @@ ALONE: Mapping[str, str] = {
 }
 
 
-def parse_compat(texts: Iterable[str]) -> frozenset[str]:
+def parse_compat(texts: Iterable[str] | str) -> frozenset[str]:
     """The quirks that are asked for.
 
     Parameters
     ----------
-    texts : iterable of str
+    texts : iterable of str, or str
         Names of `COMPAT` or `ALONE`; `f4de` stands for all of `COMPAT`. Several may stand in one
         text, apart by commas.
 
@@ -51,7 +51,7 @@ def parse_compat(texts: Iterable[str]) -> frozenset[str]:
     Raises
     ------
     UsageError
-        When a name is not known.
+        When a name is not known, or something is no text.
 
     Examples
     --------
@@ -60,8 +60,11 @@ def parse_compat(texts: Iterable[str]) -> frozenset[str]:
     ['channels-once', 'divide-trials']
     """
     known = (F4DE, *COMPAT, *ALONE)
+    given = [texts] if isinstance(texts, str) or not isinstance(texts, Iterable) else [*texts]
+    if not all(isinstance(text, str) for text in given):
+        raise UsageError(f"compat is {texts!r}: give names, of {', '.join(known)}")
     found: set[str] = set()
-    for name in (part.strip() for text in texts for part in text.split(",")):
+    for name in (part.strip() for text in given for part in text.split(",")):
         if name not in known:
             close = get_close_matches(name, known, n=1)
             hint = f" (did you mean {close[0]!r}?)" if close else ""

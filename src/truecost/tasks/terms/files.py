@@ -6,6 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
+from truecost.errors import UsageError
 from truecost.formats import detections, ecf, kwlist, lexemes
 from truecost.formats import occurrences as occurrence_lists
 from truecost.formats.table import Table
@@ -70,12 +71,13 @@ def read_reference(
     asked = None
     if queries is not None:
         asked = _either(queries, kwlist.read_kwlist, kwlist.of_table, "queries")
-    said = None if rttm is None else lexemes.read_lexemes(str(rttm))
+    said = None if rttm is None else lexemes.read_lexemes(_path(rttm, "rttm", "a file name"))
     found = None
     if isinstance(occurrences, pl.DataFrame):
         found = occurrence_lists.of_table(Table("occurrences", occurrences), columns)
     elif occurrences is not None:
-        found = occurrence_lists.read_occurrences(str(occurrences), columns=columns)
+        path = _path(occurrences, "occurrences")
+        found = occurrence_lists.read_occurrences(path, columns=columns)
     return load_reference(listed, asked, speech=said, occurrences=found, options=options)
 
 
@@ -134,7 +136,7 @@ def read_search(
     if isinstance(found, pl.DataFrame):
         listed = detections.of_table(Table("detections", found), columns)
     else:
-        listed = detections.read_detections(str(found), columns=columns)
+        listed = detections.read_detections(_path(found, "detections"), columns=columns)
     own = options or SearchOptions(compat=reference.compat)
     search = load_search(listed, reference, own)
     return replace(search, name=name) if name else search
@@ -147,4 +149,14 @@ def _either(
     what: str,
 ) -> Listing:
     """A listing of a file, or of a frame."""
-    return of_table(Table(what, given)) if isinstance(given, pl.DataFrame) else read(str(given))
+    if isinstance(given, pl.DataFrame):
+        return of_table(Table(what, given))
+    return read(_path(given, what))
+
+
+def _path(given: object, what: str, wanted: str = "a file name or a polars DataFrame") -> str:
+    """The name of a file; anything else is refused."""
+    if isinstance(given, str | Path):
+        return str(given)
+    lazy = " (LazyFrame: .collect())" if isinstance(given, pl.LazyFrame) else ""
+    raise UsageError(f"{what}: this is a {type(given).__name__}; give {wanted}{lazy}")

@@ -10,7 +10,7 @@ from truecost.formats.kwslist import DetectionList
 from truecost.tasks.terms.aligning import MICRO, micro
 from truecost.tasks.terms.records import Codes, Reference
 from truecost.tasks.terms.sources import rows_of
-from truecost.tasks.terms.stretches import TICKS, Stretches, ticks
+from truecost.tasks.terms.stretches import EARLIEST, TICKS, Stretches, ticks
 
 Ints = npt.NDArray[np.int64]
 
@@ -70,6 +70,14 @@ class Places:
         rows = (rows_of(self.channels[name], known[name]) for name in known)
         table[*rows] = np.arange(self.channels.height)
         return table[documents[detections.document], channels[detections.channel]]
+
+    def bounds(self) -> tuple[Ints, Ints]:
+        """Where the audio of each channel begins and ends, in ticks."""
+        group, number = self.stretches.group, self.channels.height
+        first, last = np.full(number, -EARLIEST), np.full(number, EARLIEST)
+        np.minimum.at(first, group, self.stretches.starts)
+        np.maximum.at(last, group, self.stretches.ends)
+        return first, last
 
     def holding(self, detections: DetectionList, channel: Ints) -> Ints:
         """The stretch that holds each detection, -1 for none."""

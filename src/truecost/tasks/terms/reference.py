@@ -6,8 +6,8 @@ audio queries without text need. Occurrences that lie outside the audio, or acro
 not looked for.
 """
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -17,13 +17,18 @@ from truecost.errors import UsageError, counted
 from truecost.formats.lexemes import Speech
 from truecost.formats.terms import Listing
 from truecost.names import Normalise, TrialUnit
+from truecost.tasks.terms.absence import refuse_nothing
+from truecost.tasks.terms.compat import parse_compat
 from truecost.tasks.terms.excerpts import documents_of, excerpts_of
+from truecost.tasks.terms.options import choose, is_number, told
+from truecost.tasks.terms.outside import duration_note
 from truecost.tasks.terms.records import Reference
 from truecost.tasks.terms.segments import segments_of
 from truecost.tasks.terms.sought import Sought, sought_in_list, sought_in_words
 from truecost.tasks.terms.stretches import TICKS, Stretches, ticks
 
 SPAN = ("place", "channel", "start", "end")
+Split = Literal["words", "characters"]
 
 
 @dataclass(frozen=True)
@@ -43,28 +48,34 @@ class ReferenceOptions:
     split : {"words", "characters"}
         Whether every character is a word, of terms and of words that were said.
     compat : frozenset of str
-        Quirks of the reference scorer that are followed, as `parse_compat` gives them.
+        Quirks of the reference scorer that are followed: names, `f4de` for all of them; any
+        iterable of these will do.
 
     Raises
     ------
     UsageError
-        When a number is out of its range.
+        When a number is none or out of its range, or a name is not known.
     """
 
     unit: TrialUnit = "occurrence"
     trials_per_second: float = 1.0
     max_gap: float = 0.5
     normalise: Normalise | None = None
-    split: Literal["words", "characters"] = "words"
+    split: Split = "words"
     compat: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.trials_per_second) and self.trials_per_second > 0):
+        object.__setattr__(self, "compat", parse_compat(self.compat))
+        choose(self.unit, get_args(TrialUnit), "unit")
+        choose(self.split, get_args(Split), "split")
+        if self.normalise is not None:
+            choose(self.normalise, get_args(Normalise), "normalise")
+        if not (is_number(self.trials_per_second) and self.trials_per_second > 0):
             raise UsageError(
-                f"trials per second is {self.trials_per_second:g}: give a number above 0"
+                f"trials per second is {told(self.trials_per_second)}: give a number above 0"
             )
-        if not (np.isfinite(self.max_gap) and self.max_gap >= 0):
-            raise UsageError(f"the longest gap is {self.max_gap:g}: give 0 seconds or more")
+        if not (is_number(self.max_gap) and self.max_gap >= 0):
+            raise UsageError(f"the longest gap is {told(self.max_gap)}: give 0 seconds or more")
 
 
 def load_reference(
@@ -74,6 +85,7 @@ def load_reference(
     speech: Speech | None = None,
     occurrences: Listing | None = None,
     options: ReferenceOptions | None = None,
+    empty: bool = False,
 ) -> Reference:
     """The reference of a search.
 
@@ -89,6 +101,8 @@ def load_reference(
     occurrences : Listing, optional
         In place of speech, as `read_occurrences` gives it.
     options : ReferenceOptions, optional
+    empty : bool
+        Whether a reference will do in which no query occurs.
 
     Returns
     -------
@@ -101,7 +115,7 @@ def load_reference(
         terms, or terms without saying whether case counts; when there are no turns for segments.
     InputError
         When an occurrence is of no query of the list, ends before it starts or stands twice; when
-        excerpts contradict each other.
+        excerpts contradict each other; when no query occurs in the audio.
     """
     options = options or ReferenceOptions()
     if options.unit == "segment" and (speech is None or not speech.turns.height):
@@ -115,14 +129,17 @@ def load_reference(
     excerpts = excerpts.with_columns(pl.Series("place", _places(excerpts, documents)))
     sought = _sought(queries, speech, occurrences, excerpts, options)
     found, problems = _inside(sought.rows, excerpts, options.compat)
-    segments = None
+    segments, inside = None, found.height
     if speech is not None and options.unit == "segment":
         segments = segments_of(excerpts, speech.turns)
         found, across = _within(found, segments)
         problems += across
+    source = speech or occurrences
+    if not (found.height or empty) and source is not None:
+        refuse_nothing(sought, excerpts, inside, source)
     found, targets = _targets(found, excerpts, segments, options.unit)
     return Reference(
-        name=(speech or occurrences or audio).source,
+        name=(source or audio).source,
         queries=sought.queries,
         documents=documents.with_columns(
             pl.Series("trials", _trials(documents, segments, options))
@@ -136,7 +153,7 @@ def load_reference(
         compat=options.compat,
         language="" if queries is None else queries.header.get("language", ""),
         signature="|".join((*_choices(options), *sought.choices)),
-        problems=(*sought.problems, *problems),
+        problems=(*duration_note(audio), *sought.problems, *problems),
     )
 
 
@@ -149,7 +166,8 @@ def _sought(
 ) -> Sought:
     """Where queries occur: in speech, or in a list."""
     if occurrences is not None and speech is None:
-        return sought_in_list(queries, occurrences, excerpts)
+        found = sought_in_list(queries, occurrences, excerpts)
+        return replace(found, problems=(*_idle(options), *found.problems))
     if speech is None or occurrences is not None:
         raise UsageError(
             "where queries occur is said by the words of an RTTM or by a list of occurrences: give "
@@ -166,6 +184,22 @@ def _sought(
         max_gap=options.max_gap,
         compat=options.compat,
     )
+
+
+def _idle(options: ReferenceOptions) -> tuple[str, ...]:
+    """What is said of options that change nothing without an RTTM."""
+    idle = [
+        option
+        for option, given in (
+            ("--normalise", options.normalise is not None),
+            ("--split-characters", options.split == "characters"),
+            ("--max-gap", options.max_gap != ReferenceOptions.max_gap),
+        )
+        if given
+    ]
+    if not idle:
+        return ()
+    return (f"{' and '.join(idle)} changed nothing: a list says where queries occur, no RTTM",)
 
 
 def _places(excerpts: pl.DataFrame, documents: pl.DataFrame) -> pl.Series:

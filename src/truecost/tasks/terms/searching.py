@@ -15,14 +15,19 @@ from dataclasses import dataclass
 from math import isfinite
 
 import numpy as np
+import numpy.typing as npt
+import polars as pl
 
 from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.formats.kwslist import DetectionList
 from truecost.tasks.terms.aligning import Spoken, align, micro
+from truecost.tasks.terms.compat import parse_compat
 from truecost.tasks.terms.consistency import check_decisions
+from truecost.tasks.terms.options import is_number, told
+from truecost.tasks.terms.outside import early_note, refuse_outside
 from truecost.tasks.terms.places import Ints, Places, Trials
 from truecost.tasks.terms.records import Codes, Floats, Reference, Search
-from truecost.tasks.terms.sources import rows_of
+from truecost.tasks.terms.sources import meant, named_channels, rows_of
 
 WIDEST = 60  # seconds of tolerance; beyond are milliseconds
 SPAN = ("min_score", "max_score")  # of all scores, in the head of a list
@@ -37,20 +42,23 @@ class SearchOptions:
     tolerance : float
         Seconds that the midpoint of a detection may lie outside of an occurrence.
     compat : frozenset of str
-        Quirks of the reference scorer that are followed, as `parse_compat` gives them.
+        Quirks of the reference scorer that are followed: names, `f4de` for all of them; any
+        iterable of these will do.
 
     Raises
     ------
     UsageError
-        When the tolerance is negative, not finite or in milliseconds.
+        When the tolerance is negative, no finite number or in milliseconds, or a quirk is not
+        known.
     """
 
     tolerance: float = 0.5
     compat: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
-        if not (isfinite(self.tolerance) and self.tolerance >= 0):
-            raise UsageError(f"--tolerance is {self.tolerance:g}: give seconds, 0 or more")
+        object.__setattr__(self, "compat", parse_compat(self.compat))
+        if not (is_number(self.tolerance) and self.tolerance >= 0):
+            raise UsageError(f"--tolerance is {told(self.tolerance)}: give seconds, 0 or more")
         if self.tolerance > WIDEST:
             raise UsageError(
                 f"--tolerance is {self.tolerance:g} seconds, more than {WIDEST}; did you mean "
@@ -79,8 +87,8 @@ def load_search(
     ------
     InputError
         When a query is listed that the reference does not have, when no detection is of audio that
-        the reference has, when the list states a span of scores that is none, or when decisions are
-        inconsistent and that is refused.
+        the reference has, or nearly all lie before or behind it, when the list states a span of
+        scores that is none, or when decisions are inconsistent and that is refused.
     """
     options = options or SearchOptions()
     asked = _asked(detections, reference)
@@ -88,7 +96,7 @@ def load_search(
     places = Places.of(reference)
     group = places.channels_of(detections)
     held = places.holding(detections, group)
-    problems += _left_out(detections, group, held)
+    problems += _left_out(detections, places, group, held)
     kept = np.flatnonzero(held >= 0)
     query = asked[detections.query[kept]]
     if reference.unit == "occurrence":
@@ -100,6 +108,8 @@ def load_search(
         kept, query, target = kept[best], query[best], trials.targets(trial[best])
     answered = np.zeros(reference.queries.height, bool)
     answered[asked] = True
+    problems += _unanswered(detections, reference, answered)
+    problems += early_note(detections, reference)
     return Search(
         name=detections.source,
         reference=reference,
@@ -131,34 +141,73 @@ def _asked(detections: DetectionList, reference: Reference) -> Codes:
         examples = (f"{listed[row]} ({detections.noun} {lines[row]})" for row in unknown.tolist())
         raise InputError(
             f"{detections.source}: {counted(len(unknown), 'query', 'are')} not among the "
-            f"{reference.queries.height} of the reference: {first_five(examples)}; score against "
-            f"the list of queries that the system was given"
+            f"{reference.queries.height} of the reference: {first_five(examples)}"
+            f"{_in_place_of(listed[int(unknown[0])], asked, reference)}"
         )
     return asked
 
 
-def _left_out(detections: DetectionList, group: Ints, held: Ints) -> tuple[str, ...]:
+def _in_place_of(unknown: str, asked: Codes, reference: Reference) -> str:
+    """What the reference has in place of a query that it does not know, and what to do."""
+    queries = reference.queries["query"]
+    absent = queries.filter(~pl.Series(np.isin(np.arange(len(queries)), asked)))
+    others = f"; it has {first_five(absent)}, not listed here" if len(absent) else ""
+    advice = "score against the list of queries that the system was given"
+    if reference.queries.columns == ["query"]:  # those that occur: no list of queries was given
+        advice = (
+            "where some queries occur nowhere, give --kwlist FILE with all queries (a table with a "
+            "column query is enough)"
+        )
+    return f"{meant(unknown, absent)}{others}; {advice}"
+
+
+def _left_out(
+    detections: DetectionList, places: Places, group: Ints, held: Ints
+) -> tuple[str, ...]:
     """What is said of detections that do not count."""
     notes = []
     strange, outside = np.flatnonzero(group < 0), np.flatnonzero((group >= 0) & (held < 0))
     if len(strange):
         names = dict.fromkeys(_channel(detections, row) for row in _few(detections, strange))
+        there = named_channels(places.channels)
         if len(strange) == len(detections):
             raise InputError(
                 f"{detections.source}: no detection is in audio of the reference; the list has "
-                f"{first_five(names)}: documents and channels are called as in the ECF"
+                f"{first_five(names)}, the audio {there}: documents and channels are called as in "
+                f"the ECF"
             )
         notes.append(
-            f"{counted(len(strange), 'detection', 'are')} of audio that is not scored and left "
-            f"out: {first_five(names)}"
+            f"{_share(len(strange), detections, 'are')} of audio that is not scored and left out: "
+            f"{first_five(names)}; the audio has {there}"
         )
     if len(outside):
+        refuse_outside(detections, places, group)
         notes.append(
-            f"{counted(len(outside), 'detection', 'lie')} outside the audio that is scored or "
+            f"{_share(len(outside), detections, 'lie')} outside the audio that is scored or "
             f"across its edges and {'is' if len(outside) == 1 else 'are'} left out: "
             f"{first_five(detections.where(row) for row in outside[:6].tolist())}"
         )
     return tuple(notes)
+
+
+def _share(number: int, detections: DetectionList, verb: str) -> str:
+    """Some of all detections, with a verb that agrees."""
+    agreeing = counted(number, "", verb).split()[-1]
+    return f"{number} of {counted(len(detections), 'detection')} {agreeing}"
+
+
+def _unanswered(
+    detections: DetectionList, reference: Reference, answered: npt.NDArray[np.bool_]
+) -> tuple[str, ...]:
+    """What is said of queries that occur and that the list does not have."""
+    if not len(detections):
+        return ("nothing was submitted: all targets are missed",)
+    if not (reference.targets_by_query[~answered] > 0).any():
+        return ()
+    absent = reference.queries["query"].filter(pl.Series(~answered))
+    count = f"{len(absent)} of {counted(len(answered), 'query')}"
+    verb, whose = ("is", "its") if len(absent) == 1 else ("are", "their")
+    return (f"{count} {verb} not answered, and all {whose} targets missed: {first_five(absent)}",)
 
 
 def _few(detections: DetectionList, rows: Ints) -> list[int]:
@@ -170,7 +219,7 @@ def _few(detections: DetectionList, rows: Ints) -> list[int]:
 
 def _channel(detections: DetectionList, row: int) -> str:
     document = detections.documents[detections.document[row]]
-    return f"{document}, channel {detections.channels[detections.channel[row]]}"
+    return f"{document} (channel {detections.channels[detections.channel[row]]})"
 
 
 def _aligned(

@@ -8,7 +8,7 @@ from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.formats.lexemes import Speech
 from truecost.formats.terms import Listing
 from truecost.tasks.terms.occurrences import find_terms, split_characters, words_of
-from truecost.tasks.terms.sources import refuse, require, rows_of
+from truecost.tasks.terms.sources import meant, refuse, require, rows_of
 from truecost.tasks.terms.stretches import ticks
 
 NORMALISE = "compareNormalize"  # in the head of a list of queries
@@ -174,11 +174,15 @@ def sought_in_list(queries: Listing | None, occurrences: Listing, excerpts: pl.D
     else:
         require(queries, ("query",), "a query")
         asked = _sorted(queries)
+        unknown = pl.Series(rows_of(frame["query"], asked["query"]) < 0)
+        absent = asked["query"].filter(~asked["query"].is_in(frame["query"].implode()))
+        hint = meant(frame["query"].filter(unknown)[0], absent) if unknown.any() else ""
         refuse(
             occurrences,
-            pl.Series(rows_of(frame["query"], asked["query"]) < 0),
+            unknown,
             "occurrence of no query of the list",
-            f"give occurrences of the queries of {queries.source}",
+            f"give occurrences of the queries of {queries.source}, which are "
+            f"{first_five(asked['query'])}{hint}",
             ("query",),
         )
     backward = pl.Series(ticks(frame["end"]) < ticks(frame["start"]))

@@ -1,6 +1,8 @@
 """What a reference is made from has to hold: columns, and rows that go together."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 
 import numpy as np
 import numpy.typing as npt
@@ -72,3 +74,24 @@ def rows_of(values: pl.Series, labels: pl.Series) -> npt.NDArray[np.int32]:
     numbered = labels.to_frame().with_row_index("row").cast({"row": pl.Int32})
     found = values.alias(name).to_frame().join(numbered, on=name, how="left", maintain_order="left")
     return found["row"].fill_null(-1).to_numpy()
+
+
+def named_channels(rows: pl.DataFrame) -> str:
+    """The first five channels of a frame with `document` and `channel`, for messages."""
+    found = rows.select(pl.col("document", "channel").cast(pl.String)).unique(maintain_order=True)
+    return first_five(f"{document} (channel {channel})" for document, channel in found.rows())
+
+
+def meant(asked: str, known: Iterable[str]) -> str:
+    """A hint at the name that is almost the same, but for no number in it; nothing without one."""
+    names = [name for name in known if _numbers(name) == _numbers(asked)]
+    folded = {name.casefold(): name for name in names}
+    if (same := folded.get(asked.casefold())) is not None:
+        return f" ({asked!r}: did you mean {same!r}? case counts)"
+    close = get_close_matches(asked, names, n=1)
+    return f" ({asked!r}: did you mean {close[0]!r}?)" if close else ""
+
+
+def _numbers(name: str) -> list[str]:
+    """The numbers in a name: q07 and q08 are no misspellings of each other."""
+    return [digits.lstrip("0") for digits in re.findall(r"[0-9]+", name)]

@@ -11,6 +11,7 @@ from truecost.formats.kwslist import DetectionList
 from truecost.tasks.columns import NONE_BELOW
 from truecost.tasks.terms.consistency import check_decisions
 from truecost.tasks.terms.remarks import floors_differ
+from truecost.tasks.terms.sources import meant
 from truecost.tasks.validation import Check
 
 
@@ -105,13 +106,19 @@ def _duplicates(detections: DetectionList) -> Iterator[str]:
             "duration": detections.duration,
         }
     )
-    again = ~place.select(pl.struct(pl.all()).is_first_distinct()).to_series()
+    key = place.columns
+    again = ~place.select(pl.struct(key).is_first_distinct()).to_series()
     if again.any():
-        first = int(again.arg_true()[0])
+        rows = place.with_row_index("row")
+        five = rows.filter(again).head(6)
+        firsts = rows.join(five.select(key).unique(), on=key, how="semi")
+        firsts = firsts.unique(key, keep="first", maintain_order=True).rename({"row": "first"})
+        both = five.join(firsts, on=key, how="left", maintain_order="left")
+        pairs = both.select("row", "first").rows()
+        shown = first_five(f"{detections.where(b)} as {detections.where(a)}" for b, a in pairs)
         yield (
             f"{counted(int(again.sum()), 'detection', 'stand')} there twice, at the same time of "
-            f"the same file ({detections.where(first)}): what is there twice is a false alarm "
-            f"the second time"
+            f"the same file: {shown}; what is there twice is a false alarm the second time"
         )
 
 
@@ -132,12 +139,13 @@ def check_queries(detections: DetectionList, queries: pl.Series, source: str) ->
     """
     listed = detections.answers
     foreign = listed.filter(~pl.col("query").is_in(queries.implode()))
+    absent = queries.filter(~queries.is_in(listed["query"].implode()))
     found = []
     if len(foreign):
+        hint = meant(foreign["query"][0], absent)
         where = (f"{name} ({detections.noun} {line})" for name, line in _places(foreign))
-        said = f"{counted(len(foreign), 'query', 'are')} not in {source}: {first_five(where)}"
+        said = f"{counted(len(foreign), 'query', 'are')} not in {source}: {first_five(where)}{hint}"
         found.append(Check("queries", "error", f"{detections.source}: {said}"))
-    absent = queries.filter(~queries.is_in(listed["query"].implode()))
     if len(absent):
         said = (
             f"{counted(len(absent), 'query')} of {source} not answered: {first_five(absent)}; "
