@@ -285,25 +285,6 @@ def test_what_ends_late_is_read_in_linear_time(put, name):
     assert time.process_time() - begin < 1
 
 
-@pytest.mark.parametrize("size", [1, 2, 11])
-@pytest.mark.parametrize("end", ["/>\n", "></kw>\n", ">\n</kw>\n"])
-def test_short_queries_take_about_the_time_of_the_parser(size, end, monkeypatch):
-    answer = (
-        '<detected_kwlist kwid="{}">\n' + KW.replace("/>\n", end) * size + "</detected_kwlist>\n"
-    )
-    data = "".join(answer.format(f"K{k}") for k in range(10_000 // size))
-    blocks = list(streams.pieces(f"<kwslist>\n{data}</kwslist>\n".encode()))
-    taken = {}
-    for alone in (True, False, True, False):  # the first time warms up
-        with monkeypatch.context() as patch:
-            if alone:
-                patch.setattr(xml, "_has_alike", lambda _: False)
-            begin = time.process_time()
-            assert len(of_blocks(blocks, "f.xml")) == 10_000 // size * size
-            taken[alone] = time.process_time() - begin
-    assert taken[False] < 1.7 * taken[True] + 0.1
-
-
 @pytest.mark.parametrize("end", ["></kw>\n", ">\n</kw>\n", ">  </kw>\n\n"])
 def test_detections_with_end_tags_go_to_the_parser_together(end, monkeypatch):
     parts, read = [], xml._Reading._read

@@ -168,6 +168,78 @@ def test_what_goes_on_running_counts_up_to_the_end(script, run):
     assert float(said.split()[1]) > 0.2
 
 
+OWN_PEAK = """
+import sys
+held = bytearray(b"x") * 100_000_000
+[line] = [line for line in open("/proc/self/status") if line.startswith("VmHWM:")]
+print(line.split()[1])
+"""
+
+
+@LINUX
+def test_the_peak_is_in_bytes(script, capfd):
+    """As the program itself reads it, in units of 1024 bytes."""
+    found = record(script(OWN_PEAK))
+    assert found.peak_bytes == pytest.approx(int(capfd.readouterr().out) * 1024, rel=0.01)
+
+
+@LINUX
+def test_the_peak_of_adopted_processes_is_no_sum(script):
+    words = " ".join(script(HOLD))
+    both = f"({words} 100 &); ({words} 100 &); sleep 0.5"
+    assert 100e6 <= record(["sh", "-c", both]).peak_bytes < 140e6
+
+
+RUNNING = """
+import os, subprocess, sys, time
+held = bytearray(b"x") * (int(sys.argv[1]) * 10**6)
+if sys.argv[3:]:
+    subprocess.run(sys.argv[3:], check=True)
+with open(sys.argv[2], "w") as file:
+    file.write(str(os.getpid()))
+time.sleep(60)
+"""
+
+
+@pytest.fixture
+def leaving(script, tmp_path):
+    """Measure a program that leaves others running: each holds megabytes, and waited for words."""
+    files = []
+
+    def call(*others):
+        words = " ".join(script(RUNNING, "running.py"))
+        files.extend(tmp_path / f"{k}.id" for k in range(len(others)))
+        begun = [
+            f"{words} {held} {file} {' '.join(waited)} &"
+            for file, (held, *waited) in zip(files, others, strict=True)
+        ]
+        ready = " && ".join(f"[ -s {file} ]" for file in files)
+        wait = f"until {ready}; do sleep 0.05; done"
+        return record(["sh", "-c", f"{' '.join(begun)} {wait}"])
+
+    yield call
+    for file in files:
+        os.kill(int(file.read_text()), signal.SIGKILL)
+
+
+@LINUX
+def test_the_peak_of_processes_that_go_on_is_no_sum(leaving, tmp_path):
+    found = leaving((100,), (100,))
+    assert found.running == 2
+    peaks = []
+    for k in range(2):
+        status = Path(f"/proc/{(tmp_path / f'{k}.id').read_text()}/status").read_text()
+        peaks += [1024 * int(x.split()[1]) for x in status.splitlines() if x.startswith("VmHWM:")]
+    assert found.peak_bytes == pytest.approx(max(peaks), rel=0.01)
+
+
+@LINUX
+def test_what_a_process_that_goes_on_has_waited_for_counts(leaving, script):
+    found = leaving((1, *script(BURN), "alone", "0.8"))
+    assert found.running == 1
+    assert 0.75 <= found.cpu_s < 5
+
+
 @LINUX
 def test_processes_that_end_soon_after_the_program_are_waited_for():
     assert record(["sh", "-c", "sleep 0.1 &"]).running == 0
@@ -661,6 +733,14 @@ def test_no_audio_is_unknown():
 def test_lengths_and_weights_that_make_no_sense(given):
     with pytest.raises(tc.UsageError):
         load_of(HOUR, **given)
+
+
+@pytest.mark.parametrize("audio_s", [-5.0, float("nan"), float("inf")])
+def test_audio_without_a_length_is_refused(audio_s):
+    with pytest.raises(
+        tc.UsageError, match=r"audio of \S+ seconds: expected a finite number from 0"
+    ):
+        load_of(audio_s, indexing=taken())
 
 
 def test_rows_hold_no_interval_and_no_command():

@@ -2,6 +2,7 @@
 
 import csv
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -9,7 +10,7 @@ import pytest
 
 from searches import random_search, reference_of, search_of
 from sought import case
-from truecost.formats import Table
+from truecost.formats import Table, encoding
 from truecost.formats.kwslist import read_kwslist
 from truecost.formats.writers import content_of
 from truecost.tasks.terms.alignment_file import COLUMNS, alignment_of
@@ -149,3 +150,50 @@ def test_it_is_written_by_ending(tmp_path, ending):
     same = ("file", "termid", "ref_bt", "sys_et", "sys_score", "alignment")
     assert back.columns == [*COLUMNS]
     assert back.select(same).rows() == found.select(same).rows()
+
+
+def test_texts_take_little_memory():
+    """4 bytes a text and row, 8 a time: the largest lists have millions of rows."""
+    search = random_search(1, queries=20, documents=30, detections=20_000)
+    found = alignment_of(search)
+    assert found.height >= 20_000
+    assert found.estimated_size() < 85 * found.height
+    kinds = {name for name, kind in found.schema.items() if kind == pl.Categorical}
+    assert kinds == {*COLUMNS[:5], *COLUMNS[-2:]}
+
+
+@pytest.mark.parametrize("path", ["a.csv", "a.tsv", "a.ndjson"])
+def test_rows_are_written_some_at_a_time(monkeypatch, path):
+    found = alignment_of(random_search(2))
+    whole = content_of(Table("a", found), path)
+    assert whole == content_of(Table("a", found.cast({pl.Categorical: pl.String})), path) or (
+        path.endswith("ndjson")  # has the channel as text, not as a number
+    )
+    monkeypatch.setattr(encoding, "AT_ONCE", 7)
+    assert content_of(Table("a", found), path) == whole
+    none = found.clear()
+    lines = content_of(Table("a", none), path).decode().splitlines()
+    assert len(lines) == (0 if path.endswith("ndjson") else 1)
+
+
+def test_rows_are_sorted_by_channel_before_time():
+    """Channels as text, those of targets that nobody found among them."""
+    reference = reference_of([[3]])
+    channels = pl.Series("channel", ["10", "2", "10"])
+    targets = reference.targets.with_columns(channels)
+    reference = replace(reference, targets=targets, occurrences=targets)
+    search = search_of(reference, [0] * 3, [0] * 3, [1.0, 2, 3], [True] * 3, [-1, 1, -1])
+    search = replace(
+        search,
+        start=np.array([50.0, 2.0, 40.0]),
+        channel=np.array([1, 0, 0], np.int32),
+        channels=("2", "1"),
+    )
+    found = alignment_of(search)["channel", "ref_bt", "sys_bt"]
+    assert found.rows() == [
+        ("1", None, 50.0),
+        ("10", 0.0, None),
+        ("10", 4.0, None),
+        ("2", 2.0, 2.0),
+        ("2", None, 40.0),
+    ]

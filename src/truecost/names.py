@@ -91,7 +91,7 @@ TERMS_MAP_KEYS: dict[str, str] = {  # of tables of a search for terms
     "end": "its end in seconds",
     "duration": "its length in seconds, in place of its end",
     "score": "score of a detection; higher means rather an occurrence",
-    "decision": "decision about a detection: YES or NO (1 or 0)",
+    "decision": "decision about a detection: YES or NO, 1 or 0, true or false",
     "source": "kind of audio of an excerpt (bnews, cts, ...)",
 }
 NORMALISATIONS: dict[str, str] = {  # of the texts of transcripts

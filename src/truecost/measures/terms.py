@@ -136,7 +136,7 @@ def otwv(totals: Totals, application: Application, how: Averaging = MEAN) -> Tol
         alone = swept.each(share(1.0, targets), beta[:1] * share(1.0, others), how.reject_all)[0]
         worth = np.where(targets[0] > 0, alone[:, 0], 0.0)
         best = (shares.gain * targets * worth).sum(axis=1)
-    value = np.where(np.isnan(shares.gain[:, 0]), np.nan, best)
+    value = np.where(np.isnan(shares.gain[:, 0] + beta[:, 0]), np.nan, best)
     return value, 0.0, {"vanished": shares.vanished}
 
 
