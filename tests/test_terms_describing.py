@@ -108,3 +108,14 @@ def test_nothing_submitted_has_no_curve():
     assert found.gamma is None
     assert found.lowest is None
     assert [w.twv for w in found.worst] == [0, 0]
+
+
+def test_a_query_that_every_document_holds_is_in_the_table():
+    """Its value enters ATWV, so it stands in the table by query and among the worst."""
+    reference = reference_of([[1, 1, 1], [1, 0, 0]], 1.0, unit="document")
+    search = search_of(reference, [0, 1, 1], [0, 0, 1], [2.0, 1.0, 0.5], [True] * 3, [0, 3, -1])
+    table = per_query(search, SEARCH)
+    [row] = score_search(search, tc.Scoring(SEARCH, ("atwv",), tc.Plan(20)))
+    assert table["twv"][0] == pytest.approx(1 / 3)
+    assert table["twv"].mean() == pytest.approx(row.value)
+    assert len(described(search).worst) == 2

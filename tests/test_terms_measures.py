@@ -546,7 +546,33 @@ def test_rates_that_cancel_are_zero():
     assert found["mtwv"].counts["pfa"] == 0
 
 
+def test_more_detections_than_nontargets_of_one_query():
+    reference = reference_of([[1], [1]], 20.0)
+    query = [0] * 26 + [1]
+    target = [0] + [-1] * 25 + [1]
+    search = search_of(reference, query, [0] * 27, range(27), [True] * 27, target)
+    rows = scored(search, "cnxe:pooled", "cnxe:by_query", "min_cnxe:by_query", replicates=40)
+    assert rows["cnxe:pooled"].value is not None
+    assert np.isnan(rows["cnxe:pooled"].replicates).any()  # those that draw the first query alone
+    for name in ("cnxe:by_query", "min_cnxe:by_query"):
+        assert rows[name].value is None
+        assert "25 detections of query q0000 match no target" in rows[name].reason
+        assert "only 19 other trials" in rows[name].reason
+
+
+def test_what_is_joined_otherwise_cannot_be_paired():
+    search = random_search(3)
+    one, pooled = (scored(search, "atwv", pooled=p)["atwv"] for p in (False, True))
+    with pytest.raises(tc.InputError, match="cannot be paired"):
+        tc.compare(one, pooled)
+
+
 class TestRefusals:
+    @pytest.mark.parametrize("name", ["query", "document"])
+    def test_query_units_are_not_named_like_factors(self, name):
+        with pytest.raises(tc.UsageError, match="the name of a factor of its own"):
+            scored(random_search(1), "atwv", query_unit=name)
+
     def test_what_is_resampled(self):
         with pytest.raises(tc.UsageError, match="resample is 'queries': choose one of query"):
             TermsScoring(resample="queries")

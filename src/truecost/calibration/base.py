@@ -306,7 +306,7 @@ def newton(evaluate: Loss, start: Floats) -> Floats:
         foretold = -slope * length * (1 - length / 2)
         tried = evaluate(x + length * step)
         saved = value - tried[0]
-        if saved < 0.1 * foretold - rounding:
+        if not saved >= 0.1 * foretold - rounding:
             if foretold < 100 * rounding:
                 return x  # flat to rounding: sums of many trials tell no more
             radius = length * size / 4

@@ -18,7 +18,7 @@ import numpy as np
 
 from truecost.application import Application
 from truecost.evidence import Totals
-from truecost.measures.base import Floats, Measure, Result, Told, share
+from truecost.measures.base import Array, Floats, Measure, Result, Told, share
 from truecost.measures.term_shares import MEAN, Averaging, Shares
 from truecost.measures.terms import COUNTS
 
@@ -42,6 +42,7 @@ def cnxe(totals: Totals, application: Application, variant: str, how: Averaging 
     of_targets = totals.sums("term_targets", "cost") + missing * floor["target"]
     of_nontargets = totals.sums("term_nontargets", "cost") + rest * floor["nontarget"]
     value = _weighed(shares, of_targets, of_nontargets, application.effective_prior)
+    value[_short(shares, rest, variant)] = np.nan
     told = {"vanished": shares.vanished}
     return value / prior_entropy(application.effective_prior), 1.0, told
 
@@ -73,6 +74,7 @@ def min_cnxe(totals: Totals, application: Application, variant: str, how: Averag
     least = _newton_step(found, totals.sums(floor, "scale"), free=FREE in variant)
     tied = _of_ties(prior * targets[0], (1 - prior) * others[0])
     value = np.where(totals.sums(floor, "separated") > 0, tied, least) / prior_entropy(prior)
+    value[_short(shares, rest, variant)] = np.nan
     return np.clip(value, 0.0, 1.0), 1.0, {"vanished": shares.vanished}
 
 
@@ -114,6 +116,13 @@ def _unsubmitted(totals: Totals, shares: Shares) -> tuple[Floats, Floats]:
     missing = shares.targets - totals.sums("term_targets", "found")
     rest = shares.trials - shares.targets - totals.sums("term_nontargets", "submitted")
     return missing, rest
+
+
+def _short(shares: Shares, rest: Floats, variant: str) -> Array:
+    """Replicates with more detections of nontargets than there are nontargets."""
+    if variant.startswith("by_query"):
+        return np.asarray(((shares.loss > 0) & (rest < 0)).any(axis=1))
+    return np.asarray((shares.loss * rest).sum(axis=1) < 0)
 
 
 def _weighed(shares: Shares, targets: Floats, nontargets: Floats, prior: float) -> Floats:

@@ -59,9 +59,11 @@ def per_query(
         number(hit),
     )
     false, others = number(~hit & search.accepted), reference.trials - targets
-    pmiss, pfa = share(targets - correct, targets), share(false, others)
+    # A query all of whose trials are targets has none to raise a false alarm in.
+    pmiss, pfa = share(targets - correct, targets), np.where(others == 0, 0.0, share(false, others))
     there = targets > 0
-    gain, loss = (x[count.counts][None] for x in (share(1.0, targets), share(known.beta, others)))
+    price = np.where(others == 0, 0.0, share(known.beta, others))
+    gain, loss = (x[count.counts][None] for x in (share(1.0, targets), price))
     swept = TermSweep.alone(count.ranking)
     best, _, threshold = swept.each(gain, loss, "no-reject-all" not in compat)
     precise = swept.precisions(1, false_first="false-alarms-first" in compat)[0]

@@ -241,7 +241,8 @@ def _intervals(
     targets = seen.sums("term_targets", "targets")
     others = np.round(seen.sums("term_audio", "trials"))[:, None] - targets
     correct = share(seen.sums("term_targets", "correct"), targets)
-    false = share(seen.sums("term_nontargets", "false_alarms"), others)
+    alarms = share(seen.sums("term_nontargets", "false_alarms"), others)
+    false = np.where(others == 0, 0.0, alarms)
     values: Floats = correct - application.beta * false
     tails = (1 - scoring.level) / 2, (1 + scoring.level) / 2
     order = np.argsort(np.argsort(rows))

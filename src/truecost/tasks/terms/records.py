@@ -120,6 +120,11 @@ class Reference:
         """
         if not attribute:
             return self.query_factor
+        if attribute in ("query", "document"):
+            raise UsageError(
+                f"query_unit is {attribute!r}, the name of a factor of its own: rename this "
+                f"attribute of the queries"
+            )
         known = [c for c in self.queries.columns if c != "query"]
         if attribute not in known:
             close = get_close_matches(attribute, known, n=1)

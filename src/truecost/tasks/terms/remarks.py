@@ -5,6 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
+from truecost.errors import counted
 from truecost.flags import raised
 from truecost.measures import Measure
 from truecost.measures.term_entropy import prior_entropy
@@ -57,6 +58,18 @@ class Remarks:
             )
         if (reference.targets_by_query >= reference.trials).all():
             return "no query has a trial that is no target"
+        false = np.bincount(
+            self.search.query[~self.search.is_target], minlength=len(reference.queries)
+        )
+        short = np.flatnonzero(false > reference.trials - reference.targets_by_query)
+        if len(short) and "by_query" in str(measure.parameter):
+            at = int(short[0])
+            return (
+                f"{counted(int(false[at]), 'detection')} of query {reference.queries['query'][at]} "
+                f"match no target, but it has only "
+                f"{counted(int(reference.trials - reference.targets_by_query[at]), 'other trial')}: "
+                f"raise the trials per second (--trials-per-second)"
+            )
         return measure.undefined
 
     @cached_property

@@ -183,4 +183,7 @@ def _finished(row: Estimate, measure: Measure, remarks: Remarks) -> Estimate:
     if row.value is None:
         counts = {k: v for k, v in counts.items() if k not in ("pmiss", "pfa")}
         told["reason"] = f"undefined: {remarks.why_undefined(measure)}"
-    return structs.replace(row, counts=counts, flags=flags, **told)
+    # What is aligned and joined in other ways cannot be paired either.
+    made = "|".join((remarks.search.reference.signature, remarks.search.signature))
+    alike = f"{row.resampling}|{made}|{remarks.count.averaging}"
+    return structs.replace(row, counts=counts, flags=flags, resampling=alike, **told)
