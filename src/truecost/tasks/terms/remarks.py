@@ -58,17 +58,16 @@ class Remarks:
             )
         if (reference.targets_by_query >= reference.trials).all():
             return "no query has a trial that is no target"
-        false = np.bincount(
-            self.search.query[~self.search.is_target], minlength=len(reference.queries)
-        )
-        short = np.flatnonzero(false > reference.trials - reference.targets_by_query)
+        wrong = self.search.query[~self.search.is_target]
+        false = np.bincount(wrong, minlength=reference.queries.height)
+        others = reference.trials - reference.targets_by_query
+        short = np.flatnonzero(false > others)
         if len(short) and "by_query" in str(measure.parameter):
             at = int(short[0])
             return (
                 f"{counted(int(false[at]), 'detection')} of query {reference.queries['query'][at]} "
-                f"match no target, but it has only "
-                f"{counted(int(reference.trials - reference.targets_by_query[at]), 'other trial')}: "
-                f"raise the trials per second (--trials-per-second)"
+                f"match no target, but it has only {counted(int(others[at]), 'other trial')}: raise "
+                f"the trials per second (--trials-per-second)"
             )
         return measure.undefined
 
