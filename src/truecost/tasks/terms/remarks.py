@@ -66,8 +66,8 @@ class Remarks:
             at = int(short[0])
             return (
                 f"{counted(int(false[at]), 'detection')} of query {reference.queries['query'][at]} "
-                f"match no target, but it has only {counted(int(others[at]), 'other trial')}: raise "
-                f"the trials per second (--trials-per-second)"
+                f"match no target, but it has only {counted(int(others[at]), 'other trial')}: "
+                f"raise the trials per second (--trials-per-second)"
             )
         return measure.undefined
 
