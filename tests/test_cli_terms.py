@@ -402,7 +402,8 @@ def test_measures_and_formats_and_keys_are_listed(run):
     found = json.loads(run("list measures --json")[1])
     names = {entry["name"] for entry in found if entry["tasks"] == ["terms"]}
     assert {"atwv", "mtwv", "otwv", "stwv", "pmiss", "pfa", "map", "cnxe:pooled"} <= names
-    assert "decision about a detection: YES or NO, 1 or 0, true or false (terms)" in run("list map")[1]
+    keys = run("list map")[1]
+    assert "decision about a detection: YES or NO, 1 or 0, true or false (terms)" in keys
     assert "terms" in run("list formats")[1]
 
 
