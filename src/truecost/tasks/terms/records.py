@@ -284,11 +284,6 @@ class Search:
         np.minimum.at(lowest, self.query, self.score)
         return np.where(np.isinf(lowest), np.nan, lowest)
 
-    @property
-    def units(self) -> Mapping[str, Any]:
-        """Units of resampling by name, as other systems have them: queries and documents."""
-        return {"query": self.query, "document": self.place}
-
 
 def pair_searches(searches: Sequence[Search], systems: int) -> list[Search]:
     """Searches of one reference, as they are.
