@@ -32,11 +32,14 @@ class Counted:
     application : Application
         With a prior of its own, unless it has no costs.
     how : TermsScoring
+    empirical : bool
+        Whether the prior was taken from the data.
     """
 
     whole: Search
     application: Application
     how: TermsScoring
+    empirical: bool = False
 
     @staticmethod
     def of(search: Search, application: Application, how: TermsScoring) -> "Counted":
@@ -50,7 +53,8 @@ class Counted:
         key = (application, how)
         if key not in search.known:
             _refuse_floor(search, how)
-            search.known[key] = Counted(search, with_prior(application, search), how)
+            known = with_prior(application, search)
+            search.known[key] = Counted(search, known, how, known is not application)
         found = search.known[key]
         assert isinstance(found, Counted)
         return found

@@ -91,7 +91,7 @@ def score_search(
         masks = [mask for subset in scoring.subsets for mask in search.masks(subset)]
     frozen = replace(scoring, application=count.application)
     for name, mask in masks:
-        part = Counted(search.take(mask), count.application, scoring.terms)
+        part = replace(count, whole=search.take(mask))
         rows += _score(part, frozen, measures, {**about, "subset": name})
     return rows
 
@@ -124,7 +124,7 @@ def _score(
             count.plan(scoring.plan),
             level=scoring.level,
             method=scoring.method,
-            context=_context(count, scoring, dims),
+            context=_context(count, dims),
             jobs=scoring.jobs,
             progress=None if tell is None else lambda done, total: tell(what, done, total),
         )
@@ -137,11 +137,11 @@ def _joined(measure: Measure, averaging: Averaging) -> Measure:
     return replace(measure, function=partial(measure.function, how=averaging))
 
 
-def _context(count: Counted, scoring: Scoring, dims: Mapping[str, str]) -> Context:
+def _context(count: Counted, dims: Mapping[str, str]) -> Context:
     """What the rows of a search say besides their values."""
-    search, how, known = count.search, count.how, count.application
+    search, how = count.search, count.how
     reference, listed = search.reference, count.whole.reference
-    counts = {
+    counts: dict[str, float] = {
         "queries": reference.queries.height,
         "queries_without_targets": int((listed.targets_by_query == 0).sum()),
         "documents": len(reference.document_units[0]),
@@ -150,8 +150,8 @@ def _context(count: Counted, scoring: Scoring, dims: Mapping[str, str]) -> Conte
         "detections": len(search),
         "accepted": int(search.accepted.sum()),
     }
-    if known.name == "sws-2012" or scoring.application.priors is None:
-        counts |= {"prior": known.prior} if known.priors else {}
+    if count.empirical:
+        counts["prior"] = count.application.prior
     false = int((search.accepted & ~search.is_target).sum())
     missed = reference.targets.height - int((search.accepted & search.is_target).sum())
     said = (reference.signature, search.signature, str(count.averaging))
@@ -159,7 +159,7 @@ def _context(count: Counted, scoring: Scoring, dims: Mapping[str, str]) -> Conte
     return Context(
         dict(dims),
         reference.queries.height * reference.trials,
-        counts=dict(counts),
+        counts=counts,
         signature="|".join(filter(None, said)),
         flags=raised(crossed=how.resample == "both"),
         part_signatures={"term_floor": floor},
