@@ -60,9 +60,9 @@ def test_the_reference_is_read_once(folder, monkeypatch):
     from truecost.study import searches
 
     calls = []
-    load = searches.load_reference
+    load = searches.read_reference
     monkeypatch.setattr(
-        searches, "load_reference", lambda *a, **k: (calls.append(a), load(*a, **k))[1]
+        searches, "read_reference", lambda *a, **k: (calls.append(a), load(*a, **k))[1]
     )
     outcome = run()
     assert len(calls) == 1

@@ -9,11 +9,7 @@ from msgspec import structs
 
 from truecost.errors import UsageError
 from truecost.formats.detections import read_detections
-from truecost.formats.ecf import read_ecf
-from truecost.formats.kwlist import read_kwlist
 from truecost.formats.kwslist import DetectionList
-from truecost.formats.lexemes import read_lexemes
-from truecost.formats.occurrences import read_occurrences
 from truecost.resources import Load, load_of, phase_of, rows_of
 from truecost.results import Estimate
 from truecost.study.outcome import Outcome, Part
@@ -22,8 +18,9 @@ from truecost.tasks.terms.alignment_file import alignment_of
 from truecost.tasks.terms.by_query import per_query
 from truecost.tasks.terms.compat import parse_compat
 from truecost.tasks.terms.describing import describe
+from truecost.tasks.terms.files import read_reference
 from truecost.tasks.terms.records import Reference, Search
-from truecost.tasks.terms.reference import ReferenceOptions, load_reference
+from truecost.tasks.terms.reference import ReferenceOptions
 from truecost.tasks.terms.searching import SearchOptions, load_search
 
 if TYPE_CHECKING:
@@ -77,14 +74,14 @@ def reference_of(data: "DataTable", reader: Reader, study: "Study") -> Reference
 def _reference(data: "DataTable", study: "Study") -> Reference:
     assert data.ecf is not None
     _check_map(data.reference_map, OCCURRENCE, "--reference-map")
-    audio = read_ecf(data.ecf)
-    queries = None if data.kwlist is None else read_kwlist(data.kwlist)
-    options = reference_options(study.terms)
-    if data.occurrences is not None:
-        listed = read_occurrences(data.occurrences, columns=data.reference_map)
-        return load_reference(audio, queries, occurrences=listed, options=options)
-    assert data.rttm is not None
-    return load_reference(audio, queries, speech=read_lexemes(data.rttm), options=options)
+    return read_reference(
+        data.ecf,
+        data.kwlist,
+        rttm=data.rttm if data.occurrences is None else None,
+        occurrences=data.occurrences,
+        options=reference_options(study.terms),
+        columns=data.reference_map,
+    )
 
 
 def list_of(source: "Source") -> DetectionList:
