@@ -124,6 +124,7 @@ def derived(
         units_by_factor=system.units_by_factor,
         n_trials=system.n_trials,
         item=system.item,
+        task=system.task,
         shown_in=system.shown_in if kind == "difference" else "",
         n_replicates=len(replicates),
         n_undefined=undefined,

@@ -314,6 +314,7 @@ class Setting:
         undefined = int(np.isnan(drawn.values).sum())
         return Estimate(
             measure=measure.name,
+            task=measure.task,
             parameters=parameters,
             dims=self.context.dims,
             point=value,

@@ -27,6 +27,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     ----------
     measure : str
         Name of the measure; `parameters["variant"]` holds its own parameter.
+    task : str
+        Task whose measure it is, where another task has one of the same name.
     kind : {"value", "difference", "ratio"}
         A difference is system minus baseline, a ratio system over baseline.
     baseline : str or None
@@ -117,6 +119,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """
 
     measure: str
+    task: str = ""
     kind: Literal["value", "difference", "ratio"] = msgspec.field(default="value")
     baseline: str | None = None
     parameters: dict[str, Any] = msgspec.field(default_factory=dict)

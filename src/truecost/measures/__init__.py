@@ -89,7 +89,8 @@ def find(text: str, task: str = "") -> Measure:
     if name.lower() in REPLACED:
         raise UsageError(f"{name} is no measure of truecost: {REPLACED[name.lower()]}")
     if name not in known:
-        close = get_close_matches(name.lower(), known, n=1)
+        own = (m.name if m.task in ("", task) else m.key for m in known.values())
+        close = get_close_matches(name.lower(), [*own], n=1)
         hint = f"did you mean {close[0]!r}? " if close else ""
         raise UsageError(
             f"measure {name!r} is not known: {hint}`truecost list measures` shows them all"
@@ -97,15 +98,16 @@ def find(text: str, task: str = "") -> Measure:
     return known[name].at(parameter) if parameter else known[name]
 
 
-def find_of_any_task(label: str) -> Measure:
+def find_of_any_task(label: str, task: str = "") -> Measure:
     """The measure of a row's label, whatever its task.
-
-    Where tasks have measures of one name, the parameter in the label tells them apart.
 
     Parameters
     ----------
     label : str
         `NAME` or `NAME:PARAMETER`.
+    task : str
+        The task that the row names (`Row.task`). Without it the parameter in the label tells
+        measures of one name apart.
 
     Returns
     -------
@@ -117,7 +119,7 @@ def find_of_any_task(label: str) -> Measure:
         As `find` says.
     """
     try:
-        return find(label)
+        return find(label, task)
     except UsageError:
         name = label.partition(":")[0]
         others = [m.task for m in registry().values() if m.task and m.name == name]

@@ -169,7 +169,7 @@ def unit_by_unit(story: Story) -> Section | None:
 
 def _units(story: Story, part: Part) -> list[Units]:
     """The units of each system of a part that have the same names."""
-    rows, measure = story.mains(part), measure_of(story.main)
+    rows, measure = story.mains(part), measure_of(story.main, story.result.task)
     if story.items is None or measure is None or not story.by_items:
         return []
     if not has_sums(story.items, measure):

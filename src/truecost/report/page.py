@@ -151,7 +151,7 @@ def _problems(story: Story) -> list["Problem"]:
         silent.add(FLAGS["crossed"].advice)  # few runs say that intervals may be too narrow
     found = [p for p in story.problems if not p.message.startswith(tuple(silent))]
     found = pointed_out(story, found)
-    measure = measure_of(story.main)
+    measure = measure_of(story.main, story.result.task)
     if at_best(story.main) and measure is not None and measure.advice:
         remark = Problem(kind="advice", message=f"{story.main}: {measure.advice}")
         found = [remark, *(p for p in found if p.message != remark.message)]
@@ -212,7 +212,7 @@ def _measures(story: Story) -> list[tuple[str, str]]:
     for row in story.values:  # the rule that chose a threshold is no parameter of a ratio
         rows.setdefault(row.measure if story.deployed else row.label, []).append(row)
     for label, every in rows.items():
-        measure = measure_of(label)
+        measure = measure_of(label, story.result.task)
         if measure is not None:
             known = {shown(r, r.reference): r for r in every if "subset" not in r.dims}
             naive = [text for text, r in known.items() if r.reference is not None]
@@ -316,6 +316,6 @@ def _references(result: "ResultFile") -> set[str]:
 
 def _sources(rows: Sequence[Row]) -> str:
     """What to cite for the measures that this version knows."""
-    labels = [r.label if measure_of(r.label) else r.measure for r in rows]
-    labels = [label for label in labels if measure_of(label) is not None]
-    return bibtex([*dict.fromkeys(labels)], [*dict.fromkeys(r.signature for r in rows)])
+    known = [measure_of(r.label, r.task) or measure_of(r.measure, r.task) for r in rows]
+    keys = [measure.key for measure in known if measure is not None]
+    return bibtex([*dict.fromkeys(keys)], [*dict.fromkeys(r.signature for r in rows)])

@@ -25,6 +25,13 @@ from truecost.report.drawing import Drawing
 from truecost.report.item_sections import breakdown, matching, paired, unit_by_unit
 from truecost.report.many import counted
 from truecost.report.numbers import of_differences, of_gates, of_rows, slot_of
+from truecost.report.online_sections import (
+    before_and_after,
+    by_budget,
+    over_the_stream,
+    passive_and_active,
+    streams,
+)
 from truecost.report.plane_sections import by_threshold, trade_off
 from truecost.report.plots.bars import costs_of
 from truecost.report.plots.limits import is_difference
@@ -45,6 +52,7 @@ from truecost.report.tables import of_numbers, of_pairs, of_standings, used
 from truecost.report.words import at_best, listed, measure_of, naive_of, system_of, value
 from truecost.results import Row, shown, verdict_of
 
+ABOUT_PARTS = (*PARTS, "strategy", "budget", "phase")  # what pictures of subsets leave out
 MOST_BARS = 16  # of one picture; more are drawn by application
 MOST_ROWS = 400  # of one table
 ENTROPIES = ("cnxe", "min_cnxe")  # of searches: they and their values share an axis
@@ -126,7 +134,7 @@ def bars(story: Story) -> Section | None:
 
 def _bound(row: Row) -> Row:
     """A row without its application when that does not enter the value."""
-    measure = measure_of(row.label)
+    measure = measure_of(row.label, row.task)
     return bare(row, ("application",)) if measure is not None and not measure.uses else row
 
 
@@ -141,7 +149,8 @@ def subsets(story: Story) -> Section | None:
     drawings = []
     for part in story.parts:
         rows = [r for r in story.values if r.label == main and part_of(r) == part]
-        of = [bare(r, (*PARTS, "estimator")) for r in means(rows)]
+        rows = [r for r in rows if story.in_phase(r)]
+        of = [bare(r, (*ABOUT_PARTS, "estimator")) for r in means(rows)]
         shown, said = _chosen_slots(of)
         table = of_numbers(f"Subsets{comma(part.name)}: numbers", [of_rows(shown)])
         words = _in_words("Values by subset with intervals", shown)
@@ -149,7 +158,7 @@ def subsets(story: Story) -> Section | None:
         drawings.append(
             drawing_of(plots.forest, shown, plots.forest_height, words, table, title=title)
         )
-    measure = measure_of(main)
+    measure = measure_of(main, story.result.task)
     text = f"{measure.title if measure else main} ({main}) of each subset, with its own counts"
     some = [r for r in story.values if "subset" in r.dims and r.value is not None]
     weak = any(WEAK & {*r.flags} for r in some)
@@ -343,6 +352,7 @@ def worst(story: Story) -> Section | None:
 SECTIONS: tuple[Callable[[Story], Section | None], ...] = (
     *(bars, breakdown, matching, ratios, trade_off, by_threshold, runs, det, threshold),
     *(side_by_side, det_of_terms, value_by_threshold),
+    *(before_and_after, by_budget, over_the_stream, streams, passive_and_active),
     *(calibration, scores, subsets, comparison, gates, unit_by_unit, paired, worst),
     *(what_was_collected, machine_against_human, checks),
     *(all_queries, worst_queries, resources),

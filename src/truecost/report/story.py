@@ -164,14 +164,30 @@ class Story:
         return self.result.task == "terms"
 
     @property
+    def online(self) -> bool:
+        """Whether systems learn on streams with a person's help."""
+        return self.result.task == "stream"
+
+    @cached_property
+    def phase(self) -> str:
+        """The phase that the verdict speaks of: after adaptation where that is known."""
+        known = dict.fromkeys(r.dims["phase"] for r in self.values if "phase" in r.dims)
+        return "post" if "post" in known else next(iter(known), "")
+
+    def in_phase(self, row: Row) -> bool:
+        """Whether a row is of that phase; what has none is."""
+        return row.dims.get("phase", self.phase) == self.phase
+
+    @property
     def title(self) -> str:
         """Name of the main measure for a reader."""
-        measure = measure_of(self.main)
+        measure = measure_of(self.main, self.result.task)
         return self.main if measure is None else measure.title
 
     def mains(self, part: Part) -> list[Row]:
         """The main measure of each system, whole data."""
-        return [r for r in self.whole if r.label == self.main and part_of(r) == part]
+        found = [r for r in self.whole if r.label == self.main and part_of(r) == part]
+        return [r for r in found if self.in_phase(r)]
 
     def ranked(self, part: Part) -> list[Row]:
         """The main measure of each system, best first, undefined ones last."""
@@ -183,6 +199,7 @@ class Story:
             p
             for p in self.pairs
             if p[0].label == self.main and "subset" not in p[0].dims and part_of(p[0]) == part
+            if self.in_phase(p[0])
         ]
 
 

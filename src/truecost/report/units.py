@@ -80,7 +80,7 @@ class Units:
 
     @cached_property
     def _measure(self) -> Measure:
-        return find_of_any_task(self.row.label)
+        return find_of_any_task(self.row.label, self.row.task)
 
     @cached_property
     def _counts(self) -> list[dict[str, float]]:
@@ -143,7 +143,7 @@ def units_of(items: "pl.DataFrame | Items", row: Row) -> Units:
     (('a', 'b'), ('3 words', '3 words'), '33.33%')
     """
     items = _frame_of(items) if isinstance(items, Items) else items
-    measure = measure_of(row.label)
+    measure = measure_of(row.label, row.task)
     if measure is None or not has_sums(items, measure):
         raise UsageError(f"these items have no sums that {row.label} divides")
     own = items_of(items, row.dims)

@@ -25,6 +25,8 @@ def naive_of(task: Task) -> str:
     """What the naive system puts out."""
     if task == "terms":
         return "rejecting everything"
+    if task == "stream":
+        return "labelling everything by hand"
     return "the best constant answer" if task == "trials" else "an empty output"
 
 
@@ -62,20 +64,20 @@ def turns(text: str) -> bool:
 
 
 @cache
-def measure_of(label: str) -> Measure | None:
+def measure_of(label: str, task: str = "") -> Measure | None:
     """The measure of a label; None when it is not known here, as in results of other versions."""
     try:
-        return find_of_any_task(label)
+        return find_of_any_task(label, task)
     except UsageError:
         return None
 
 
-def at_best(label: str) -> bool:
+def at_best(label: str, task: str = "") -> bool:
     """Whether a measure judges no decision and no probability, but the order of the scores only.
 
     Its threshold or calibration is the best one for the very data that it is computed on.
     """
-    measure = measure_of(label)
+    measure = measure_of(label, task)
     if measure is None:
         return False
     sweeps = measure.parts == ("ranking",) or "term_trials" in measure.parts
@@ -91,7 +93,7 @@ def against_naive(row: Row) -> State:
     """
     if row.reference is None or (row.value is None and not endless(row)):
         return ""
-    if at_best(row.label):
+    if at_best(row.label, row.task):
         return "best"
     if row.lower == row.value == row.upper == row.reference:
         return "same"
@@ -142,7 +144,7 @@ def counts(row: Row) -> str:
     """What a value rests on: errors of each kind and out of how many, runs and units."""
     found = row.counts
     said = [_errors(row)]
-    if "runs" in found:
+    if "lowest_run" in found:
         ends = f"from {shown(row, found['lowest_run'])} to {shown(row, found['highest_run'])}"
         said.insert(0, f"{counted(found['runs'], 'run')}, {ends}" if found["runs"] > 1 else "1 run")
     return "; ".join(text for text in (*said, units_of(row)) if text)
@@ -150,7 +152,7 @@ def counts(row: Row) -> str:
 
 def errors_of(row: Row) -> str:
     """Of a row of items the sums that its measure divides; empty where they do not tell."""
-    measure = measure_of(row.label)
+    measure = measure_of(row.label, row.task)
     return "" if measure is None or row.item == "trial" else errors_said(measure, row.counts)
 
 

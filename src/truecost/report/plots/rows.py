@@ -138,7 +138,7 @@ def _counts(row: Row, width: float) -> str:
     if "trials_of_a_query" in row.counts:
         said = (counted(row.counts["queries"], "query"), counted(row.n_units, "unit"))
     elif "targets" in row.counts:
-        said = (counted(row.counts["targets"], "target"), counted(row.n_trials, "trial"))
+        said = (counted(row.counts["targets"], "target"), counted(row.n_trials, row.item))
     elif row.item != "trial":
         said = (counted(row.n_trials, row.item), _size(row))
     else:
@@ -148,7 +148,7 @@ def _counts(row: Row, width: float) -> str:
 
 def _size(row: Row) -> str:
     """How much reference a row of items has; how many units where the sums do not tell."""
-    measure = measure_of(row.label)
+    measure = measure_of(row.label, row.task)
     said = "" if measure is None else size_said(measure, row.counts)
     return said or counted(row.n_units, "unit")
 
