@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-Task = Literal["trials", "transcripts", "translation", "diarization", "abba", "terms"]
+Task = Literal["trials", "transcripts", "translation", "diarization", "abba", "terms", "stream"]
 ScoreType = Literal["llr", "posterior", "log-posterior", "log-score", "score", "decision", "number"]
 Missing = Literal["error", "drop", "worst"]
 Annotators = Literal["votes", "any"]
@@ -14,6 +14,13 @@ ChosenBy = Literal["point", "upper"]
 LabelTarget = Literal["rfpr", "rrecall", "both", "fpr"]
 TrialUnit = Literal["occurrence", "segment", "document"]  # what a trial of a search for terms is
 SearchFactor = Literal["query", "document", "both"]  # what is resampled of a search
+Queried = Literal["right", "removed", "model"]  # what a queried item counts as, postquentially
+Pooling = Literal["micro", "macro"]  # of streams
+AnnotationSet = Literal["queries", "bootstrap", "development", "training", "pretraining"]
+Empty = Literal["nothing", "error"]  # what a batch without targets adds to the misses
+LastBatch = Literal["kept", "dropped"]
+OnlineDecision = Literal["own", "bayes"]
+OnlineFactor = Literal["batch", "stream", "seed", "both"]  # what is resampled of event logs
 Normalise = Literal["lowercase", "none"]
 Scheme = Literal["multinomial", "poisson", "blocks"]
 Method = Literal["percentile", "bca"]
@@ -22,7 +29,8 @@ CalibrationMethod = Literal["affine", "temperature", "pav", "spline", "poly3"]
 
 POSTERIORS: tuple[str, ...] = ("posterior", "log-posterior", "log-score")
 PARTS = ("collection", "application")  # each has a section of a report and gates of its own
-DIMS = ("system", *PARTS, "estimator", "subset")  # what rows are about, in the order of tables
+# What rows are about, in the order of tables; strategies and budgets are those of streams.
+DIMS = ("system", *PARTS, "strategy", "budget", "estimator", "subset", "phase")
 COLUMNS: dict[str, tuple[str, ...]] = {  # names that need no --map, the first of them canonical
     "score": ("score", "scores"),
     "label": ("label", "labels", "targets"),
@@ -94,6 +102,11 @@ TERMS_MAP_KEYS: dict[str, str] = {  # of tables of a search for terms
     "decision": "decision about a detection: YES or NO, 1 or 0, true or false",
     "source": "kind of audio of an excerpt (bnews, cts, ...)",
 }
+STREAM_MAP_KEYS: dict[str, str] = {  # of tables of the right labels of streams
+    "id": "id of the item",
+    "label": "its right label: class, 1 or 0 for detection, or number",
+    "stream": "stream of the item, where ids are known within streams only",
+}
 NORMALISATIONS: dict[str, str] = {  # of the texts of transcripts
     "nfc": "Unicode's composed form: a letter and its marks are one character where there is one",
     "nfkc": "Unicode's compatibility form: full-width letters, ligatures and the like become plain",
@@ -156,4 +169,5 @@ TASK_FORMATS: dict[str, dict[str, str]] = {  # tasks but trials, whose formats a
         "rttm": _RTTM,
         **_TABLES,
     },
+    "stream": _TABLES,
 }

@@ -9,6 +9,7 @@ import numpy as np
 from truecost.application import Application, check_priors
 from truecost.errors import UsageError
 from truecost.names import Method, SearchFactor
+from truecost.tasks.streams.options import StreamScoring
 from truecost.weights import Plan
 
 
@@ -92,6 +93,8 @@ class Scoring:
         log allows when left out.
     terms : TermsScoring
         Of searches for terms.
+    stream : StreamScoring
+        Of event logs of online systems.
     progress : callable, optional
         Told what is being scored, the replicates done and all of them, from time to time.
 
@@ -116,6 +119,7 @@ class Scoring:
     progress: Callable[[str, int, int], None] | None = field(default=None, compare=False)
     estimators: tuple[str, ...] = ()
     terms: TermsScoring = TermsScoring()
+    stream: StreamScoring = StreamScoring()
 
     def __post_init__(self) -> None:
         if self.jobs is not None and self.jobs < 1:

@@ -11,11 +11,15 @@ from truecost.tasks.abba.records import Deployment
 from truecost.tasks.items import Items
 from truecost.tasks.records import Trials
 from truecost.tasks.scoring import Scoring
+from truecost.tasks.streams.records import Online, pair_online
 from truecost.tasks.subsets import Masks
 from truecost.tasks.terms.records import Search, pair_searches
 
-System = Trials | Items | Deployment | Search
-SHARED = ("n_targets",)  # what systems of one reference have in common: there is no difference
+System = Trials | Items | Deployment | Search | Online
+SHARED = (
+    "n_targets",
+    "n_items",
+)  # what systems of one reference have in common: there is no difference
 
 
 def score(
@@ -28,7 +32,7 @@ def score(
 
     Parameters
     ----------
-    system : Trials, Items, Deployment or Search
+    system : Trials, Items, Deployment, Search or Online
     scoring : Scoring
         Items (of transcripts, translations, recordings) take measures, plan, level, method, subsets
         and jobs from it, and so do deployments, with their estimators; costs, priors and thresholds
@@ -77,10 +81,14 @@ def score(
         from truecost.tasks.terms.scoring import score_search
 
         return score_search(system, scoring, masks, dims)
+    if isinstance(system, Online):
+        from truecost.tasks.streams.scoring import score_online
+
+        return score_online(system, scoring, masks, dims)
     if not isinstance(system, Trials):
         raise UsageError(
             f"a {type(system).__name__} is nothing that can be scored: give Trials, Items, a "
-            f"Deployment (tc.abba) or a Search (tc.terms.read_search)"
+            f"Deployment (tc.abba), a Search (tc.terms.read_search) or an Online (tc.stream.read)"
         )
     return trials.score_trials(system, scoring, masks, dims)
 
@@ -90,7 +98,7 @@ def measures_for(system: System, scoring: Scoring) -> list[Measure]:
 
     Parameters
     ----------
-    system : Trials, Items, Deployment or Search
+    system : Trials, Items, Deployment, Search or Online
     scoring : Scoring
 
     Returns
@@ -112,6 +120,10 @@ def measures_for(system: System, scoring: Scoring) -> list[Measure]:
         from truecost.tasks.terms import scoring as terms
 
         return terms.measures_of(scoring.measures, llr=scoring.terms.llr)
+    if isinstance(system, Online):
+        from truecost.tasks.streams import scoring as streams
+
+        return streams.measures_of(scoring.measures, system, scoring.stream)
     return trials.measures_for(system, scoring)
 
 
@@ -144,6 +156,9 @@ def pair(systems: Sequence[System]) -> list[System]:
     searches = [system for system in systems if isinstance(system, Search)]
     if searches:
         return [*pair_searches(searches, len(systems))]
+    online = [system for system in systems if isinstance(system, Online)]
+    if online:
+        return [*pair_online(online, len(systems))]
     counted = [system for system in systems if isinstance(system, Items)]
     listed = [system for system in systems if isinstance(system, Trials)]
     if counted and listed:

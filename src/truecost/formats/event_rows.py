@@ -1,0 +1,118 @@
+"""What one event must be like, whatever the others are: refused with file, line and id.
+
+All rules are looked at in one pass over the columns; rows are looked for only where one is broken.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import polars as pl
+
+from truecost.errors import InputError
+
+EVENTS = ("predict", "query", "answer", "adapt")
+PHASES = ("pre", "post")
+SETS = ("bootstrap", "development", "training", "pretraining")
+WORDS = {"event": EVENTS, "phase": PHASES, "set": SETS}  # columns that hold one of a few words
+SECONDS = ("active_seconds", "cpu_seconds")
+
+Row = dict[str, Any]
+Rule = tuple[pl.Expr, Callable[[Row], str]]  # where it is broken, and what to say then
+_EVENT, _BATCH, _ID = pl.col("event"), pl.col("batch"), pl.col("id")
+_PREDICT, _ANSWER = _EVENT == "predict", _EVENT == "answer"
+_ASKING = _EVENT.is_in(["predict", "query"])
+_NAMELESS = _ID.is_null() | (_ID == "")
+_BEFORE = _ANSWER & _BATCH.is_null()
+
+
+def refuse_rows(frame: pl.DataFrame, source: str, where: Callable[[int], str]) -> None:
+    """Refuse an event that is none.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        The columns of an event log.
+    source : str
+        Name for messages.
+    where : callable
+        How a row (from 0) is named.
+
+    Raises
+    ------
+    InputError
+        When an event, a batch, an id, a phase or a score is missing that the event needs; a number
+        is not finite; a batch or seconds are negative; a count is below 1 or belongs to no answer
+        before the stream.
+    """
+    rules = _rules()
+    broken = frame.select(mask.any().alias(str(at)) for at, (mask, _) in enumerate(rules)).row(0)
+    if True not in broken:
+        return
+    mask, said = rules[broken.index(True)]
+    rows = frame.select(mask.fill_null(False).arg_true()).to_series()
+    row = int(rows[0])
+    more = f" ({len(rows)} such events)" if len(rows) > 1 else ""
+    raise InputError(f"{source}, {where(row)}: {said(frame.row(row, named=True))}{more}")
+
+
+def unknown_word(column: str, word: str) -> str:
+    """What is wrong with a word of a column that has a few."""
+    *most, last = WORDS[column]
+    return f"the {column} is {word!r}; expected {', '.join(most)} or {last}"
+
+
+def _rules() -> list[Rule]:
+    """In the order in which they are reported."""
+    return [
+        (_EVENT.is_null(), lambda _: f"there is no event; expected {', '.join(EVENTS)}"),
+        (_BATCH < 0, lambda row: f"the batch is {row['batch']}; batches are numbered from 0"),
+        (_ASKING & _BATCH.is_null(), lambda row: f"there is no batch {_of(row)}"),
+        (
+            (_ASKING | (_ANSWER & _BATCH.is_not_null())) & _NAMELESS,
+            lambda row: f"there is no id; every {row['event']} of a batch is about an item",
+        ),
+        (
+            _PREDICT & pl.col("phase").is_null(),
+            lambda row: f"there is no phase {_of(row)}; expected pre or post",
+        ),
+        (
+            ~pl.col("score").is_finite(),
+            lambda row: f"the score {_of(row)} is {row['score']}; a finite number was expected",
+        ),
+        (
+            _PREDICT & pl.col("score").is_null() & pl.col("decision").is_null(),
+            lambda row: f"there is no score and no decision {_of(row)}",
+        ),
+        *(_seconds(name) for name in SECONDS),
+        (
+            ~pl.col("t").is_finite(),
+            lambda row: f"the time t {_of(row)} is {row['t']}; finite seconds were expected",
+        ),
+        (
+            pl.col("count") < 1,
+            lambda row: f"the count is {row['count']}; an answer stands for 1 label or more",
+        ),
+        (
+            (pl.col("count") > 1) & ~_BEFORE,
+            lambda row: (
+                f"the count {_of(row)} is {row['count']}; only answers without a batch stand for "
+                f"many labels"
+            ),
+        ),
+    ]
+
+
+def _seconds(name: str) -> Rule:
+    """Seconds that something took."""
+    value = pl.col(name)
+    return (
+        (value < 0) | ~value.is_finite(),
+        lambda row: f"the {name} {_of(row)} are {row[name]}; 0 or more were expected",
+    )
+
+
+def _of(row: Row) -> str:
+    """Which event it is."""
+    item = "" if row["id"] is None else f" of item {row['id']!r}"
+    batch = "" if row["batch"] is None else f" in batch {row['batch']}"
+    return f"of {row['event']}{item}{batch}"

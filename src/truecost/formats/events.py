@@ -1,0 +1,201 @@
+"""The event log of a system that learns with a person's help: one event a line.
+
+JSON lines (.jsonl, .ndjson), Parquet, CSV or TSV, with the columns of `SCHEMA` (those that a log
+does not need may be left out)::
+
+    {"t":0.0,"batch":0,"id":"a7","event":"predict","phase":"pre","score":-1.3,"decision":"0"}
+    {"t":0.0,"batch":0,"id":"a7","event":"query"}
+    {"t":2.5,"batch":0,"id":"a7","event":"answer","label":"1","expert":"anna","active_seconds":2.5}
+    {"t":2.5,"batch":0,"event":"adapt","cpu_seconds":0.04}
+    {"t":2.5,"batch":0,"id":"a7","event":"predict","phase":"post","score":0.2,"decision":"1"}
+
+Labels and decisions are text. In JSON a number becomes the shortest text that says it (`1.0`
+becomes `1`), true and false become `1` and `0`; text stays as it is.
+
+Polars reads the file as a whole; only when it refuses is the line looked for. The values of single
+events are checked here (`event_rows`), how events fit together in `event_checks`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+import polars as pl
+
+from truecost.errors import InputError, UsageError, named
+from truecost.formats.event_rows import EVENTS, PHASES, SETS, refuse_rows
+from truecost.names import STANDARD_INPUT
+
+SCHEMA: dict[str, tuple[pl.DataType, str]] = {
+    "t": (pl.Float64(), "seconds since the beginning; of the stream, not of the machine's clock"),
+    "batch": (pl.Int64(), "number of the batch in its stream, from 0; none before the stream"),
+    "id": (pl.String(), "the item; none for adapt, and for answers that stand for many labels"),
+    "event": (pl.Enum(EVENTS), "what happened: predict, query, answer or adapt"),
+    "phase": (pl.Enum(PHASES), "of predict: pre (before adapting to the batch) or post"),
+    "score": (pl.Float64(), "of predict: the score, higher for the target, or predicted number"),
+    "decision": (pl.String(), "of predict: what the system decided: a class, or a number"),
+    "label": (
+        pl.String(),
+        "of answer: what the person said, none when refused; of predict: what is right",
+    ),
+    "expert": (pl.String(), "of answer: who answered"),
+    "active_seconds": (pl.Float64(), "of answer: seconds that the person was busy"),
+    "cpu_seconds": (pl.Float64(), "of predict and adapt: seconds of CPU that it took"),
+    "stream": (pl.String(), "name of the stream, where there are several"),
+    "run": (pl.String(), "name of the run (a seed, say), where there are several"),
+    "set": (
+        pl.Enum(SETS),
+        "of answers without a batch: where their labels come from: bootstrap (unless said), "
+        "development, training or pretraining",
+    ),
+    "count": (pl.Int64(), "of answers without a batch: how many labels they stand for, else 1"),
+    "part": (pl.String(), "of query and answer: the part of the item that was asked about"),
+}
+NAMED = ("decision", "label", "expert", "stream", "run")  # few values, many times
+MANY = 1000  # different texts: more of them are numbers, and stay text
+KINDS = ("ndjson", "parquet", "csv", "tsv")
+
+
+@dataclass(frozen=True, eq=False)
+class EventLog:
+    """What happened, in order.
+
+    Attributes
+    ----------
+    source : str
+        File name for messages.
+    frame : polars.DataFrame
+        The columns of `SCHEMA` in their order, in the order of the file; null where nothing is
+        said. `event`, `phase` and `set` are Enum; `stream`, `run` and `expert` Categorical, and so
+        are `decision` and `label`, but for more than 1,000 different ones (numbers), which are
+        String: logs are put together with `how="vertical_relaxed"`. Answers without a batch have
+        a `set` and a `count`.
+    problems : tuple of str
+        What a reader should know: a last line that was cut short, columns that were ignored.
+    first_line : int
+        Line of the first event; 0 where there are no lines (Parquet), or rows that span lines.
+    """
+
+    source: str
+    frame: pl.DataFrame
+    problems: tuple[str, ...] = ()
+    first_line: int = 1
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    def where(self, row: int) -> str:
+        """How a row (from 0) is named in messages: by its line, or by its number from 1."""
+        return f"line {row + self.first_line}" if self.first_line else f"row {row + 1}"
+
+
+def read_events(path: str, format: str | None = None) -> EventLog:  # noqa: A002
+    """Read an event log.
+
+    Parameters
+    ----------
+    path : str
+        A file, gzipped or not; `-` is standard input.
+    format : {"ndjson", "parquet", "csv", "tsv"}, optional
+        From the ending (.jsonl, .ndjson, .parquet, .csv, .tsv), else from the content, when left
+        out.
+
+    Returns
+    -------
+    EventLog
+        A last line of JSON that was cut short, as by a process that was killed while writing, is
+        left out, and `problems` names it.
+
+    Raises
+    ------
+    UsageError
+        When the format is not known.
+    InputError
+        When the file cannot be read, a line is no JSON object, a column is missing or a value is
+        not what it should be; with the line.
+    """
+    from truecost.formats import read_bytes, shown
+
+    source, data = shown(path), read_bytes(path)
+    if not data:
+        raise InputError(f"{source}: the file is empty; expected events, one a line")
+    kind = _kind(data, path, format)
+    if kind == "ndjson":
+        from truecost.formats.event_lines import read_lines
+
+        frame, seen, problems = read_lines(data, source)
+        log = EventLog(source, frame, problems)
+    else:
+        from truecost.formats.event_tables import read_table
+
+        frame, seen, first_line = read_table(data, source, kind)
+        log = EventLog(source, frame, (), first_line)
+    _refuse_missing(log, seen)
+    refuse_rows(log.frame, source, log.where)
+    return EventLog(source, _finished(frame), log.problems + _ignored(seen, source), log.first_line)
+
+
+def _kind(data: bytes, path: str, stated: str | None) -> str:
+    """The format: the stated one, else by ending, else by content."""
+    from truecost.formats import sniffing
+
+    if stated is not None:
+        return sniffing.known(stated, "stream")
+    kind = None if path in STANDARD_INPUT else sniffing.by_ending(path, "stream")
+    if kind:
+        return kind
+    if data.startswith(b"PAR1"):
+        return "parquet"
+    head = data[: 1 << 16].removeprefix(b"\xef\xbb\xbf").lstrip()
+    first = head.partition(b"\n")[0].rstrip()
+    if first.startswith(b"{"):
+        return "ndjson"
+    for kind, separator in (("csv", b","), ("tsv", b"\t")):
+        if b"event" in [name.strip(b' "') for name in first.split(separator)]:
+            return kind
+    raise UsageError(
+        f"{path}: no format of an event log is known by its ending or content (it begins with "
+        f"{first[:40]!r}); name it: --input-format {'|'.join(KINDS)}"
+    )
+
+
+def _refuse_missing(log: EventLog, seen: Sequence[str]) -> None:
+    """Refuse a log without a column that its events need."""
+    frame = log.frame
+    predicted = bool((frame["event"] == "predict").any())
+    needed = ["event"] + (["batch", "id", "phase"] if predicted else [])
+    for name in needed:
+        if name not in seen and frame[name].null_count() == len(frame):
+            raise InputError(f"{log.source}: {_no_column(name, seen)}")
+    if predicted and frame["score"].null_count() == frame["decision"].null_count() == len(frame):
+        said = _no_column("score", seen, "or decision")
+        raise InputError(f"{log.source}: {said}; predictions have a score, a decision, or both")
+
+
+def _no_column(name: str, seen: Sequence[str], further: str = "") -> str:
+    others = [column for column in seen if column not in SCHEMA]
+    close = get_close_matches(name, others, n=1)
+    hint = f" (did you mean {close[0]!r}? Rename it)" if close else ""
+    return (
+        f"there is no column {' '.join([repr(name), further]).strip()}{hint}; the columns are "
+        f"{', '.join(seen)}; events have {', '.join(SCHEMA)}"
+    )
+
+
+def _ignored(seen: Sequence[str], source: str) -> tuple[str, ...]:
+    """A note on columns that no event has."""
+    others = [column for column in seen if column not in SCHEMA]
+    if not others:
+        return ()
+    return (f"{source}: {named('column', others, 'are')} no part of an event log: ignored",)
+
+
+def _finished(frame: pl.DataFrame) -> pl.DataFrame:
+    """Names as categories; what answers without a batch stand for."""
+    before = (pl.col("event") == "answer") & pl.col("batch").is_null()
+    texts = [name for name in ("decision", "label") if frame[name].n_unique() > MANY]
+    return frame.with_columns(
+        pl.col([name for name in NAMED if name not in texts]).cast(pl.Categorical),
+        pl.when(before).then(pl.col("set").fill_null("bootstrap")).otherwise("set").alias("set"),
+        pl.when(before).then(pl.col("count").fill_null(1)).otherwise("count").alias("count"),
+    )

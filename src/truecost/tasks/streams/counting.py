@@ -1,0 +1,392 @@
+"""From `Online` to evidence: counts by batch, run and stream, before and after adaptation.
+
+Batches stand on the side of the tallies where they are resampled; where only streams or seeds are,
+all counts are fixed and a replicate costs next to nothing.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from truecost.application import Application
+from truecost.errors import InputError, UsageError, counted
+from truecost.evidence import Evidence
+from truecost.factors import Factor
+from truecost.measures.effort_pools import COUNTS, SUMS, Effort
+from truecost.names import OnlineFactor
+from truecost.slots import Slots
+from truecost.tally import Tally
+from truecost.tasks.streams.options import StreamScoring
+from truecost.tasks.streams.records import Online
+from truecost.weights import Plan, cube_root_up
+
+Array = npt.NDArray[Any]
+WINDOWS = 20  # of a curve, unless asked otherwise
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """An online system with the choices that turn it into counts.
+
+    Attributes
+    ----------
+    online : Online
+    application : Application
+    how : StreamScoring
+    """
+
+    online: Online
+    application: Application
+    how: StreamScoring
+
+    @staticmethod
+    def of(online: Online, application: Application, how: StreamScoring) -> "Counted":
+        """Check the choices against the system, and drop short last batches where asked.
+
+        Raises
+        ------
+        UsageError
+            When choices do not go with the kind of outputs, or nothing can be resampled as asked.
+        InputError
+            When a batch has no targets and that is to be an error, or decisions are missing.
+        """
+        if how.tolerance is None and online.kind == "numbers":
+            raise UsageError(
+                "numbers need a tolerance: the absolute error that costs as much as one "
+                "annotation (--tolerance)"
+            )
+        if online.kind != "detection" and how.decision == "bayes":
+            raise UsageError("Bayes decisions are for detection: leave out --decision bayes")
+        if how.last == "dropped":
+            online = online.without_short_ends()
+        found = Counted(online, application, how)
+        if how.empty == "error" and online.kind == "detection":
+            found.refuse_empty()
+        return found
+
+    @cached_property
+    def resample(self) -> OnlineFactor:
+        """What is resampled: seeds where there are several runs, batches otherwise."""
+        chosen = self.how.resample or ("seed" if len(self.online.seeds) > 1 else "batch")
+        for factor, names in (("seed", self.online.seeds), ("stream", self.online.streams)):
+            if (chosen == factor or (chosen == "both" and factor == "seed")) and len(names) < 2:
+                raise UsageError(
+                    f"{self.online.name} has {counted(len(names), factor)}: resampling "
+                    f"{factor}s needs at least two; leave out --resample, or say batch"
+                )
+        return chosen
+
+    @property
+    def outer(self) -> tuple[Factor, ...]:
+        """Streams or seeds as factors, where they are resampled."""
+        named = {"stream": self.online.streams, "seed": self.online.seeds}
+        wanted = {"stream": ("stream",), "seed": ("seed",), "both": ("seed",)}
+        names = wanted.get(self.resample, ())
+        return tuple(Factor(name, np.array(named[name])) for name in names)
+
+    @property
+    def by_batch(self) -> bool:
+        """Whether batches are resampled."""
+        return self.resample in ("batch", "both")
+
+    def plan(self, plan: Plan) -> Plan:
+        """A plan that draws moving blocks of batches."""
+        if not self.by_batch:
+            return plan
+        return replace(plan, schemes={**plan.schemes, "batch": "blocks"})
+
+    @property
+    def block_length(self) -> int:
+        """The default length of moving blocks in the longest stream."""
+        return cube_root_up(int(np.bincount(np.asarray(self.online.factor[0].strata)).max()))
+
+    @property
+    def effort(self) -> Effort:
+        """What joins errors and effort in the measures."""
+        prices = self.how.prices
+        return Effort(
+            self.how.q,
+            macro=self.how.pooling == "macro",
+            item_seconds=self.how.item_seconds,
+            person=prices.person,
+            cpu=prices.cpu,
+            operating=prices.operating,
+            missing=self.online.kind == "detection",
+        )
+
+    @cached_property
+    def window(self) -> int:
+        """Batches of a window."""
+        longest = int(self.online.batches["batch"].max() or 0) + 1  # type: ignore[arg-type]
+        return self.how.window or -(-longest // WINDOWS)
+
+    @cached_property
+    def unit(self) -> Array:
+        """Row of the batches for each item."""
+        return self.online.items["unit"].to_numpy()
+
+    @cached_property
+    def label(self) -> Array:
+        """What is right, for each item."""
+        return self.online.items["label"].to_numpy()
+
+    def output(self, phase: str) -> Array:
+        """What the person gets of each item: the decision, or the answer in its place.
+
+        The answer stands in the postquential output only, where queried items count as right.
+        """
+        items = self.online.items
+        if self.how.decision == "bayes":
+            score = items[f"score_{phase}"].to_numpy()
+            if np.isnan(score).any():
+                raise InputError(f"{self.online.name}: Bayes decisions need a score for every item")
+            found = (score >= self._threshold).astype(np.int32)
+        else:
+            decision = items[f"decision_{phase}"]
+            if decision.null_count():
+                lost = items.filter(decision.is_null())["id"][0]
+                raise InputError(
+                    f"{self.online.name}: {counted(decision.null_count(), 'prediction', 'have')} "
+                    f"no decision, the first of item {lost}: give decisions, or decide by the "
+                    f"scores (--decision bayes)"
+                )
+            found = decision.to_numpy()
+        if phase == "post" and self.how.queried == "right":
+            answer = items["answer"]
+            told = answer.is_not_null().to_numpy()
+            found = np.where(told, answer.fill_null(0).to_numpy(), found)
+        return np.asarray(found)
+
+    @property
+    def _threshold(self) -> float:
+        """The Bayes threshold on the score."""
+        if not self.how.posterior:
+            return self.application.threshold
+        miss, fa = self.application.cost_miss, self.application.cost_fa
+        return fa / (fa + miss)
+
+    def scored(self, phase: str) -> Array | None:
+        """Items that are scored: all (None), or without those answered in time (postquential)."""
+        if phase == "post" and self.how.queried == "removed":
+            return self.online.items["answer"].is_null().to_numpy()
+        return None
+
+    @cached_property
+    def phases(self) -> dict[str, dict[str, Array]]:
+        """Every statistic of each phase by batch, counted once for all evidence."""
+        return {phase: by_batch(self, phase) for phase in self.online.phases}
+
+    def refuse_empty(self) -> None:
+        """Refuse a batch without targets: InputError."""
+        targets = np.bincount(self.unit, self.label == 1, self.online.batches.height)
+        lacking = np.flatnonzero((targets == 0) & (self.online.sizes > 0))
+        if len(lacking):
+            row = self.online.batches.row(int(lacking[0]), named=True)
+            where = self.online.streams[row["stream"]]
+            raise InputError(
+                f"{self.online.name}: {counted(len(lacking), 'batch', 'have')} no targets, the "
+                f"first is batch {row['batch']}"
+                + (f" of stream {where}" if where else "")
+                + ": such batches add nothing to the misses unless they are asked to be an error"
+            )
+
+
+def by_batch(count: Counted, phase: str) -> dict[str, Array]:
+    """Every statistic of a phase by batch.
+
+    Parameters
+    ----------
+    count : Counted
+    phase : {"pre", "post"}
+
+    Returns
+    -------
+    dict of str to ndarray, shape (batches,)
+        The counts as int64, the sums as float64.
+    """
+    batches, kept = count.online.batches.height, count.scored(phase)
+    unit, label, output = count.unit, count.label, count.output(phase)
+    if kept is not None:
+        unit, label, output = unit[kept], label[kept], output[kept]
+    if count.online.kind == "detection":
+        found = _table(unit, label, output, batches)
+    else:
+        found = {
+            "n": np.bincount(unit, minlength=batches),
+            "wrong": np.bincount(unit, output != label, batches),
+            "loss": np.bincount(unit, _losses(count, label, output), batches),
+        }
+    found |= _effort(count, phase)
+    nothing = np.zeros(batches)
+    return {
+        name: np.asarray(found.get(name, nothing), np.int64 if name in COUNTS else np.float64)
+        for name in (*COUNTS, *SUMS)
+    }
+
+
+def _table(unit: Array, label: Array, output: Array, batches: int) -> dict[str, Array]:
+    """Right and wrong decisions on targets and others by batch, counted in one pass."""
+    cell = unit * np.int64(4) + 2 * label + output
+    others, false, missed, hits = np.bincount(cell, minlength=4 * batches).reshape(-1, 4).T
+    wrong = false + missed
+    return {
+        "n": others + hits + wrong,
+        "targets": missed + hits,
+        "fp": false,
+        "fn": missed,
+        "wrong": wrong,
+        "loss": wrong,
+    }
+
+
+def _losses(count: Counted, label: Array, output: Array) -> Array:
+    """What each output costs in annotations."""
+    if count.online.kind == "numbers":
+        return np.asarray(np.abs(output - label) / (count.how.tolerance or np.nan))
+    costs = count.application.matrix(len(count.online.classes))
+    if costs.shape[1] > len(count.online.classes):
+        raise UsageError("event logs know no abstaining: leave out the last column of the costs")
+    return np.asarray(costs[label, output])
+
+
+def _effort(count: Counted, phase: str) -> dict[str, Array]:
+    """Annotations and their seconds, and CPU, where the score of a phase counts them.
+
+    Before adaptation those of the batch before count, unless the own batch is asked for: those of
+    the last batch never reach a prequential score.
+    """
+    items, batches = count.online.items, count.online.batches
+    asked = items["asked"].to_numpy()
+    seconds = items["seconds"].fill_null(np.nan).to_numpy()
+    timed = asked & np.isfinite(seconds)
+    unit, rows = count.unit, batches.height
+    found = {
+        "annotations": np.bincount(unit[asked], minlength=rows),
+        "timed": np.bincount(unit[timed], minlength=rows),
+        "seconds": np.bincount(unit[timed], seconds[timed], rows),
+        "cpu": batches["cpu_rest"].to_numpy().copy(),
+    }
+    if "queries" not in count.how.annotations:
+        found |= {name: np.zeros_like(found[name]) for name in ("annotations", "timed", "seconds")}
+    if phase == "pre" and not count.how.current_batch:
+        found = {name: _shifted(count, column) for name, column in found.items()}
+    found["cpu"] = found["cpu"] + batches["cpu_pre"].to_numpy()
+    return found | {"batches": (count.online.sizes > 0).astype(np.int64)}
+
+
+def _shifted(count: Counted, column: Array) -> Array:
+    """What each batch had, at the next batch of its stream, if any item is scored from there on."""
+    batches = count.online.batches
+    stream = batches.select(pl.struct("seed", "stream").rle_id()).to_series().to_numpy()
+    stream = stream.astype(np.int64)
+    last = np.full(int(stream.max(initial=-1)) + 1, -1)
+    filled = np.flatnonzero(count.online.sizes)
+    last[stream[filled]] = filled  # rows are in order: the last one stays
+    moved = np.concatenate([np.zeros(1, column.dtype), column[:-1]])[: len(column)]
+    first = np.diff(stream, prepend=-1) != 0
+    return np.asarray(np.where(first | (np.arange(len(column)) > last[stream]), 0, moved))
+
+
+def before(count: Counted) -> dict[str, Array]:
+    """What was annotated before the streams, and CPU that no event tells, by seed and stream."""
+    online = count.online
+    shape = (len(online.seeds), len(online.streams))
+    found = {n: np.zeros(shape, np.int64 if n in COUNTS else np.float64) for n in (*COUNTS, *SUMS)}
+    for row in online.before.iter_rows(named=True):
+        if row["set"] in count.how.annotations:
+            cell = (row["seed"], row["stream"])
+            found["annotations"][cell] += row["count"]
+            found["timed"][cell] += row["timed"]
+            found["seconds"][cell] += row["seconds"]
+    present = _present(online)
+    for name, number in count.how.before:
+        if name in count.how.annotations:
+            found["annotations"] += number * present
+    if online.cpu_s:
+        found["cpu"] += online.cpu_s / max(1, present.sum()) * present
+    return found
+
+
+def _present(online: Online) -> Array:
+    """Which streams each seed has."""
+    found = np.zeros((len(online.seeds), len(online.streams)), np.int64)
+    places = online.batches.select("seed", "stream").unique().to_numpy()
+    found[places[:, 0], places[:, 1]] = 1
+    return found
+
+
+def evidence_of(count: Counted, phase: str, *, windows: bool = False) -> Evidence:
+    """The tallies `online` and `online_sums` of a phase.
+
+    Parameters
+    ----------
+    count : Counted
+    phase : {"pre", "post"}
+    windows : bool
+        With a third axis, `window`; what was annotated before the streams is then left out.
+    """
+    parts = parts_of(count, phase, "online", windows=windows)
+    return Evidence(parts, outer=count.outer)
+
+
+def parts_of(count: Counted, phase: str, part: str, *, windows: bool = False) -> dict[str, Tally]:
+    """The two tallies of a phase under the name of a part."""
+    online, values = count.online, count.phases[phase]
+    axes = {
+        "seed": (online.seeds, online.batches["seed"].to_numpy()),
+        "stream": (online.streams, online.batches["stream"].to_numpy()),
+    }
+    fixed = before(count)
+    if windows:
+        window = online.batches["batch"].to_numpy() // count.window
+        axes["window"] = (tuple(str(w) for w in range(int(window.max(initial=0)) + 1)), window)
+        shape = tuple(len(labels) for labels, _ in axes.values())
+        fixed = {name: np.zeros(shape, column.dtype) for name, column in fixed.items()}
+    return {
+        part: _tally(count, {n: values[n] for n in COUNTS}, axes, fixed),
+        f"{part}_sums": _tally(count, {n: values[n] for n in SUMS}, axes, fixed),
+    }
+
+
+def _tally(
+    count: Counted,
+    statistics: Mapping[str, Array],
+    axes: Mapping[str, tuple[tuple[str, ...], Array]],
+    fixed: Mapping[str, Array],
+) -> Tally:
+    """Sums with batches as units where they are resampled, and fixed where they are not."""
+    always = np.stack([fixed[name] for name in statistics], axis=-1)
+    if count.by_batch:
+        factor, codes = count.online.factor
+        return Tally.count([(factor, codes)], statistics, axes, fixed=always)
+    shape = tuple(len(labels) for labels, _ in axes.values())
+    flat = np.ravel_multi_index(tuple(codes for _, codes in axes.values()), shape)
+    columns = []
+    for column in statistics.values():
+        whole = np.zeros(int(np.prod(shape)), column.dtype)
+        np.add.at(whole, flat, column)
+        columns.append(whole)
+    values = np.stack(columns, axis=-1).reshape(*shape, len(columns)) + always
+    return _fixed(values, {name: tuple(labels) for name, (labels, _) in axes.items()}, statistics)
+
+
+def _fixed(values: Array, axes: Mapping[str, tuple[str, ...]], names: Iterable[str]) -> Tally:
+    """A tally of what no resampling of batches changes."""
+    none = Slots((), np.zeros((0, 1), np.int32))
+    empty = np.zeros((0, values.shape[-1]), values.dtype)
+    return Tally(none, np.zeros(0, np.int64), empty, axes, tuple(names), values)
+
+
+def before_parts(count: Counted, part: str) -> dict[str, Tally]:
+    """What was annotated before the streams alone, as the two tallies of a part."""
+    fixed = before(count)
+    axes = {"seed": count.online.seeds, "stream": count.online.streams}
+    return {
+        f"{part}{end}": _fixed(np.stack([fixed[n] for n in names], axis=-1), axes, names)
+        for end, names in (("", COUNTS), ("_sums", SUMS))
+    }

@@ -1,0 +1,158 @@
+"""What the paper leaves open when an event log is scored: every choice with its default."""
+
+from dataclasses import dataclass
+from typing import get_args
+
+import numpy as np
+
+from truecost.errors import UsageError
+from truecost.names import (
+    AnnotationSet,
+    Empty,
+    LastBatch,
+    OnlineDecision,
+    OnlineFactor,
+    Pooling,
+    Queried,
+)
+
+SETS: tuple[str, ...] = get_args(AnnotationSet)  # which annotations may count
+
+
+@dataclass(frozen=True)
+class Prices:
+    """What time costs, in one currency.
+
+    Parameters
+    ----------
+    person : float, optional
+        Of an hour of the person's time.
+    cpu : float
+        Of an hour of CPU.
+    operating : float
+        Of running the system for one batch.
+    """
+
+    person: float | None = None
+    cpu: float = 0.0
+    operating: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name, price in vars(self).items():
+            if price is not None and not (np.isfinite(price) and price >= 0):
+                raise UsageError(f"the price {name} is {price:g}: it must be 0 or more")
+        if self.person == 0:
+            raise UsageError(
+                "the price of the person's time is 0: then nothing is worth automating; "
+                "give what an hour costs"
+            )
+
+
+@dataclass(frozen=True)
+class StreamScoring:
+    """How an event log is scored, beside its application.
+
+    Parameters
+    ----------
+    q : float, optional
+        How many times an annotation a miss costs; N / N_target (paper 000, Eq. 4) when left out.
+    queried : {"right", "removed", "model"}
+        Items of the postquential score whose answer came in their own batch: the person's answer
+        is the output; they are left out; the model's decision is the output.
+    pooling : {"micro", "macro"}
+        Over streams: counts are added up (with q from the pooled prevalence), or values averaged.
+    annotations : tuple of {"queries", "bootstrap", "development", "training", "pretraining"}
+        Which annotations count.
+    current_batch : bool
+        The prequential score counts the annotations of its own batch too, in place of those of
+        earlier batches only.
+    empty : {"nothing", "error"}
+        What a batch without targets adds to the miss terms.
+    last : {"kept", "dropped"}
+        What becomes of a last batch that is shorter than the first.
+    decision : {"own", "bayes"}
+        The learner's own, or score >= Bayes threshold of the application.
+    posterior : bool
+        Scores are probabilities of the target, for Bayes decisions; log-likelihood ratios when
+        False.
+    tolerance : float, optional
+        Of numbers: the absolute error that costs as much as one annotation.
+    resample : {"batch", "stream", "seed", "both"}, optional
+        What intervals resample: moving blocks of batches within each stream, streams, seeds, or
+        batches and seeds; seeds where there are several runs, batches otherwise.
+    window : int, optional
+        Batches of a window; a twentieth of the longest stream, rounded up, when left out.
+    item_seconds : float, optional
+        Seconds that reviewing one item takes; the mean measured annotation time when left out.
+    before : tuple of (str, int)
+        Labels made before each stream, by set, where the log does not say.
+    prices : Prices
+    """
+
+    q: float | None = None
+    queried: Queried = "right"
+    pooling: Pooling = "micro"
+    annotations: tuple[AnnotationSet, ...] = ("queries", "bootstrap")
+    current_batch: bool = False
+    empty: Empty = "nothing"
+    last: LastBatch = "kept"
+    decision: OnlineDecision = "own"
+    posterior: bool = False
+    tolerance: float | None = None
+    resample: OnlineFactor | None = None
+    window: int | None = None
+    item_seconds: float | None = None
+    before: tuple[tuple[AnnotationSet, int], ...] = ()
+    prices: Prices = Prices()
+
+    def __post_init__(self) -> None:
+        self._check_words()
+        for name in ("q", "tolerance", "item_seconds"):
+            value = getattr(self, name)
+            if value is not None and not (np.isfinite(value) and value > 0):
+                raise UsageError(f"{name} is {value:g}: it must be a number above 0")
+        if self.window is not None and self.window < 1:
+            raise UsageError(f"window is {self.window}: at least one batch is needed")
+        for name, count in self.before:
+            if count < 0 or name == "queries":
+                raise UsageError(
+                    f"{count} labels of {name} before the stream: give 0 or more labels of "
+                    f"{', '.join(SETS[1:])}"
+                )
+
+    def _check_words(self) -> None:
+        """Refuse words that are no choice."""
+        choices = {
+            "queried": Queried,
+            "pooling": Pooling,
+            "empty": Empty,
+            "last": LastBatch,
+            "decision": OnlineDecision,
+        }
+        for name, kind in choices.items():
+            _known(name, getattr(self, name), get_args(kind))
+        if self.resample is not None:
+            _known("resample", self.resample, get_args(OnlineFactor))
+        for name in self.annotations:
+            _known("annotations", name, SETS)
+
+    @property
+    def signature(self) -> str:
+        """Every choice that decides a value, separated by bars."""
+        words = {
+            "q": "prevalence" if self.q is None else f"{self.q:g}",
+            "queried": self.queried,
+            "pooling": self.pooling,
+            "annotations": "+".join(name for name in SETS if name in self.annotations) or "none",
+            "prequential": "current-batch" if self.current_batch else "earlier-batches",
+            "empty": self.empty,
+            "last": self.last,
+            "decision": self.decision,
+        }
+        return "|".join(f"{name}:{word}" for name, word in words.items())
+
+
+def _known(name: str, value: str, choices: tuple[str, ...]) -> None:
+    """Refuse a word that is no choice."""
+    if value not in choices:
+        raise UsageError(f"{name} is {value!r}: choose one of {', '.join(choices)}")

@@ -1,0 +1,276 @@
+"""From event logs and labels to `Online`: every item with what was said, asked and is right.
+
+The order of the events of a log is trusted for one thing only: where the predictions after
+adaptation stand in the order of those before, they are laid side by side without a join.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from truecost.errors import InputError, counted, first_five
+from truecost.formats.events import EventLog
+from truecost.tasks.streams.coding import code_of, numbered, runs_of
+from truecost.tasks.streams.naming import Naming, naming_of
+from truecost.tasks.streams.records import PHASES, Online
+
+PLACE = ("seed", "stream", "batch")
+KEYS = (*PLACE, "id")
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """What is right: a table with `id`, `label`, and perhaps `stream`, `run` and further columns.
+
+    Attributes
+    ----------
+    source : str
+        Name of the file, for messages.
+    frame : polars.DataFrame
+    """
+
+    source: str
+    frame: pl.DataFrame
+
+
+def read_online(
+    logs: Sequence[EventLog],
+    labels: Labels | None = None,
+    *,
+    name: str = "system",
+    target: str | None = None,
+    classes: Sequence[str] = (),
+    numbers: bool = False,
+    about: Mapping[str, str] | None = None,
+    cpu_s: float = 0.0,
+) -> Online:
+    """The record of one system.
+
+    Parameters
+    ----------
+    logs : sequence of EventLog
+        One for each run, or one that names its runs; a log without runs is a run of its file's
+        name.
+    labels : Labels, optional
+        What is right; the labels of the predictions when left out.
+    name : str
+    target : str, optional
+        Label of the class to detect; every other label is then the other class.
+    classes : sequence of str
+        All classes, in order; those that occur when left out.
+    numbers : bool
+        Whether numbers are predicted.
+    about : mapping of str to str, optional
+        Further dims: strategy, budget.
+    cpu_s : float
+        Seconds of CPU that no event tells.
+
+    Returns
+    -------
+    Online
+
+    Raises
+    ------
+    InputError
+        When an item lacks a label, a prediction of one of the phases or a decision, labels are not
+        understood, or there is nothing to score.
+    """
+    seeds, streams, frame = _joined(logs)
+    source = ", ".join(log.source for log in logs)
+    items = _labelled(_items(frame, source), labels, source, seeds, streams)
+    naming = naming_of(items, target, classes, numbers=numbers, source=source)
+    places, items = _placed(naming.coded(items))
+    items = _asked(items, frame, naming)
+    return Online(
+        name,
+        naming.kind,
+        naming.classes,
+        seeds,
+        streams,
+        _batches(places, frame),
+        items.drop(PLACE),
+        _before(frame),
+        phases=tuple(p for p in PHASES if f"decision_{p}" in items.columns),
+        about=dict(about or {}),
+        signature=naming.signature,
+        problems=tuple(p for log in logs for p in log.problems),
+        cpu_s=cpu_s,
+    )
+
+
+def _joined(logs: Sequence[EventLog]) -> tuple[tuple[str, ...], tuple[str, ...], pl.DataFrame]:
+    """Names of the runs and streams, and all events with their places in these."""
+    frames = [log.frame.with_columns(run=_run(log, len(logs))) for log in logs]
+    frame = pl.concat(frames) if len(frames) > 1 else frames[0]
+    seeds, seed = numbered(frame["run"], "")
+    streams, stream = numbered(frame["stream"], "")
+    return seeds, streams, frame.with_columns(seed=seed, stream=stream).drop("run")
+
+
+def _run(log: EventLog, logs: int) -> pl.Series:
+    """The run of each event: one of several files is a run of its own name."""
+    run = log.frame["run"]
+    if logs == 1 or not run.null_count():
+        return run
+    return run.fill_null(Path(log.source).name.partition(".")[0])
+
+
+def _items(frame: pl.DataFrame, source: str) -> pl.DataFrame:
+    """One row for each item with its predictions of both phases."""
+    predicted = frame.filter(pl.col("event") == "predict")
+    parts = {p: predicted.filter(pl.col("phase") == p) for p in PHASES}
+    parts = {p: part for p, part in parts.items() if part.height}
+    if not parts:
+        raise InputError(f"{source}: no predictions: events of the kind predict are what is scored")
+    phases = list(parts)
+    first = parts[phases[0]].select(*KEYS, "label", *_renamed(phases[0]))
+    if len(phases) == 1:
+        return first
+    second = parts["post"].select(*KEYS, *_renamed("post"))
+    if first.select(KEYS).equals(second.select(KEYS)):
+        return first.hstack(second.drop(KEYS))
+    keys = [*KEYS]
+    joined = first.join(second, on=keys, how="full", coalesce=True, maintain_order="left")
+    if joined.height != first.height or first.height != second.height:
+        lost = pl.concat(
+            [first.join(second, on=keys, how="anti"), second.join(first, on=keys, how="anti")],
+            how="diagonal",
+        )["id"]
+        raise InputError(
+            f"{source}: {counted(len(lost), 'item')} of one phase only: {first_five(lost)}: every "
+            f"item needs a prediction before and after its batch (pre and post), or none has both"
+        )
+    return joined
+
+
+def _renamed(phase: str) -> list[pl.Expr]:
+    return [pl.col(c).alias(f"{c}_{phase}") for c in ("decision", "score")]
+
+
+def _labelled(
+    items: pl.DataFrame,
+    labels: Labels | None,
+    source: str,
+    seeds: Sequence[str],
+    streams: Sequence[str],
+) -> pl.DataFrame:
+    """The items with what is right, and what else the labels say of them."""
+    if labels is None:
+        if items["label"].null_count():
+            missing = items.filter(pl.col("label").is_null())["id"]
+            raise InputError(
+                f"{source}: {counted(len(missing), 'item', 'have')} no label: "
+                f"{first_five(missing)}: give a file of labels (--labels), or labels in the "
+                f"predictions"
+            )
+        return items
+    right, on = _keyed(labels, seeds, streams)
+    further = [c for c in right.columns if c in items.columns and c not in (*on, "label")]
+    joined = items.drop("label").join(right.drop(further), on=on, how="left", maintain_order="left")
+    if joined["label"].null_count():
+        missing = joined.filter(pl.col("label").is_null())["id"]
+        raise InputError(
+            f"{labels.source}: no label for {counted(len(missing), 'item')} of {source}: "
+            f"{first_five(missing)}: every predicted item needs one"
+        )
+    return joined
+
+
+def _keyed(
+    labels: Labels, seeds: Sequence[str], streams: Sequence[str]
+) -> tuple[pl.DataFrame, list[str]]:
+    """The labels with places of runs and streams, and the columns that tell them apart."""
+    right, on = labels.frame.with_columns(pl.col("id", "label").cast(pl.String)), ["id"]
+    for column, place, names in (("run", "seed", seeds), ("stream", "stream", streams)):
+        if column in right.columns:
+            codes = {text: code for code, text in enumerate(names)}
+            found = code_of(right[column].cast(pl.String).fill_null(""), codes)
+            right = right.drop(column).with_columns(pl.Series(place, found))
+            on.append(place)
+    _refuse_repeated(right, on, labels.source)
+    return right, on
+
+
+def _refuse_repeated(right: pl.DataFrame, on: Sequence[str], source: str) -> None:
+    """Refuse two labels of one item."""
+    repeated = right.select(on).is_duplicated()
+    if repeated.any():
+        ids = right.filter(repeated)["id"].unique(maintain_order=True)
+        raise InputError(
+            f"{source}: {counted(len(ids), 'id')} with several labels: {first_five(ids)}: "
+            f"give each item one (a column named stream tells streams apart)"
+        )
+
+
+def _placed(items: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The batches in order, and the items in order of theirs, with the row of it as `unit`."""
+    starts, stretch = runs_of([items[c].to_numpy() for c in PLACE])
+    stretches = items.select(PLACE)[starts]
+    places = stretches.unique().sort(PLACE)
+    if places.height == stretches.height and places.equals(stretches):
+        return places, items.with_columns(unit=stretch.astype(np.int32))
+    unit = stretches.join(
+        places.with_row_index("unit"), on=PLACE, how="left", maintain_order="left"
+    )["unit"].to_numpy()
+    placed = items.with_columns(unit=unit[stretch].astype(np.int32))
+    return places, placed.sort("unit", maintain_order=True)
+
+
+def _asked(items: pl.DataFrame, frame: pl.DataFrame, naming: Naming) -> pl.DataFrame:
+    """The items with what was asked about them, what was answered in time, and how long it took."""
+    keys = ["seed", "stream", "id"]
+    wanted = pl.col("event").is_in(["query", "answer"]) & pl.col("batch").is_not_null()
+    events = frame.filter(wanted).select(*keys, "batch", "event", "label", "active_seconds")
+    rows = items.select(*keys, pl.col("batch").alias("own")).with_row_index("row")
+    told = events.join(rows, on=keys).sort("row", "event")  # a query comes before its answer
+    asked = told.filter(pl.col("event") == "query")
+    timed = told.filter(pl.col("active_seconds").is_not_null())
+    answered = (pl.col("event") == "answer") & pl.col("label").is_not_null()
+    answers = told.filter(answered & (pl.col("batch") == pl.col("own")))
+
+    def column(kind: pl.DataType, start: bool | None, at: pl.Series, values: Any) -> Any:
+        whole = pl.repeat(start, items.height, dtype=kind, eager=True)
+        return whole.scatter(at, values)
+
+    kind = items["label"].dtype
+    return items.with_columns(
+        asked=column(pl.Boolean(), False, asked["row"], True),
+        answer=column(kind, None, answers["row"], naming.code(answers["label"], "answers")),
+        seconds=column(pl.Float64(), None, timed["row"], timed["active_seconds"]),
+    )
+
+
+def _batches(places: pl.DataFrame, frame: pl.DataFrame) -> pl.DataFrame:
+    """The batches with the seconds of CPU that their events took."""
+    timed = frame.filter(pl.col("cpu_seconds").is_not_null() & pl.col("batch").is_not_null())
+    before = (pl.col("event") == "predict") & (pl.col("phase") == "pre")
+    found = timed.group_by(PLACE).agg(
+        cpu_pre=pl.col("cpu_seconds").filter(before).sum(),
+        cpu_rest=pl.col("cpu_seconds").filter(~before).sum(),
+    )
+    joined = places.join(found, on=PLACE, how="left", maintain_order="left")
+    return joined.with_columns(pl.col("cpu_pre", "cpu_rest").fill_null(0.0))
+
+
+def _before(frame: pl.DataFrame) -> pl.DataFrame:
+    """What was annotated before the streams, by run, stream and set."""
+    told = frame.filter((pl.col("event") == "answer") & pl.col("batch").is_null())
+    count = pl.col("count").fill_null(1)
+    measured = pl.col("active_seconds").is_not_null()
+    return (
+        told.select(
+            "seed",
+            "stream",
+            pl.col("set").cast(pl.String).fill_null("bootstrap"),
+            count.alias("count"),
+            pl.col("active_seconds").fill_null(0.0).alias("seconds"),
+            pl.when(measured).then(count).otherwise(0).alias("timed"),
+        )
+        .group_by("seed", "stream", "set")
+        .sum()
+        .sort("seed", "stream", "set")
+    )

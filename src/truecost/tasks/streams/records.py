@@ -1,0 +1,235 @@
+"""`Online`: what a system said on its streams, what it asked, and what is right.
+
+A *batch* is what arrives together; a *stream* is a sequence of batches (a language, say); a *run*
+is one pass of the method with its own seed. Each item of a batch is predicted before the system
+adapts to the batch (`pre`, prequential) and afterwards (`post`, postquential).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from truecost.errors import InputError, UsageError, counted, first_five
+from truecost.factors import Factor
+from truecost.tasks.subsets import Masks, masks_of
+
+Array = npt.NDArray[Any]
+Kind = Literal["detection", "classes", "numbers"]
+PHASES = ("pre", "post")
+OWN = (
+    *("unit", "id", "label", "asked", "answer", "seconds"),
+    *(f"{what}_{phase}" for what in ("decision", "score") for phase in PHASES),
+)  # columns of the items; others come with the labels
+SUBSETS = ("stream", "seed", "batch")  # what items can always be told apart by
+
+
+@dataclass(frozen=True, eq=False)
+class Online:
+    """The runs of one system over its streams.
+
+    Attributes
+    ----------
+    name : str
+    kind : {"detection", "classes", "numbers"}
+    classes : tuple of str
+        (other, target) for detection; empty for numbers.
+    seeds, streams : tuple of str
+        Names of the runs and of the streams, sorted.
+    batches : polars.DataFrame
+        One row for each batch, sorted by `seed` and `stream` (places in the above) and `batch`
+        (its number): `cpu_pre` (seconds of the predictions before adaptation) and `cpu_rest`.
+    items : polars.DataFrame
+        One row for each item in order of its batch: `unit` (row of `batches`), `id`, `label`,
+        `decision_pre` and `decision_post` (codes of classes, or numbers), `score_pre` and
+        `score_post`, `asked`, `answer` (what the person answered in time for the postquential
+        prediction; null otherwise), `seconds` that the person was active (null where unmeasured),
+        and the further columns of the labels.
+    before : polars.DataFrame
+        Annotations made before the streams: `seed`, `stream`, `set`, `count`, `seconds`, `timed`
+        (how many of them have measured seconds).
+    phases : tuple of {"pre", "post"}
+        Those that were predicted.
+    about : mapping of str to str
+        Further dims of the rows: `strategy`, `budget`.
+    signature : str
+        Choices made while reading, separated by bars.
+    problems : tuple of str
+        What a reader should know.
+    cpu_s : float
+        Seconds of CPU of the whole run that no event tells (records of `truecost resources`).
+    """
+
+    name: str
+    kind: Kind
+    classes: tuple[str, ...]
+    seeds: tuple[str, ...]
+    streams: tuple[str, ...]
+    batches: pl.DataFrame
+    items: pl.DataFrame
+    before: pl.DataFrame
+    phases: tuple[str, ...] = PHASES
+    about: Mapping[str, str] = field(default_factory=dict)
+    signature: str = ""
+    problems: tuple[str, ...] = ()
+    cpu_s: float = 0.0
+
+    def __len__(self) -> int:
+        return self.items.height
+
+    @cached_property
+    def sizes(self) -> Array:
+        """Number of items of each batch."""
+        return np.bincount(self.items["unit"].to_numpy(), minlength=self.batches.height)
+
+    @cached_property
+    def shared(self) -> bool:
+        """Whether all runs have the same items in the same batches, so that batches are shared."""
+        if len(self.seeds) < 2:
+            return True
+        by_seed = self.items.select(
+            "id",
+            *(
+                self.batches[name].gather(self.items["unit"])
+                for name in ("seed", "stream", "batch")
+            ),
+        ).partition_by("seed", include_key=False, maintain_order=True)
+        same = all(len(part) == len(by_seed[0]) for part in by_seed)
+        return same and all(part.equals(by_seed[0]) for part in by_seed[1:])
+
+    @cached_property
+    def factor(self) -> tuple[Factor, npt.NDArray[np.int32]]:
+        """The batches as units, in time order within each stream, and the unit of each batch.
+
+        Moving blocks stay within a stream of a run, or of all runs where these share batches.
+        """
+        columns = ("stream", "batch") if self.shared else ("seed", "stream", "batch")
+        named = self.batches.select(columns)
+        units = named.unique().sort(columns)
+        strata = units.select(columns[:-1])
+        stratum = strata.unique().sort(columns[:-1]).with_row_index("code")
+        codes = strata.join(stratum, on=columns[:-1], maintain_order="left")["code"]
+        place = units.with_row_index("place")
+        places = named.join(place, on=columns, maintain_order="left")["place"]
+        labels = np.array([self._named(row) for row in units.iter_rows(named=True)])
+        return (
+            Factor("batch", labels, codes.to_numpy().astype(np.int64)),
+            places.to_numpy().astype(np.int32),
+        )
+
+    def _named(self, row: Mapping[str, int]) -> str:
+        """A batch in words that sort as time does."""
+        seed = f"{self.seeds[row['seed']]}/" if "seed" in row else ""
+        return f"{seed}{self.streams[row['stream']]}/{row['batch']:010d}"
+
+    def columns(self) -> pl.DataFrame:
+        """What subsets are made of: stream, seed, batch, and what came with the labels."""
+        unit = self.items["unit"]
+        return pl.DataFrame(
+            {
+                "stream": pl.Series(self.streams).gather(self.batches["stream"].gather(unit)),
+                "seed": pl.Series(self.seeds).gather(self.batches["seed"].gather(unit)),
+                "batch": self.batches["batch"].gather(unit),
+                **{name: self.items[name] for name in self.items.columns if name not in OWN},
+            }
+        )
+
+    def masks(self, subset: str | tuple[str, str]) -> Masks:
+        """Name and items of each subset; UsageError and InputError as `masks_of` says."""
+        return masks_of(self.columns(), subset, self.name, "item")
+
+    def take(self, mask: npt.NDArray[np.bool_]) -> "Online":
+        """The items of a subset, with what was annotated before the streams that it touches."""
+        items = self.items.filter(pl.Series(mask))
+        seen = self.batches[items["unit"].unique().to_list()].select("seed", "stream").unique()
+        before = self.before.join(seen, on=("seed", "stream"), how="semi")
+        return replace(self, items=items, before=before)
+
+    def without_short_ends(self) -> "Online":
+        """Without the last batch of each stream where it has fewer items than the first."""
+        ends = self.batches.with_columns(size=self.sizes).with_row_index("row")
+        groups = ends.group_by("seed", "stream", maintain_order=True)
+        found = groups.agg(
+            first=pl.col("size").first(), last=pl.col("size").last(), row=pl.col("row").last()
+        )
+        short = found.filter(pl.col("last") < pl.col("first"))["row"]
+        kept = ~ends["row"].is_in(short.implode())
+        place = kept.cast(pl.Int64).cum_sum() - 1
+        items = self.items.filter(kept.gather(self.items["unit"]))
+        unit = place.gather(items["unit"]).cast(items["unit"].dtype)
+        return replace(self, batches=self.batches.filter(kept), items=items.with_columns(unit=unit))
+
+
+def pair_online(systems: Sequence[Online], given: int) -> list[Online]:
+    """Systems that saw the same items in the same batches, these in one order.
+
+    Parameters
+    ----------
+    systems : sequence of Online
+    given : int
+        How many systems there are of any task.
+
+    Raises
+    ------
+    UsageError
+        When some systems are of another task.
+    InputError
+        When items, batches or labels do not agree.
+    """
+    if len(systems) < given:
+        raise UsageError("event logs can be compared with event logs only")
+    first = systems[0]
+    return [first, *(_alike(first, other) for other in systems[1:])]
+
+
+def _alike(one: Online, other: Online) -> Online:
+    """The other with its items in the order of the first."""
+    named = f"{one.name} and {other.name}"
+    for what in ("kind", "classes", "seeds", "streams", "phases"):
+        a, b = getattr(one, what), getattr(other, what)
+        if a != b:
+            raise InputError(
+                f"{named} have different {what} ({_said(a)} against {_said(b)}): only logs of the "
+                f"same streams and runs can be compared item by item"
+            )
+    keys = ("seed", "stream", "batch")
+    if not one.batches.select(keys).equals(other.batches.select(keys)):
+        raise InputError(
+            f"{named} have other batches ({counted(one.batches.height, 'batch')} "
+            f"against {other.batches.height}): they must have seen the same stream"
+        )
+    if not one.items.select("unit", "id").equals(other.items.select("unit", "id")):
+        other = _ordered(one, other)
+    if not one.items["label"].equals(other.items["label"]):
+        differ = one.items.filter(one.items["label"].ne_missing(other.items["label"]))["id"]
+        raise InputError(
+            f"{named} have other labels for {counted(len(differ), 'item')}: {first_five(differ)}"
+        )
+    return other
+
+
+def _ordered(one: Online, other: Online) -> Online:
+    """The items of the other in the order of the first; InputError where they are others."""
+    keys = ["unit", "id"]
+    found = one.items.select(keys).join(other.items, on=keys, how="inner", maintain_order="left")
+    if found.height != max(one.items.height, other.items.height):
+        lost = pl.concat(
+            [
+                one.items.select(keys).join(other.items, on=keys, how="anti"),
+                other.items.select(keys).join(one.items, on=keys, how="anti"),
+            ]
+        )["id"].unique(maintain_order=True)
+        raise InputError(
+            f"{one.name} and {other.name} do not have the same items in the same batches: "
+            f"{first_five(lost)}: only logs of one stream can be compared"
+        )
+    return replace(other, items=found.select(other.items.columns))
+
+
+def _said(value: object) -> str:
+    """Names, the first few."""
+    return first_five(value) if isinstance(value, tuple) and value else str(value or "none")

@@ -1,0 +1,217 @@
+"""Rows of an online system: every measure before and after adaptation, then of each subset."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from msgspec import structs
+
+from truecost.application import Application
+from truecost.errors import UsageError
+from truecost.estimates import Context, estimate
+from truecost.evidence import Evidence, Part
+from truecost.flags import raised
+from truecost.measures import Measure, find, registry
+from truecost.measures.effort import TASK
+from truecost.results import Estimate
+from truecost.tasks.scoring import Scoring
+from truecost.tasks.streams.counting import Counted, evidence_of, parts_of
+from truecost.tasks.streams.options import StreamScoring
+from truecost.tasks.streams.records import PHASES, Online
+from truecost.tasks.subsets import Masks
+
+PLAIN = StreamScoring()
+DCF = Application.detection(3, 1, 0.5)  # 0.75 Pmiss + 0.25 Pfa, as in paper 000
+GAPS = ("imlm_gap", "imlm_gap_trend", "act_dcf_gap", "act_dcf_gap_trend")
+DEFAULTS = {
+    "detection": (
+        *("imlm", "act_dcf", "pmiss", "pfa"),
+        *("n_annotations", "n_missed", "n_false_alarms", *GAPS),
+    ),
+    "classes": ("imlm", "error_rate", "n_annotations", "imlm_gap", "imlm_gap_trend"),
+    "numbers": ("imlm", "mean_loss", "n_annotations", "imlm_gap", "imlm_gap_trend"),
+}
+OF_DETECTION = ("act_dcf", "pmiss", "pfa", "n_missed", "n_false_alarms", *GAPS[2:])
+
+
+def measures_of(
+    asked: Sequence[str], online: Online | None = None, how: StreamScoring = PLAIN
+) -> list[Measure]:
+    """The measures asked for, or those that suit what a system puts out.
+
+    Parameters
+    ----------
+    asked : sequence of str
+    online : Online, optional
+    how : StreamScoring
+        With prices, and the seconds of an item, their measures are among the default ones.
+
+    Returns
+    -------
+    list of Measure
+
+    Raises
+    ------
+    UsageError
+        When a measure is not known, belongs to another task, or is for detection only.
+    """
+    own = [m.name for m in registry().values() if m.task == TASK]
+    names = asked or _defaults(online, how)
+    found = []
+    for name in dict.fromkeys(names):
+        measure = find(name, TASK)
+        if measure.task != TASK:
+            raise UsageError(f"measure {name!r} is not for event logs: take {', '.join(own)}")
+        if online is not None and online.kind != "detection" and measure.name in OF_DETECTION:
+            raise UsageError(
+                f"measure {name!r} is for detection; {online.name} puts out {online.kind}: "
+                f"name the target (--target), or take {', '.join(DEFAULTS[online.kind])}"
+            )
+        if online is not None and measure.name in GAPS and len(online.phases) < 2:
+            raise UsageError(
+                f"measure {name!r} needs predictions before and after adaptation; {online.name} "
+                f"has only {online.phases[0]}"
+            )
+        found.append(measure)
+    return found
+
+
+def _defaults(online: Online | None, how: StreamScoring) -> tuple[str, ...]:
+    """What is shown unless something is asked for."""
+    if online is None:
+        return DEFAULTS["detection"]
+    names = [n for n in DEFAULTS[online.kind] if n not in GAPS or len(online.phases) == 2]
+    if how.item_seconds is not None:  # with the mean of the annotations it is the imlm itself
+        names.insert(1, "imlm_seconds")
+    if how.prices.person is not None:
+        names[1:1] = ["imlm_money", "total_price"]
+    return tuple(names)
+
+
+def score_online(
+    online: Online,
+    scoring: Scoring,
+    masks: Masks | None = None,
+    dims: Mapping[str, str] | None = None,
+) -> list[Estimate]:
+    """Rows of one system, as `truecost.score` says: both phases of the whole, then each subset."""
+    how, application = scoring.stream, application_of(scoring.application, online)
+    measures = measures_of(scoring.measures, online, how)
+    if scoring.method == "bca":
+        raise UsageError(
+            "bca intervals are not defined for event logs (moving blocks of batches are not "
+            "exchangeable): use the percentile method"
+        )
+    about = {**(dims or {}), "system": online.name, **online.about}
+    chosen = replace(scoring, application=application)
+    rows = Rows(Counted.of(online, application, how), chosen, about).of(measures)
+    if masks is None:
+        masks = [mask for subset in scoring.subsets for mask in online.masks(subset)]
+    for name, mask in masks:
+        part = Counted.of(online.take(mask), application, how)
+        rows += Rows(part, chosen, {**about, "subset": name}).of(measures)
+    return rows
+
+
+def application_of(application: Application, online: Online) -> Application:
+    """The application of a system: that of the paper unless one is given."""
+    if online.kind != "detection":
+        return application
+    if application == Application():
+        return DCF
+    application.require_detection()
+    return application if application.priors else application.with_priors((0.5, 0.5))
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The rows of one set of items.
+
+    Attributes
+    ----------
+    count : Counted
+    scoring : Scoring
+    about : mapping of str to str
+    """
+
+    count: Counted
+    scoring: Scoring
+    about: Mapping[str, str]
+
+    def of(self, measures: Sequence[Measure]) -> list[Estimate]:
+        """Each measure in each phase; the gaps, which have both, last."""
+        alone = [m for m in measures if m.name not in GAPS]
+        gaps = [m for m in measures if m.name in GAPS]
+        by_phase = [
+            self._estimates(evidence_of(self.count, phase), alone, {"phase": phase})
+            for phase in self.count.online.phases
+            if alone
+        ]
+        rows = [row for found in zip(*by_phase, strict=True) for row in found]
+        if gaps:
+            trend = any("trend" in m.name for m in gaps)
+            rows += self._estimates(gap_evidence(self.count, windows=trend), gaps, {})
+        return rows
+
+    def _estimates(
+        self, evidence: Evidence, measures: Sequence[Measure], phase: Mapping[str, str]
+    ) -> list[Estimate]:
+        scoring, count = self.scoring, self.count
+        tell, what = scoring.progress, " ".join((*self.about.values(), *phase.values()))
+        how = count.effort
+        rows = estimate(
+            evidence,
+            [replace(m, function=partial(m.function, how=how)) for m in measures],
+            scoring.application,
+            count.plan(scoring.plan),
+            level=scoring.level,
+            method=scoring.method,
+            context=self._context(phase),
+            jobs=scoring.jobs,
+            progress=None if tell is None else lambda done, total: tell(what, done, total),
+        )
+        alike = f"|{count.how.signature}|{count.online.kind}"
+        return [structs.replace(row, resampling=f"{row.resampling}{alike}") for row in rows]
+
+    def _context(self, phase: Mapping[str, str]) -> Context:
+        """What the rows say besides their values."""
+        count, online = self.count, self.count.online
+        asked = online.items["asked"]
+        counts: dict[str, float] = {
+            "batches": int((online.sizes > 0).sum()),
+            "queries": int(asked.sum()),
+            "in_time": online.items["answer"].count(),
+            "runs": len(online.seeds),
+            "streams": len(online.streams),
+        }
+        if online.kind == "detection":
+            targets = int((count.label == 1).sum())
+            counts |= {"targets": targets, "nontargets": len(online) - targets}
+        made = (online.signature, count.how.signature, self._resampled())
+        return Context(
+            {**self.about, **phase},
+            len(online),
+            counts=counts,
+            item="item",
+            signature="|".join(filter(None, made)),
+            flags=raised(crossed=count.resample == "both"),
+        )
+
+    def _resampled(self) -> str:
+        """What is resampled, and the length of the blocks, in the signature."""
+        count = self.count
+        tolerance = "" if count.how.tolerance is None else f"tolerance:{count.how.tolerance:g}|"
+        if not count.by_batch:
+            return f"{tolerance}resampled:{count.resample}"
+        length = self.scoring.plan.block_length or count.block_length
+        return f"{tolerance}resampled:{count.resample}|block-length:{length}"
+
+
+def gap_evidence(count: Counted, *, windows: bool) -> Evidence:
+    """Both phases side by side, and by window where that is asked for."""
+    parts: dict[str, Part] = {}
+    for phase in PHASES:
+        parts |= parts_of(count, phase, f"online_{phase}")
+        if windows:
+            parts |= parts_of(count, phase, f"online_{phase}_windows", windows=True)
+    return Evidence(parts, outer=count.outer)
