@@ -21,6 +21,7 @@ import pytest
 import accepted
 import searched
 import spoken
+import streaming
 from browser import WIDTHS, Visit, missing, screenshots, started, visit
 from truecost import digits, study
 from truecost.cli import run
@@ -32,7 +33,7 @@ AWKWARD = ("<script>alert('x')</script>", "\"quoted\" & 'more' $5$ a_{n} ^2", LO
 REPORTS = (
     *("demo", "one", "awkward", "classes", "numbers", "few", "several", "board", "methods"),
     *("transcripts", "translation", "diarization", "deployments", "thresholds"),
-    *("searches", "search"),
+    *("searches", "search", "learning", "sweep"),
 )
 VIEWS = (
     ("wide", "light"),
@@ -258,6 +259,47 @@ def search(folder):
     took = ("--indexing", folder / "i.json", "--searching", folder / "s.json", "--query-seconds", 9)
     how = (*itertools.chain(*files), *took, "--resample", "document", *TERMS)
     tell("terms", "score", folder / "submissions" / "fair.kwslist.xml", *how, "-o", folder / "out")
+
+
+def learning(folder):
+    """Two systems on five streams with awkward names, by subset, with gates."""
+    names = (*AWKWARD, "\u542c\u5230" * 12, "\u05e9\u05dc\u05d5\u05dd")
+    known = {}
+    for name, seed in (("a", 0), ("b", 5)):
+        found = []
+        for k, stream in enumerate(names):
+            events, labels = streaming.events(seed=seed + k, batches=6)
+            named = ({"id": f"{k}-{e['id']}"} if "id" in e else {} for e in events)
+            found += [{**e, "stream": stream, **own} for e, own in zip(events, named, strict=True)]
+            known |= {f"{k}-{item}": label for item, label in labels.items()}
+        streaming.write_log(folder / f"{name}.jsonl", found)
+    rooms = [AWKWARD[int(item[-1]) % 3] for item in known]
+    frame = pl.DataFrame({"id": [*known], "label": [*known.values()], "room": rooms})
+    frame.write_csv(folder / "labels.csv")
+    how = ("--labels", folder / "labels.csv", "--subset", "room", "--replicates", 100)
+    logs = (f"{AWKWARD[0]}={folder / 'a.jsonl'}", folder / "b.jsonl")
+    tell("stream", "compare", *logs, *how, "-o", folder / "out")
+
+
+SWEEP = """
+task = "stream"
+source = { name = "digits", targets = ["3", "8"], items = 400 }
+loop = { batch = 20, passive = true }
+interval = { replicates = 100 }
+
+[[gate]]
+measure = "imlm"
+phase = "post"
+max_upper = 0.5
+"""
+
+
+def sweep(folder):
+    """Three budgets of two strategies on two streams of digits, beside the passive baseline."""
+    (folder / "study.toml").write_text(SWEEP, encoding="utf-8")
+    tried = ("--budgets", "1,2,4", "--strategies", "margin,random", "--seeds", 2)
+    out = ("-o", folder / "out")
+    tell("stream", "sweep", folder / "study.toml", *tried, *out, codes=(0, 1, 4))
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,6 @@
 """The tables of the documentation name everything there is, and nothing else."""
 
+import dataclasses
 import re
 from pathlib import Path
 
@@ -8,13 +9,24 @@ import pytest
 
 import test_house
 from truecost.calibration import METHODS
-from truecost.cli import ABBA, GLOBAL, ITEMS, TASKS, TERMS, TRIALS
+from truecost.cli import ABBA, GLOBAL, ITEMS, STREAM, TASKS, TERMS, TRIALS
 from truecost.cli import METHODS as RUNS
+from truecost.cli.stream_options import Counted, Drawn, Judged, Priced
 from truecost.flags import FLAGS
+from truecost.formats.events import SCHEMA
 from truecost.gates import Gate
 from truecost.measures import registry
 from truecost.names import FORMATS, NORMALISATIONS, TASK_FORMATS
 from truecost.study import Study
+from truecost.study.loop_tables import (
+    ExpertTable,
+    LearnerTable,
+    LoopTable,
+    SourceTable,
+    StrategyTable,
+    SweepTable,
+)
+from truecost.study.stream_tables import StreamTable
 from truecost.study.tables import (
     AbbaTable,
     ApplicationTable,
@@ -72,7 +84,15 @@ def keys_of(table: type) -> set[str]:
         ("`[translation]` (", "`[diarization]` (", keys_of(TranslationTable)),
         ("`[diarization]` (", "`[abba]` (", keys_of(DiarizationTable)),
         ("`[abba]` (", "`[terms]`, where", keys_of(AbbaTable)),
-        ("`[terms]`, where", "`[interval]`:", keys_of(TermsTable)),
+        ("`[terms]`, where", "`[stream]`, where", keys_of(TermsTable)),
+        ("`[stream]`, where", "A study with `[source]`", keys_of(StreamTable)),
+        ("`[source]`, where", "`[loop]`, how", keys_of(SourceTable)),
+        ("`[loop]`, how", "`[learner]`, `[strategy]`", keys_of(LoopTable)),
+        (
+            "`[learner]`, `[strategy]`",
+            "`[interval]`:",
+            set().union(*map(keys_of, (LearnerTable, StrategyTable, ExpertTable, SweepTable))),
+        ),
         ("`[interval]`:", "`[subsets]` has", keys_of(IntervalTable)),
     ],
 )
@@ -100,6 +120,14 @@ def test_every_format_of_the_other_tasks_is_explained_with_its_tasks():
     assert said == {(name, task) for task, formats in TASK_FORMATS.items() for name in formats}
 
 
+def test_every_column_of_an_event_log_is_explained():
+    table = section(page("docs/formats.md"), "## Event logs", "- A log needs")
+    rows = dict(re.findall(r"^\| `(\w+)` \| .*? \| (.*) \|$", table, re.MULTILINE))
+    assert [*rows] == [*SCHEMA]
+    plain = {name: text.replace("`", "") for name, text in rows.items()}
+    assert plain == {name: text for name, (_, text) in SCHEMA.items()}
+
+
 def test_every_step_of_a_normalisation_is_explained():
     steps = first_cells(section(page("docs/transcripts.md"), "| step", "Steps run in"))
     assert {step.partition("=")[0] for step in steps} == {
@@ -117,6 +145,20 @@ def test_every_measure_of_terms_is_explained():
     assert first_cells(table) == {m.name for m in registry().values() if "term_targets" in m.parts}
 
 
+def test_every_choice_of_streams_is_explained():
+    page_of = page("docs/stream.md")
+    table = section(page_of, "## What the paper leaves open", "By hand, the log")
+    prices = section(page_of, "## Seconds and money", "## Several classes")
+    options = (Judged, Counted, Priced, Drawn)
+    flags = {f.name.replace("_", "-") for kind in options for f in dataclasses.fields(kind)}
+    told = {word.lstrip("-") for word in re.findall(r"--[a-z-]+", page_of)}
+    assert flags - {"jobs", "seed", "level", "replicates", "map", "input-format"} <= told
+    assert {"--q", "--queried", "--annotations", "--pooling"} <= first_cells(table)
+    assert {"--person-price", "--cpu-price", "--operating-price"} == first_cells(prices) - {
+        "option"
+    }
+
+
 def test_every_quirk_of_the_reference_scorer_is_explained():
     table = section(page("docs/terms.md"), "| `--compat` |", "One thing is not followed")
     assert first_cells(table) - {"--compat"} == {*COMPAT, *ALONE}
@@ -129,6 +171,7 @@ def test_every_command_is_explained():
     commands = {verb for verb, *_ in (*TRIALS, *GLOBAL)} | {f"methods {v}" for v, *_ in RUNS}
     commands |= {f"{task} {verb}" for task in TASKS for verb, *_ in ITEMS}
     commands |= {f"abba {verb}" for verb, *_ in ABBA} | {f"terms {verb}" for verb, *_ in TERMS}
+    commands |= {f"stream {verb}" for verb, *_ in STREAM}
     assert {re.split(r" [A-Z\[]", name)[0] for name in named} == commands
 
 

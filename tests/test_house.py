@@ -10,7 +10,7 @@ TIERS = (
     ("cli", "__main__"),
     ("study", "report"),
     ("gates",),
-    ("tasks",),
+    ("tasks", "learning"),
     (
         "citations",
         "formats",
@@ -69,6 +69,13 @@ def test_imports_point_down(path):
     room = room_of(path)
     for other in imports_of(path) - {room}:
         assert TIER[room] <= TIER[other], f"{path}: {room} may not import {other}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_tasks_and_learning_do_not_know_each_other(path):
+    apart = {"tasks", "learning"}
+    if room_of(path) in apart:
+        assert not imports_of(path) & apart - {room_of(path)}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))

@@ -153,7 +153,7 @@ def test_parquet_of_other_types_says_the_same(tmp_path):
     st.lists(
         st.tuples(
             st.floats(allow_nan=False, allow_infinity=False),
-            st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1),
+            st.text(st.characters(codec="utf-8"), min_size=1),
             st.one_of(st.none(), st.floats(0, 1e9)),
         ),
         min_size=1,
@@ -219,6 +219,25 @@ def test_blank_lines_stand_at_the_end_only(tmp_path):
         path = written(tmp_path, [*LINES[:at], " ", *LINES[at:], ""])
         with pytest.raises(InputError, match=f"log.jsonl, line {line}: the line is blank"):
             read_events(path)
+
+
+@pytest.mark.parametrize("name", ["stream", "count"])
+def test_a_column_may_begin_where_nobody_looks(tmp_path, name):
+    """In the middle of a log that is longer than what is looked at for names."""
+    rows = [GOOD | {"id": f"{at:0100}"} for at in range(1000)]
+    value = {"stream": "late", "count": 7}[name]
+    rows[500] = {"event": "answer", "id": "x", name: value}
+    assert events_of(tmp_path, *rows).frame[name].drop_nulls().to_list() == [value]
+    rows[500] = {"event": "answer", "id": "x", "count": "many"}
+    with pytest.raises(InputError, match="line 501: the count of item 'x' is 'many'; a whole"):
+        events_of(tmp_path, *rows)
+
+
+def test_an_older_polars_reads_the_same(tmp_path, monkeypatch):
+    """One that would drop values in columns of no type: every column is then looked for."""
+    found = plain(read_events(written(tmp_path, LINES)))
+    monkeypatch.setattr(event_lines, "_refuses_values_of_no_type", lambda: False)
+    assert plain(read_events(written(tmp_path, LINES))) == found
 
 
 def test_other_columns_are_ignored_and_named(tmp_path):

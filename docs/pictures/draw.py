@@ -2,6 +2,7 @@
 
 from importlib.resources import files
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,6 +12,7 @@ import truecost as tc
 from truecost.gates import check
 from truecost.report import curves, plots
 from truecost.report.units import units_of
+from truecost.study.live import run_live
 from truecost.tasks.abba.arrays import collected_items
 from truecost.tasks.abba.planes import Plane
 from truecost.tasks.abba.thresholds import Choice, choose
@@ -70,6 +72,19 @@ def searches() -> tuple[SearchDescription, ...]:
     return part.searches
 
 
+def sweep() -> tc.Outcome:
+    """Two strategies with four budgets on handwritten digits, as in docs/pictures.md."""
+    study = {
+        "task": "stream",
+        "source": {"name": "digits", "targets": ["3", "8"], "items": 900},
+        "loop": {"batch": 30, "seeds": 3, "passive": True},
+        "sweep": {"budgets": [1, 2, 4, 8], "strategies": ["margin", "random"]},
+        "interval": {"replicates": 200},
+    }
+    with TemporaryDirectory() as folder:
+        return run_live(tc.Study.of(study), folder)
+
+
 def planes() -> list[Plane]:
     """Both ratios over the thresholds of a made-up candidate, as in docs/abba.md."""
     rng, items = np.random.default_rng(4), 9000
@@ -97,7 +112,8 @@ def pictures(outcome: tc.Outcome) -> dict[str, Axes]:
     whole = [r for r in rows if "subset" not in r.dims]
     gates = [tc.Gate(measure="act_dcf", max_upper=0.7), tc.Gate(measure="cllr", max_upper=0.35)]
     meetings = [diarized("old", 0.6), diarized("new", 0.4)]
-    terms = searches()
+    terms, swept = searches(), sweep()
+    [margin] = [d for d in swept.parts[0].online if d.dims["system"] == "margin-2"]
     ders = [tc.score(system, tc.Scoring(measures=("der",)))[0] for system in meetings]
     return {
         "costs": plots.cost_bars([r for r in whole if r.reference == 1]),
@@ -116,6 +132,8 @@ def pictures(outcome: tc.Outcome) -> dict[str, Axes]:
         "terms-threshold": plots.twv_by_threshold(terms),
         "terms-queries": plots.queries_in_order(terms),
         "terms-scores": plots.score_map(terms[1]),
+        "budgets": plots.budgets([r for r in swept.estimates if r.measure == "imlm"]),
+        "phases": plots.phases(margin),
     }
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from truecost.version import __version__
 
 if TYPE_CHECKING:
+    from truecost import learning
     from truecost.application import PRESETS, Application, preset
     from truecost.comparison import compare
     from truecost.errors import InputError, MissingExtraError, TruecostError, UsageError
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from truecost.sweep import Sweep
     from truecost.tally import Tally
     from truecost.tasks import abba, terms
+    from truecost.tasks import streams as stream
     from truecost.tasks.arrays import count_diarization, count_transcripts, count_translations
     from truecost.tasks.calibrating import Calibrated, calibrate
     from truecost.tasks.columns import Options
@@ -75,6 +77,7 @@ _HOME = {
     "truecost.tasks.systems": ("compare_systems", "score"),
     "truecost.weights": ("Block", "Plan", "Weights"),
 }
+_ROOMS = {"learning": "truecost.learning", "stream": "truecost.tasks.streams"}
 _MODULE = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
@@ -123,11 +126,13 @@ __all__ = [
     "estimate",
     "estimate_method",
     "find",
+    "learning",
     "load",
     "preset",
     "read",
     "run",
     "score",
+    "stream",
     "terms",
     "totals",
     "write",
@@ -136,6 +141,8 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used, so that `truecost --help` stays fast."""
+    if name in _ROOMS:
+        return importlib.import_module(_ROOMS[name])
     if name not in _MODULE:
         raise AttributeError(f"module 'truecost' has no attribute {name!r}")
     return getattr(importlib.import_module(_MODULE[name]), name)

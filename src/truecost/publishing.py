@@ -12,6 +12,7 @@ from pathlib import Path
 
 from truecost.errors import InputError
 
+ASIDE = ".truecost-"  # where files are written first, beside their places
 Content = str | bytes | Mapping[str, bytes]  # of a file, or of the files of a folder by name
 
 
@@ -49,6 +50,17 @@ def publish(files: Mapping[Path, Content], retire: Iterable[Path] = ()) -> None:
         raise InputError(f"{exchange.at}: cannot be written ({error.strerror})") from error
     finally:
         exchange.finish()
+
+
+def tidy(folder: Path) -> None:
+    """Remove what a killed `publish` left in a folder; nobody else may be writing there.
+
+    Parameters
+    ----------
+    folder : Path
+    """
+    for aside in folder.glob(f"{ASIDE}*"):
+        shutil.rmtree(aside, ignore_errors=True)
 
 
 def refused(place: Path) -> str:
@@ -98,7 +110,7 @@ class _Exchange:
         if place.is_dir() and not isinstance(content, Mapping):
             raise IsADirectoryError(0, "it is a folder")
         if place.parent not in self.aside:
-            aside = Path(tempfile.mkdtemp(prefix=".truecost-", dir=place.parent))
+            aside = Path(tempfile.mkdtemp(prefix=ASIDE, dir=place.parent))
             self.aside[place.parent] = aside
             (aside / "new").mkdir()
             (aside / "old").mkdir()

@@ -70,6 +70,13 @@ TERMS = (
     ("validate", "terms:validate", "Check submissions, without the reference."),
     ("leaderboard", "terms:leaderboard", "Rank many submissions with paired intervals."),
 )
+STREAM = (
+    ("score", "stream:score", "Errors and the person's time in one, with intervals."),
+    ("compare", "stream:compare", "Compare event logs with the first."),
+    ("plan", "stream:plan", "How many more batches or runs narrow the interval."),
+    ("validate", "stream:validate", "Check event logs, with or without labels."),
+    ("sweep", "sweep:sweep", "Try budgets and strategies: which pays off."),
+)
 GLOBAL = (
     ("run", "studies:run", "Run a study: several systems, applications, subsets, collections."),
     ("gate", "gate:gate", "Check a result against limits: pass, fail or undecided."),
@@ -88,12 +95,14 @@ trials = App(name="trials", help="Trials with scores or decisions (the task when
 methods = App(name="methods", help="Methods: runs over seeds and training sets.")
 abba = App(name="abba", help="AB/BA: two models of which only what they accept is ever collected.")
 terms = App(name="terms", help="Terms: spoken words and phrases found in audio.")
+stream = App(name="stream", help="Streams: systems that learn with a person's help.")
 for task, commands in (
     (app, (*TRIALS, *GLOBAL)),
     (trials, TRIALS),
     (methods, METHODS),
     (abba, ABBA),
     (terms, TERMS),
+    (stream, STREAM),
 ):
     for verb, place, text in commands:
         task.command(f"truecost.cli.{place}", name=verb, help=text)
@@ -104,7 +113,7 @@ for name, text in TASKS.items():
     for verb, place, said in ITEMS:
         task.command(f"truecost.cli.{name}:{place}", name=verb, help=said)
     app.command(task)
-for task in (abba, terms):
+for task in (abba, terms, stream):
     app.command(task)
 
 

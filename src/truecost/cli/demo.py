@@ -8,18 +8,21 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 from truecost.cli.options import PLAIN, Output
+from truecost.cli.studies import live
 from truecost.cli.trials import execute
 
 if TYPE_CHECKING:
     from truecost.study import Study
 
-Name = Literal["detection", "terms"]
+Name = Literal["detection", "terms", "stream"]
 SUBSETS = ("active < 0.4", "active >= 0.4 AND active < 0.8", "active >= 0.8")
 SAID: dict[Name, str] = {
     "detection": "two detectors of the word 'yes': 1,940 clips of 120 speakers, prior 0.05, equal "
     "costs (Speech Commands, CC BY 4.0)",
     "terms": "two searches for 70 spoken queries in 26 minutes of spoken digits, priced as in "
     "QUESST 2014 (Free Spoken Digit Dataset, CC BY-SA 4.0)",
+    "stream": "five detectors of handwritten digits, each learning from a stream of 1,500 images, "
+    "with 1 to 16 questions to a person for each 60 of them (digits of scikit-learn)",
 }
 
 
@@ -35,7 +38,8 @@ def demo(
     1,940 clips of 120 speakers of the Speech Commands test set (CC BY 4.0); `active` is the share
     of a clip that carries speech energy. `terms`: searches for spoken digits by example, made by
     examples/terms from the Free Spoken Digit Dataset (CC BY-SA 4.0). See ATTRIBUTION.md beside the
-    files.
+    files. `stream`: detectors of handwritten digits that learn from a person's answers, 8 budgets
+    of questions with 8 seeds each; runs here, on digits that come with scikit-learn (extra learn).
 
     Parameters
     ----------
@@ -48,7 +52,10 @@ def demo(
     target = "truecost-demo" if name == "detection" else f"truecost-demo-{name}"
     with as_file(files("truecost") / "data" / "demo") as folder:
         study = _detection(folder) if name == "detection" else _study(folder / name)
-        return execute(study, replace(output, output=output.output or target))
+        placed = replace(output, output=output.output or target)
+        if name == "stream":
+            return live(study, placed, resume=True)
+        return execute(study, placed)
 
 
 def _study(folder: Path) -> "Study":

@@ -13,12 +13,24 @@ from truecost.names import (
     NORMALISATIONS,
     SCORE_TYPES,
     SEGMENT_MAP_KEYS,
+    STREAM_MAP_KEYS,
     TASK_FORMATS,
     TERMS_MAP_KEYS,
 )
 
+Live = Literal["strategies", "learners", "sources"]
 Kind = Literal[
-    "measures", "methods", "formats", "normalisations", "presets", "advice", "types", "map"
+    "measures",
+    "methods",
+    "formats",
+    "normalisations",
+    "presets",
+    "advice",
+    "types",
+    "map",
+    "strategies",
+    "learners",
+    "sources",
 ]
 Which = Literal["result", "study", "resources"]
 
@@ -32,7 +44,8 @@ def show(
     ----------
     kind
         measures, methods (of calibration), formats (of each task), normalisations (of transcripts),
-        presets, advice, types (of scores) or map (keys of --map).
+        presets, advice, types (of scores), map (keys of --map), or of live runs strategies,
+        learners and sources.
     json
         Print JSON.
     """
@@ -69,6 +82,8 @@ def _entries(kind: Kind) -> list[dict[str, Any]]:
         return _methods()
     if kind == "formats":
         return _formats()
+    if kind in ("strategies", "learners", "sources"):
+        return _live(kind)
     found = {
         "types": SCORE_TYPES,
         "map": _keys(),
@@ -77,10 +92,31 @@ def _entries(kind: Kind) -> list[dict[str, Any]]:
     return [{"name": name, "text": text} for name, text in found.items()]
 
 
+def _live(kind: Live) -> list[dict[str, Any]]:
+    """What live runs are made of; strategies with their options."""
+    from truecost.learning.learners import NAMES as LEARNERS
+    from truecost.learning.strategies import NAMES as STRATEGIES
+    from truecost.learning.strategies import OPTIONS
+    from truecost.learning.streams import NAMES as SOURCES
+
+    if kind != "strategies":
+        named = LEARNERS if kind == "learners" else SOURCES
+        return [{"name": name, "text": text} for name, text in named.items()]
+    return [
+        {
+            "name": name,
+            "text": "; ".join((text, *(f"{key}: {said}" for key, said in OPTIONS[name].items()))),
+            "options": dict(OPTIONS[name]),
+        }
+        for name, text in STRATEGIES.items()
+    ]
+
+
 def _keys() -> dict[str, str]:
-    """The keys of --map; those of logs and searches marked as such, behind what they are else."""
+    """The keys of --map; those of single tasks marked as such, behind what they are else."""
     found = ITEM_MAP_KEYS | SEGMENT_MAP_KEYS | MAP_KEYS
-    for task, keys in (("abba", ABBA_MAP_KEYS), ("terms", TERMS_MAP_KEYS)):
+    marked = {"abba": ABBA_MAP_KEYS, "terms": TERMS_MAP_KEYS, "stream": STREAM_MAP_KEYS}
+    for task, keys in marked.items():
         for key, text in keys.items():
             found[key] = f"{found[key]}; {task}: {text}" if key in found else f"{text} ({task})"
     return found
@@ -92,9 +128,10 @@ def _measures() -> list[dict[str, Any]]:
     from truecost.study.itemised import counting_of
     from truecost.tasks.abba.scoring import LABELS  # ratios whose parameter is the estimator
 
-    items = [task for task in TASK_FORMATS if task not in ("abba", "terms")]
+    items = [task for task in TASK_FORMATS if task not in ("abba", "terms", "stream")]
     counted = {part: task for task in items for part in counting_of(task).parts}
     counted |= {"collected": "abba", "term_targets": "terms", "resources": "terms"}
+    counted |= dict.fromkeys(("online", "online_pre", "online_pre_windows"), "stream")
     found = [
         {
             "name": m.name if m.name in LABELS else m.label,

@@ -1,16 +1,29 @@
 """`run` and `report`: study files, and result directories written again."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from truecost.cli.options import NO_INTERVAL, PLAIN, Interval, Output
+from truecost.cli.options import NO_INTERVAL, PLAIN, Flag, Interval, Output
 from truecost.errors import UsageError
 
+if TYPE_CHECKING:
+    from truecost.study import Study
 
-def run(study: str, /, *, interval: Interval = NO_INTERVAL, output: Output = PLAIN) -> int:
+
+def run(
+    study: str,
+    /,
+    *,
+    resume: Annotated[bool, Flag] = False,
+    interval: Interval = NO_INTERVAL,
+    output: Output = PLAIN,
+) -> int:
     """Run a study file: several systems, applications, subsets and collections in one.
+
+    A study that names a [source] is a live run: it makes event logs in the output directory first,
+    and goes on with them when it was killed (--resume). --jobs is then the number of processes too.
 
     Its gates decide the exit code: 1 when one failed, 4 when one is undecided.
 
@@ -20,13 +33,45 @@ def run(study: str, /, *, interval: Interval = NO_INTERVAL, output: Output = PLA
     ----------
     study
         TOML file; paths in it are meant from its folder. See: truecost schema study
+    resume
+        Go on with a live run that was killed, or that shall have more seeds, budgets or strategies.
     """
     from truecost.cli.trials import execute
     from truecost.study import Study
 
     if output.config is not None:
         raise UsageError("run takes its settings from the study file: leave out --config")
-    return execute(Study(interval=interval.table()).over(Study.read(study)), output)
+    chosen = Study(interval=interval.table()).over(Study.read(study))
+    if chosen.source.given():
+        return live(chosen, output, resume=resume)
+    if resume:
+        raise UsageError(
+            f"{study}: nothing to resume: only a live run, which has [source], makes logs to go "
+            f"on with; leave out --resume"
+        )
+    return execute(chosen, output)
+
+
+def live(study: "Study", output: Output, *, resume: bool) -> int:
+    """Run a live study into its directory; returns the exit code that its gates ask for."""
+    from truecost.cli.terminal import Screen
+    from truecost.cli.trials import report as say
+    from truecost.cli.trials import said_instead
+    from truecost.study.live import run_live
+    from truecost.study.recipes import LOGS
+
+    if said_instead(study, output):
+        return 0
+    if output.output is None:
+        raise UsageError("a live run writes event logs: name a directory for them, -o FOLDER")
+    screen = Screen(output)
+    try:
+        with screen.progress() as progress:
+            outcome = run_live(study, output.output, resume=resume, progress=progress)
+    except KeyboardInterrupt:
+        screen.say(f"logs stay in {Path(output.output) / LOGS}: --resume goes on")
+        raise
+    return say(outcome, output, screen)
 
 
 def report(

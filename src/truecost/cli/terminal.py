@@ -12,6 +12,7 @@ from rich.markup import escape
 from truecost.cli.columns import Columns
 from truecost.cli.narrow import parts_of
 from truecost.cli.options import Output
+from truecost.cli.phases import about_online, side_by_side, split
 from truecost.digits import ShownIn, between, figure, percent, scale_of, signed
 from truecost.errors import counted
 from truecost.flags import FLAGS
@@ -19,6 +20,7 @@ from truecost.gates import Verdict
 from truecost.leaderboard import Standing
 from truecost.results import Comparison, Row, dims_of, figures, items_of, shown, units_shown
 from truecost.study import Outcome, Problem
+from truecost.tasks.streams.records import Online
 from truecost.tasks.systems import System
 from truecost.tasks.terms.records import Search
 
@@ -107,6 +109,8 @@ class Screen:
 
 def _about_system(record: System) -> str:
     """What there is of a system, in a few words."""
+    if isinstance(record, Online):
+        return about_online(record)
     if not isinstance(record, Search):
         return record.about
     reference, found = record.reference, int(record.found.sum())
@@ -145,10 +149,22 @@ def result_table(outcome: Outcome, verbose: bool = False) -> list[Columns]:
         return verbose or "subset" not in row.dims or row.label in labels
 
     values = [e for e in outcome.estimates if shown(e)]
-    tables = [_ratios(values) if outcome.task == "abba" else _values(values)]
+    tables = _of_phases(values) if outcome.task == "stream" else [_plainly(values, outcome.task)]
     if outcome.comparisons:
         tables.append(_pairs([c for c in outcome.comparisons if shown(c.difference)]))
     return tables
+
+
+def _plainly(rows: Sequence[Row], task: str) -> Columns:
+    """The values, those of AB/BA as ratios."""
+    return _ratios(rows) if task == "abba" else _values(rows)
+
+
+def _of_phases(rows: Sequence[Row]) -> list[Columns]:
+    """What a system costs before and after it adapts, and what has no phase."""
+    sided, others = split(rows)
+    tables = [side_by_side(sided, [_marks(row) for row in sided])] if sided else []
+    return [*tables, *([_values(others)] if others else [])]
 
 
 def brief(outcome: Outcome) -> tuple[str, ...]:
@@ -164,7 +180,7 @@ def brief(outcome: Outcome) -> tuple[str, ...]:
 def _dims(rows: Sequence[Row]) -> tuple[str, ...]:
     """What the rows are about, the widest first: the system and its subsets come last."""
     found = dims_of(rows)
-    inner = ("system", "subset")
+    inner = ("system", "subset", "phase")
     return (*(n for n in found if n not in inner), *(n for n in inner if n in found))
 
 
@@ -336,17 +352,19 @@ def plan_table(rows: Sequence[Mapping[str, object]]) -> list[Columns]:
 
     keys = ("value", "half_width", "n_units", "wanted_half_width", "units_needed", "more_units")
     names = ("value", "half-width", "units now", "wanted", "units needed", "more")
-    about = [n for n in ("system", "measure", "estimator") if any(n in row for row in rows)]
+    dims = ("system", "strategy", "budget", "measure", "estimator", "phase")
+    about = [n for n in dims if any(n in row for row in rows)]
     cells = tuple(
         (*(str(row.get(name, "")) for name in about), *(text(row, key) for key in keys))
         for row in rows
     )
-    once = ("system", *(["measure"] if "estimator" in about else []))
+    once = tuple(n for n in about if n not in ("measure", "estimator", "phase"))
+    once = (*once, *(["measure"] if {"estimator", "phase"} & {*about} else []))
     return [
         Columns(
             (*about, *names),
             cells,
-            left=frozenset({"measure", "estimator"}),
+            left=frozenset({"measure", "estimator", "phase"}),
             spare=("value", "units now", "units needed"),
             about=once,
             above=("system",),

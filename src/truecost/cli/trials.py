@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from truecost.study import Outcome, Study
 
 Names = Annotated[tuple[str, ...], Parameter(negative=())]
+PLANNED = ("strategy", "budget", "estimator", "phase")  # what rows of a plan are told by besides
 
 
 def score(
@@ -167,7 +168,7 @@ def plan_rows(outcome: "Outcome", half_width: float | None) -> list[dict[str, ob
 
     rows: list[dict[str, object]] = []
     for e in outcome.estimates:
-        if not e.n_replicates or find_of_any_task(e.label).total:
+        if not e.n_replicates or find_of_any_task(e.label, e.task).total:
             continue
         known = math.isfinite(e.half_width) and e.half_width > 0
         wanted = e.half_width / 2 if half_width is None else half_width
@@ -176,7 +177,7 @@ def plan_rows(outcome: "Outcome", half_width: float | None) -> list[dict[str, ob
             {
                 "system": e.dims["system"],
                 "measure": e.label,
-                **{k: v for k, v in e.dims.items() if k == "estimator"},
+                **{k: v for k, v in e.dims.items() if k in PLANNED},
                 "value": e.value,
                 **({"shown_in": e.shown_in} if e.shown_in else {}),
                 "n_units": e.n_units,
@@ -261,6 +262,10 @@ def default_measures(task: "Task", kind: "ScoreType | None") -> tuple[str, ...]:
         from truecost.tasks.terms.scoring import DEFAULT_MEASURES as VALUES
 
         return VALUES
+    if task == "stream":
+        from truecost.tasks.streams.scoring import DEFAULTS as OF_STREAMS
+
+        return OF_STREAMS["numbers" if kind == "number" else "detection"]
     if task != "trials":
         from truecost.study.itemised import counting_of
 

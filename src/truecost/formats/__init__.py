@@ -24,6 +24,7 @@ EXPECTED: dict[Task, str] = {
     "diarization": "segments of speakers",
     "abba": "items that two models collected",
     "terms": "detections of queries",
+    "stream": "events of a stream",
 }
 __all__ = ["STANDARD_INPUT", "Table", "read", "read_bytes", "sha256", "write"]
 
@@ -43,10 +44,11 @@ def read(
         .parquet, .ndjson, .jsonl, .npz, .npy); with any other ending, and for standard input, the
         content does: a list of trials is of the layout that fits every line. A .tsv file with the
         columns modelid and segmentid is of NIST's format.
-    task : {"trials", "transcripts", "translation", "diarization", "abba", "terms"}
+    task : {"trials", "transcripts", "translation", "diarization", "abba", "terms", "stream"}
         Whose formats are meant. Endings of the others are .trn, .stm, .ctm, .json (SegLST), .rttm
         and .uem beside those of tables; `recognising.py` says how content decides. Lists of
-        detections are read faster, and in less memory, by `formats.detections`.
+        detections are read faster, and in less memory, by `formats.detections`, event logs by
+        `formats.events`.
     empty : bool
         Accept a file without records, of an output in which nothing was found (Kaldi text, trn, CTM
         and RTTM).

@@ -6,6 +6,8 @@ The whole file is read at once; which line is no event is looked for only when p
 import codecs
 import json
 import re
+from collections.abc import Iterable
+from functools import cache
 from typing import Any, TypeGuard
 
 import polars as pl
@@ -15,7 +17,8 @@ from truecost.formats.event_rows import WORDS, unknown_word
 from truecost.formats.tables import FAULTS
 from truecost.formats.text import byte_blocks, caught, decoded
 
-LOOKED_AT = 1 << 18  # bytes, in search of names of columns
+NONE = pl.Null()
+LOOKED_AT = 1 << 16  # bytes, in search of names of columns
 TRUTH = {"true": "1", "false": "0"}
 WRITTEN = ("decision", "label")  # may be true or false
 NUMBERS = ("t", "score", "active_seconds", "cpu_seconds")
@@ -37,7 +40,7 @@ def read_lines(data: bytes, source: str) -> tuple[pl.DataFrame, list[str], tuple
     frame : polars.DataFrame
         The columns of `events.SCHEMA`.
     seen : list of str
-        Names of columns in the first lines.
+        Names of columns, at least those of the first and last lines.
     problems : tuple of str
         A last line that was cut short.
 
@@ -50,8 +53,10 @@ def read_lines(data: bytes, source: str) -> tuple[pl.DataFrame, list[str], tuple
 
     data, problems = _without_cut_line(data.removeprefix(codecs.BOM_UTF8), source)
     schema = {name: kind for name, (kind, _) in SCHEMA.items()}
+    seen = _columns(data)
+    frame = _with_seen(data, schema, seen)
     try:
-        frame = pl.read_ndjson(data, schema=schema)
+        frame = pl.read_ndjson(data, schema=schema) if frame is None else frame
     except FAULTS as error:
         raise InputError(_fault(data, source, schema, caught(error))) from error
     if not frame.height:
@@ -59,7 +64,33 @@ def read_lines(data: bytes, source: str) -> tuple[pl.DataFrame, list[str], tuple
     if frame.height != data.count(b"\n"):
         _refuse_blank_lines(data, source, frame.height)
     frame = frame.with_columns(_without_truth(frame[name], data) for name in WRITTEN)
-    return frame, _columns(data), problems
+    return frame, seen, problems
+
+
+def _with_seen(
+    data: bytes, schema: dict[str, pl.DataType], seen: Iterable[str]
+) -> pl.DataFrame | None:
+    """The events, faster where most columns never occur; None when that cannot be relied on.
+
+    Polars looks for a column of no type in no time, and refuses values in it.
+    """
+    if not _refuses_values_of_no_type():
+        return None
+    try:
+        frame = pl.read_ndjson(data, schema={n: schema[n] if n in seen else NONE for n in schema})
+    except FAULTS:
+        return None  # a column that begins late, or a fault, which is looked for afterwards
+    return frame.cast({name: kind for name, kind in schema.items() if name not in seen})
+
+
+@cache
+def _refuses_values_of_no_type() -> bool:
+    """Whether this version of polars does so, and does not drop the values."""
+    try:
+        pl.read_ndjson(b'{"a":1}\n', schema={"a": NONE})
+    except FAULTS:
+        return True
+    return False
 
 
 def _without_cut_line(data: bytes, source: str) -> tuple[bytes, tuple[str, ...]]:
@@ -114,21 +145,21 @@ def _object(data: bytes, row: int) -> dict[str, Any]:
 
 
 def _columns(data: bytes) -> list[str]:
-    """The names that occur in the first lines, in order."""
-    part = data[: data.find(b"\n", min(LOOKED_AT, len(data) - 1)) + 1]
+    """The names that occur in the first and in the last lines, in order."""
+    first, last = data[:LOOKED_AT], data[max(len(data) - LOOKED_AT, 0) :]
     found: dict[str, None] = {}
-    for line in part.split(b"\n"):
+    for line in (first + b"\n" + last).split(b"\n"):  # lines that are cut say nothing
         found |= dict.fromkeys(_loaded(line))
     return list(found)
 
 
 def _loaded(line: bytes) -> dict[str, Any]:
-    """The object of a line that polars understood; nothing of a blank one."""
+    """The object of a line; nothing of one that holds none."""
     try:
-        found: dict[str, Any] = json.loads(line, strict=False)
-    except ValueError:
+        found = json.loads(line, strict=False)
+    except (ValueError, RecursionError):
         return {}
-    return found
+    return found if isinstance(found, dict) else {}
 
 
 def _fault(data: bytes, source: str, schema: dict[str, pl.DataType], said: str) -> str:

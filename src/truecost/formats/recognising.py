@@ -7,7 +7,8 @@
   begin with different words that have a digit or one of `_-.`; any text is `lines`, so that `lines`
   is never recognised but stated.
 - Translation: any text is `lines`, unless it looks like a table or like `kaldi-text`.
-- AB/BA: a log is a table; of text, either commas or tabs stand apart the names of its header.
+- AB/BA and streams: a log is a table; of text, either commas or tabs stand apart the names of its
+  header.
 - Terms: XML by its root, RTTM by its first record, anything else as a log.
 """
 
@@ -41,6 +42,7 @@ NEEDED = {  # columns by which a header is known
     "diarization": ("recording", "start"),
     "abba": ("collected_by",),
     "terms": ("query", "document"),
+    "stream": ("event",),
 }
 NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)"
 FIRST = r"^[ \t]*([^ \t]*)"
@@ -64,7 +66,7 @@ def recognised(data: bytes, source: str, task: Task) -> str:
         Not empty, not compressed.
     source : str
         Name for messages.
-    task : {"transcripts", "translation", "diarization", "abba", "terms"}
+    task : {"transcripts", "translation", "diarization", "abba", "terms", "stream"}
 
     Returns
     -------
@@ -91,13 +93,15 @@ def recognised(data: bytes, source: str, task: Task) -> str:
         "diarization": _diarization,
         "abba": _log,
         "terms": _search,
+        "stream": _log,
     }
     return table or otherwise[task](data, source)
 
 
 def _structured(data: bytes, task: Task) -> str | None:
     """JSON or a table with a header; None for anything else."""
-    if task not in ("abba", "terms") and re.match(rb"(?:\xef\xbb\xbf)?\s*\[\s*[{\]]", data):
+    listed = re.match(rb"(?:\xef\xbb\xbf)?\s*\[\s*[{\]]", data)
+    if listed and task not in ("abba", "terms", "stream"):
         return "seglst"
     end = data.find(b"\n")
     first = data[: None if end < 0 else end].decode("utf-8", "replace")

@@ -34,6 +34,10 @@ class Gate(
         As the result names it, such as "noise=babble"; the whole data when left out, or "all".
     estimator : str, optional
         Needed only where a result has several.
+    phase : {"pre", "post"}, optional
+        Of streams: before or after the system learnt from the batch. A gate has to name it.
+    strategy, budget : str, optional
+        Of streams: how questions were chosen, and how many.
     max_upper : float, optional
         The upper end of the interval may not exceed it.
     min_lower : float, optional
@@ -59,6 +63,9 @@ class Gate(
     application: str | None = None
     collection: str | None = None
     estimator: str | None = None
+    phase: str | None = None
+    strategy: str | None = None
+    budget: str | None = None
     baseline: str | None = None
     max_upper: float | None = None
     min_lower: float | None = None

@@ -20,6 +20,7 @@ from truecost.report.curves import Curves
 from truecost.report.deployed_checks import pointed_out
 from truecost.report.drawing import Drawing
 from truecost.report.many import counted
+from truecost.report.online_verdict import resampled_of, swept_said
 from truecost.report.section import Section
 from truecost.report.sections import MOST_ROWS, SECTIONS, leaderboard
 from truecost.report.story import LEFT_OUT, Story
@@ -37,10 +38,17 @@ if TYPE_CHECKING:
 Case = tuple[str, str, str]  # measure, system and collection of a choice
 APART = ((0,), (1,), (2,), (1, 2), (0, 1, 2))  # by what choices are told apart, the first that does
 APPLIED = ("preset", "costs", "prior")  # of signatures: the verdict says them by application
+RESAMPLED = ("resampled", "block-length")  # of signatures: what was resampled says them
 EXPLAINED = {  # words of signatures that say too little alone
     "in": "in (units of measurement)",
     "lambda": "lambda (weight of indexing in the processing load)",
     "nodes": "nodes (machines that were measured)",
+    "q": "q (annotations that a miss costs)",
+    "queried": "queried (what an item counts as, after adaptation, once it is answered)",
+    "prequential": "prequential (whose annotations count before adaptation)",
+    "empty": "empty (what a batch without targets adds to the misses)",
+    "last": "last (a last batch that is short)",
+    "tolerance": "tolerance (error that costs an annotation)",
 }
 OPEN = 2  # pictures of a section that stand open where there are more than twice as many
 MOST = 12  # pictures of a section in all
@@ -165,7 +173,7 @@ def _about(story: Story) -> str:
         every = len(story.systems) + len(story.left_out)
         said = counted(every, "submission")
         return f"{said}, {len(story.left_out)} left out" if story.left_out else said
-    return listed(story.systems, 3)
+    return swept_said(story) or listed(story.systems, 3)
 
 
 @cache
@@ -228,7 +236,10 @@ def _measures(story: Story) -> list[tuple[str, str]]:
 def _how(story: Story) -> list[tuple[str, str]]:
     """What was resampled and how; of collections that differ, each."""
     rows = {dict(r.dims).get("collection", ""): r for r in reversed(story.whole or story.rows)}
-    units = {name: units_of(r) or counted(r.n_units, r.item) for name, r in reversed(rows.items())}
+    units = {
+        name: resampled_of(r) or units_of(r) or counted(r.n_units, r.item)
+        for name, r in reversed(rows.items())
+    }
     if len(set(units.values())) == 1:
         said = next(iter(units.values()))
     else:
@@ -262,7 +273,7 @@ def _conventions(story: Story) -> dict[str, str]:
     for row in rows:
         choices, _, _ = row.signature.partition("|resample:")
         for name, colon, said in (text.partition(":") for text in choices.split("|")[1:]):
-            if colon and name not in {*story.result.versions, *APPLIED}:
+            if colon and name not in {*story.result.versions, *APPLIED, *RESAMPLED}:
                 found.setdefault(name, {}).setdefault(said, {})[_case(row)] = None
     systems = {_case(row)[1:] for row in rows}
     return {EXPLAINED.get(name, name): _told_apart(said, systems) for name, said in found.items()}

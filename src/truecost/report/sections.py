@@ -25,12 +25,12 @@ from truecost.report.drawing import Drawing
 from truecost.report.item_sections import breakdown, matching, paired, unit_by_unit
 from truecost.report.many import counted
 from truecost.report.numbers import of_differences, of_gates, of_rows, slot_of
+from truecost.report.online_curves import over_the_stream, streams
 from truecost.report.online_sections import (
+    DRAWN,
     before_and_after,
     by_budget,
-    over_the_stream,
     passive_and_active,
-    streams,
 )
 from truecost.report.plane_sections import by_threshold, trade_off
 from truecost.report.plots.bars import costs_of
@@ -242,7 +242,7 @@ def comparison(story: Story) -> Section | None:
     labels = list(dict.fromkeys(p[0].label for p in story.pairs))
     pairs = sorted(story.pairs, key=lambda p: labels.index(p[0].label))  # stable
     whole = [p for p in pairs if "subset" not in p[0].dims]
-    some = [p[0] for p in whole if p[0].label in shown]
+    some = [bare(p[0], ("strategy", "budget")) for p in whole if p[0].label in shown]
     of_measures = {r.label: [s for s in some if s.label == r.label] for r in some}
     apart = len(of_measures) > 1 and len({r.dims["system"] for r in some}) > 1
     groups = of_measures if apart else _by_scale(some)
@@ -250,9 +250,10 @@ def comparison(story: Story) -> Section | None:
     drawings = [_differences(rows, name if several else "") for name, rows in groups.items()]
     for part in story.parts:
         of = [
-            bare(p[0], (*PARTS, "estimator"))
+            bare(p[0], (*ABOUT_PARTS, "estimator"))
             for p in story.pairs
             if p[0].label == story.main and part_of(p[0]) == part and "subset" in p[0].dims
+            if story.in_phase(p[0])
         ]
         if of:
             of, said = _chosen_slots(of, MOST_LINES // len({r.dims["system"] for r in of}))
@@ -280,6 +281,8 @@ def comparison(story: Story) -> Section | None:
 
 def _drawn(story: Story) -> list[str]:
     """The measures whose differences are drawn: costs; of items all, of searches their values."""
+    if story.online:
+        return [name for name in DRAWN if any(r.label == name for r in story.whole)]
     if story.searched:
         return [*VALUES, *(r.label for r in story.whole if r.measure in ENTROPIES)]
     return list(dict.fromkeys(r.label for r in story.whole)) if story.by_items else [*story.costs]

@@ -8,6 +8,13 @@ from truecost.gates import Verdict as Gated
 from truecost.report.deployed_verdict import about_ratios, groups_of, remarks_of
 from truecost.report.lines import Group, Line
 from truecost.report.many import counted
+from truecost.report.online_advice import advice_groups
+from truecost.report.online_verdict import (
+    about_imlm,
+    chip_of,
+    line_of,
+    system_groups,
+)
 from truecost.report.plots.look import short
 from truecost.report.plots.rows import WEAK
 from truecost.report.search_verdict import about_values, more_of, text_of
@@ -77,14 +84,16 @@ def verdict(story: Story) -> Verdict:
     if story.deployed:
         groups += groups_of(story)
     else:
-        groups += [_first(story)] if board and mains else _costs(story)
+        groups += advice_groups(story)
+        groups += [_first(story)] if board and mains else system_groups(story) or _costs(story)
     if not story.result.planes:  # else the thresholds of subsets stand there already
         groups += [Group("", (line,)) for line in _worst(story)]
+    advised = {advice.text for advice in story.result.sweeps}  # it stands above
     return Verdict(
         _lead(story, mains[0]) if mains else "",
         tuple(groups),
         _assumed(story),
-        remarks_of(story),
+        tuple(text for text in remarks_of(story) if text not in advised),
         tuple(dict.fromkeys(r.signature for r in mains)),
     )
 
@@ -98,15 +107,19 @@ def _lead(story: Story, row: Row) -> str:
         title = f"{title[:1].lower()}{title[1:]}"
     said = f"{story.main}" + (f" ({title})" if differs(title, story) else "")
     said += f": {row.direction} is better. "
-    if at_best(story.main) and not story.searched:
+    best = at_best(story.main, story.result.task)
+    if best and not story.searched:
         judged = any(not at_best(r.label) for r in story.whole)
         said += f"No decision is judged{'' if judged else f' ({NONE_MADE})'}: {BEST}"
     references = {r.reference for part in story.parts for r in story.mains(part)} - {None}
-    if len(references) == 1 and not at_best(story.main):
+    if len(references) == 1 and not best:
         naive = shown(row, next(iter(references)))
-        said += f"{naive} is the naive system: {naive_of(story.result.task)}{shortest(row)}. "
+        what = naive_of(story.result.task, story.main)
+        said += f"{naive} is the naive system: {what}{shortest(row)}. "
     if story.searched:
         said += about_values(story)
+    if story.online:
+        said += about_imlm(story, row)
     return f"{said}In brackets the {percent(row.level)} interval."
 
 
@@ -200,7 +213,7 @@ def _costs(story: Story) -> list[Group]:
 def _tabled(story: Story, part: Part) -> Group:
     """Value and interval of each of many systems, best first, and its difference."""
     rows = story.ranked(part)
-    said = [NAIVE[against_naive(r)] for r in rows]
+    said = [chip_of(r) if story.online else NAIVE[against_naive(r)] for r in rows]
     tables = [of_systems(f"{story.main} of each system, best first", rows, said)]
     pairs = sorted(story.main_pairs(part), key=lambda pair: goodness(pair[0]))
     if pairs:
@@ -235,7 +248,10 @@ def _worst(story: Story) -> list[Line]:
     rows = [
         r
         for r in means(story.values)
-        if "subset" in r.dims and r.label == story.main and r.value is not None
+        if "subset" in r.dims
+        and r.label == story.main
+        and r.value is not None
+        and story.in_phase(r)
     ]
     strong = [r for r in rows if not WEAK & {*r.flags}]
     if len(strong) < 2:
@@ -300,6 +316,8 @@ def _sum(name: str, than: str, cases: Sequence[Case]) -> Line:
 
 
 def _value(row: Row, story: Story) -> Line:
+    if story.online:
+        return line_of(story, row)
     state = against_naive(row)
     if row.dims.get("estimator") == "run":  # its counts stand with the mean
         return Line(GOOD.get(state, "open"), NAIVE[state], system_of(row), value(row), ANOTHER)

@@ -21,12 +21,13 @@ LEFT_TO_RIGHT = frozenset({"L", "EN", "ES", "ET", "CS", "B", "S", "WS", "ON", "B
 ESTIMATORS = {"mean": "mean over runs", "run": "one run", "test_set": "test set"}
 
 
-def naive_of(task: Task) -> str:
-    """What the naive system puts out."""
+def naive_of(task: Task, measure: str = "") -> str:
+    """What the naive system puts out; of streams that depends on the measure."""
     if task == "terms":
         return "rejecting everything"
     if task == "stream":
-        return "labelling everything by hand"
+        both = "rejecting or accepting everything"
+        return both if measure == "act_dcf" else "labelling everything by hand"
     return "the best constant answer" if task == "trials" else "an empty output"
 
 

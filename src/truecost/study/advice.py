@@ -18,6 +18,7 @@ from truecost.tasks.counting import bayes_threshold, class_shares
 from truecost.tasks.items import Items
 from truecost.tasks.records import Trials
 from truecost.tasks.scoring import Scoring
+from truecost.tasks.streams.records import Online
 from truecost.tasks.subsets import empty_cells
 from truecost.tasks.systems import System, measures_for
 from truecost.tasks.terms.records import Search
@@ -25,6 +26,7 @@ from truecost.tasks.terms.records import Search
 if TYPE_CHECKING:
     from truecost.study.config import Study
 
+SHARING = Items | Search | Online  # what is said of all of these is said of what they share
 HINT = (
     f"{NONE_BELOW}, which is odd: if the scores are posteriors say --type posterior, if they are "
     f"only scores --type score"
@@ -114,7 +116,7 @@ def _is_trial_list(part: Part) -> bool:
 def _faults(part: Part) -> list[Problem]:
     where = part.dims.get("collection", "")
     found = [(record, _of_record(part, record)) for record in part.systems]
-    common = _common([texts for record, texts in found if isinstance(record, Items | Search)])
+    common = _common([texts for record, texts in found if isinstance(record, SHARING)])
     said = [
         _said(where, "" if text in common else record.name, text)
         for record, texts in found
@@ -153,6 +155,8 @@ def _frames(record: System, item: str) -> list[tuple[pl.DataFrame, str]]:
     """The columns that subsets are told by, and what a row of them is."""
     if isinstance(record, Search):
         return [(record.reference.queries, "query"), (record.reference.documents, "document")]
+    if isinstance(record, Online):
+        return [(record.columns(), item)]
     return [(record.frame, item)]
 
 
@@ -222,6 +226,8 @@ def _same(a: System, b: System) -> str:
         columns = ((a.query, b.query), (a.score, b.score), (a.accepted, b.accepted))
         same = (np.array_equal(*both) for both in columns)
         return "detections" if len(a) and all(same) else ""
+    if isinstance(a, Online) and isinstance(b, Online):
+        return "outputs" if a.items.equals(b.items) else ""
     return ""
 
 
@@ -237,6 +243,6 @@ def _on_measures(part: Part) -> list[Problem]:
         scoring = part.scoring[record.name]
         names = set(scoring.measures)
         found = measures_for(record, scoring)
-        every = not isinstance(record, Trials | Search)
+        every = not isinstance(record, Trials | Search | Online)
         asked |= {m: None for m in found if every or {m.name, m.label} & names}
     return [Problem(kind="advice", message=f"{m.label}: {m.advice}") for m in asked if m.advice]

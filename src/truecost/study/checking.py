@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from truecost.errors import UsageError, counted, first_five
 from truecost.names import STANDARD_INPUT
+from truecost.study.live_checks import check_live
 from truecost.study.tables import DataTable, SystemTable
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ _OF_LOGS = (
     "labels",
 )
 _OF_SEARCHES = ("ecf", "rttm", "occurrences", "kwlist")
+_OF_RUNS = ("resources", "strategy", "budget")  # of systems
 _NOT_OF_TRIALS = (
     *("reference", "reference_map", "reference_format", "lines"),
     *(*_OF_LOGS, *_OF_SEARCHES),
@@ -43,8 +45,9 @@ DATA_OF: Mapping[str, tuple[str, ...]] = {
     "diarization": _OF_ITEMS,
     "abba": ("map", "metadata", "input_format", *_OF_LOGS),
     "terms": (*_OF_SEARCHES, "type", "map", "reference_map", "input_format"),
+    "stream": ("type", "map", "target", "classes", "labels", "input_format"),
 }
-TASK_TABLES = ("transcripts", "translation", "diarization", "abba", "terms")
+TASK_TABLES = ("transcripts", "translation", "diarization", "abba", "terms", "stream")
 _OF_CHOICES = ("max_rfpr", "min_rrecall", "by", "grid", "test_set")
 
 
@@ -60,21 +63,21 @@ def check_task(study: "Study") -> None:
     UsageError
         When a key is of another task, there is no reference, or a number is out of range.
     """
+    check_live(study)
     task = study.task or "trials"
     for name in TASK_TABLES:
         if name != task and getattr(study, name).given():
             raise UsageError(f"[{name}] goes with task {name}; the task of the study is {task}")
     for table in (study.data, *study.collections.values(), *study.systems.values()):
         _check_data(table, task)
-    if task != "terms":
-        _refuse_records(study, task)
-    if task in ("trials", "abba", "terms") and study.worst is not None:
+    _refuse_records(study, task)
+    if task in ("trials", "abba", "terms", "stream") and study.worst is not None:
         raise UsageError("worst goes with transcripts, translation and diarization")
     if task == "trials":
         return
     if study.methods.given():
         raise UsageError(f"[methods] has runs of trials; {task} has systems")
-    if task != "terms" and (study.application.given() or study.applications):
+    if task not in ("terms", "stream") and (study.application.given() or study.applications):
         raise UsageError(f"an application has costs and priors of trials; {task} has none")
     if study.worst is not None and study.worst < 0:
         raise UsageError(f"worst is {study.worst}: give 0 or more")
@@ -85,17 +88,28 @@ def check_task(study: "Study") -> None:
     if task == "terms":
         _check_terms(study)
         return
+    if task == "stream":
+        from truecost.study.online import check_stream
+
+        check_stream(study)
+        return
     for name in study.collections or ("",):
         _check_references(study.collections.get(name, DataTable()).over(study.data), task, name)
 
 
 def _refuse_records(study: "Study", task: str) -> None:
-    """Records of what a search took are of no other task."""
+    """What only systems of one task have is of no other."""
     for name, system in study.systems.items():
-        if system.indexing or system.searching:
+        if task != "terms" and (system.indexing or system.searching):
             raise UsageError(
                 f"[systems.{name}] has records of indexing or searching, which go with terms; the "
                 f"task of the study is {task}"
+            )
+        own = [key for key in _OF_RUNS if key in system.given()]
+        if task != "stream" and own:
+            raise UsageError(
+                f"[systems.{name}] has {first_five(own)}, which go with stream; the task of the "
+                f"study is {task}"
             )
 
 

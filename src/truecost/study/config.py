@@ -41,6 +41,15 @@ from truecost.errors import UsageError
 from truecost.gates import Gate
 from truecost.names import STANDARD_INPUT, Task
 from truecost.study.checking import check_task
+from truecost.study.loop_tables import (
+    ExpertTable,
+    LearnerTable,
+    LoopTable,
+    SourceTable,
+    StrategyTable,
+    SweepTable,
+)
+from truecost.study.stream_tables import StreamTable
 from truecost.study.tables import (
     AbbaTable,
     ApplicationTable,
@@ -56,7 +65,7 @@ from truecost.study.tables import (
 
 Data = TypeVar("Data", bound=DataTable)
 ONE_FILE = ("key", "users", "labels", "ecf", "rttm", "occurrences", "kwlist")  # of [data]
-PHASES = ("indexing", "searching")  # of a search, each with records of what it took
+RECORDS = ("indexing", "searching", "resources")  # of [systems.NAME]: what it took
 
 
 class Study(
@@ -66,7 +75,7 @@ class Study(
 
     Attributes
     ----------
-    task : {"trials", "transcripts", "translation", "diarization", "abba", "terms"}, optional
+    task : {"trials", "transcripts", "translation", "diarization", "abba", "terms", "stream"}
         What the systems do; trials unless given.
     measures : tuple of str
         `NAME` or `NAME:PARAMETER`; those that suit the score type, or the task, when left out.
@@ -89,8 +98,10 @@ class Study(
         How intervals are made.
     subsets : dict of str to str
         A column (each of its levels is a subset) or a condition, by name.
-    transcripts, translation, diarization, abba, terms : table
+    transcripts, translation, diarization, abba, terms, stream : table
         Choices of the task.
+    source, loop, learner, strategy, expert, sweep : table
+        Of a live run, which makes the event logs that it scores.
     worst : int, optional
         How many of the worst utterances, sentences or recordings of each system are stored and
         shown with their alignment; 5 unless given, none for 0.
@@ -135,6 +146,13 @@ class Study(
     diarization: DiarizationTable = DiarizationTable()
     abba: AbbaTable = AbbaTable()
     terms: TermsTable = TermsTable()
+    stream: StreamTable = StreamTable()
+    source: SourceTable = SourceTable()
+    loop: LoopTable = LoopTable()
+    learner: LearnerTable = LearnerTable()
+    strategy: StrategyTable = StrategyTable()
+    expert: ExpertTable = ExpertTable()
+    sweep: SweepTable = SweepTable()
     worst: int | None = None
     gate: tuple[Gate, ...] = ()
 
@@ -200,7 +218,7 @@ class Study(
             if isinstance(data, SystemTable):
                 changed["file"] = None if data.file is None else place(data.file)
                 changed["files"] = {k: place(v) for k, v in data.files.items()}
-                changed |= {name: tuple(map(place, getattr(data, name))) for name in PHASES}
+                changed |= {name: tuple(map(place, getattr(data, name))) for name in RECORDS}
             return msgspec.structs.replace(data, **changed)
 
         return msgspec.structs.replace(
@@ -219,6 +237,9 @@ class Study(
                 self.abba,
                 test_set=None if self.abba.test_set is None else place(self.abba.test_set),
             ),
+            source=self.source.moved(place),
+            loop=self.loop.moved(place) if self.source.given() else self.loop,
+            expert=self.expert.moved(place),
         )
 
     def over(self, base: Self) -> Self:
@@ -259,6 +280,13 @@ class Study(
             diarization=self.diarization.over(base.diarization),
             abba=self.abba.over(base.abba),
             terms=self.terms.over(base.terms),
+            stream=self.stream.over(base.stream),
+            source=self.source.over(base.source),
+            loop=self.loop.over(base.loop),
+            learner=self.learner.over(base.learner),
+            strategy=self.strategy.over(base.strategy),
+            expert=self.expert.over(base.expert),
+            sweep=self.sweep.over(base.sweep),
             worst=base.worst if self.worst is None else self.worst,
             gate=self.gate or base.gate,
         )
@@ -269,7 +297,7 @@ class Study(
         for what in ("systems", "collections", "applications", "subsets"):
             for name in getattr(self, what):
                 _check_name(what, name)
-        if not self.systems:
+        if not self.systems and not self.source.given():
             raise UsageError(
                 "no system is named: give at least one file, or a study with [systems.NAME]"
             )
@@ -277,7 +305,7 @@ class Study(
             raise UsageError(
                 "the study has [application] and [applications.NAME]: keep one of the two"
             )
-        if self.baseline is not None and self.baseline not in self.systems:
+        if self.systems and self.baseline is not None and self.baseline not in self.systems:
             raise UsageError(
                 f"baseline {self.baseline!r} is no system: the systems are "
                 f"{', '.join(self.systems)}"

@@ -17,10 +17,12 @@ from truecost.publishing import publish
 from truecost.study.itemised import frame_of_items
 from truecost.study.outcome import Outcome, ResultFile
 from truecost.study.reading import read_result
+from truecost.study.recipes import RECIPE
 
 if TYPE_CHECKING:
     import polars as pl
 
+OURS = ("result.json", RECIPE)  # one of them is there when a result, or a live run, is
 RESULT_FILES = (
     "result.json",
     "curves.parquet",
@@ -32,7 +34,8 @@ RESULT_FILES = (
 
 
 def check_target(directory: str) -> Path:
-    """The folder that a result goes to, refused unless it is new, empty or holds a result.
+    """The folder that a result goes to, refused unless it is new, empty, or holds a result or the
+    logs of a live run.
 
     Raises
     ------
@@ -41,7 +44,8 @@ def check_target(directory: str) -> Path:
     """
     target = Path(directory)
     if target.exists() and (
-        not target.is_dir() or (any(target.iterdir()) and not (target / "result.json").exists())
+        not target.is_dir()
+        or (any(target.iterdir()) and not any((target / name).exists() for name in OURS))
     ):
         raise UsageError(f"{target}: exists and is no result directory; choose another --output")
     return target

@@ -14,9 +14,11 @@ from truecost.leaderboard import Standing
 from truecost.names import Task
 from truecost.resources.load import Load
 from truecost.results import Comparison, Estimate, Row, title_of
+from truecost.study.sweep import SweepAdvice
 from truecost.tasks.abba.describing import Description
 from truecost.tasks.abba.planes import Plane
 from truecost.tasks.scoring import Scoring
+from truecost.tasks.streams.describing import OnlineDescription
 from truecost.tasks.systems import System
 from truecost.tasks.terms.describing import SearchDescription
 from truecost.version import __version__
@@ -115,8 +117,12 @@ class ResultFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         Both ratios over the thresholds of model B, where one was to be chosen.
     searches : tuple of SearchDescription
         What each search for terms is like: its curves, its queries and what is odd about it.
+    online : tuple of OnlineDescription
+        What each system on a stream is like: its curves over the stream, what each stream comes to.
     loads : dict of str to Load
         What each search took, by system, where there are records of it.
+    sweeps : tuple of SweepAdvice
+        The best of several budgets, where they were tried.
     calibration : dict
         Method, training data and parameters of what was fitted (`Calibrated.summary`).
     versions : dict of str to str
@@ -137,7 +143,9 @@ class ResultFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     deployments: tuple[Description, ...] = ()
     planes: tuple[Plane, ...] = ()
     searches: tuple[SearchDescription, ...] = ()
+    online: tuple[OnlineDescription, ...] = ()
     loads: dict[str, Load] = {}
+    sweeps: tuple[SweepAdvice, ...] = ()
     calibration: dict[str, Any] = {}
     versions: dict[str, str] = {}
 
@@ -150,7 +158,7 @@ class Part:
     ----------
     dims : mapping of str to str
         `collection` and `application`, where there are several.
-    systems : tuple of Trials, Items, Deployment or Search
+    systems : tuple of Trials, Items, Deployment, Search or Online
         In the order in which they were given.
     scoring : mapping of str to Scoring
         What was asked for, by name of the system.
@@ -164,6 +172,8 @@ class Part:
         Both ratios over the thresholds of model B, where one was to be chosen.
     searches : tuple of SearchDescription
         What each search for terms is like.
+    online : tuple of OnlineDescription
+        What each system on a stream is like.
     loads : mapping of str to Load
         What each search took, by system.
     """
@@ -176,6 +186,7 @@ class Part:
     deployments: tuple[Description, ...] = ()
     planes: tuple[Plane, ...] = ()
     searches: tuple[SearchDescription, ...] = ()
+    online: tuple[OnlineDescription, ...] = ()
     loads: Mapping[str, Load] = field(default_factory=dict)
 
     @property
@@ -212,6 +223,8 @@ class Outcome:
         The worst items of each system.
     calibration : mapping
         What was fitted (`Calibrated.summary`).
+    sweeps : tuple of SweepAdvice
+        The best of several budgets, where they were tried.
     """
 
     parts: tuple[Part, ...]
@@ -225,6 +238,7 @@ class Outcome:
     task: Task = "trials"
     cases: tuple[Case, ...] = ()
     calibration: Mapping[str, Any] = field(default_factory=dict)
+    sweeps: tuple[SweepAdvice, ...] = ()
 
     @property
     def systems(self) -> tuple[System, ...]:
@@ -266,7 +280,9 @@ class Outcome:
             deployments=tuple(d for part in self.parts for d in part.deployments),
             planes=tuple(plane for part in self.parts for plane in part.planes),
             searches=tuple(search for part in self.parts for search in part.searches),
+            online=tuple(system for part in self.parts for system in part.online),
             loads={name: load for part in self.parts for name, load in part.loads.items()},
+            sweeps=self.sweeps,
             calibration=dict(self.calibration),
             versions=_versions(self.task),
         )

@@ -56,6 +56,11 @@ def run(study: Study, progress: Progress | None = None) -> Outcome:
     act_dcf 0.5097 [0.3838, 0.6394] pass
     """
     check_task(study)
+    if study.source.given():
+        raise UsageError(
+            "a study with [source] makes event logs first: truecost run STUDY -o FOLDER, or "
+            "truecost.study.live.run_live(study, folder)"
+        )
     if study.methods.given():
         from truecost.study.methods import run_methods
 
@@ -104,6 +109,10 @@ def _part(
         from truecost.study import searches
 
         return searches.described(score_part(systems, scoring, dims, study.baseline), study)
+    if study.task == "stream":
+        from truecost.study import online
+
+        return online.described(score_part(systems, scoring, dims, study.baseline))
     if study.task != "abba":
         return score_part(systems, scoring, dims, study.baseline)
     from truecost.study.deployed import chosen_part, described
@@ -124,7 +133,7 @@ def _remarks(study: Study, parts: Sequence[Part]) -> tuple[str, ...]:
 
 def _cases(study: Study, parts: Sequence[Part]) -> tuple[Case, ...]:
     """The worst items of each system, of tasks that count items."""
-    if study.task in (None, "trials", "abba", "terms"):
+    if study.task in (None, "trials", "abba", "terms", "stream"):
         return ()
     from truecost.study.itemised import cases_of
 
@@ -175,7 +184,8 @@ def configuration(study: Study) -> str:
     """The study as the result stores it: no paths, and nothing that does not decide the figures."""
     shown = study.moved(lambda file: Path(file).name)
     interval = msgspec.structs.replace(shown.interval, jobs=None)
-    return msgspec.structs.replace(shown, interval=interval).to_toml()
+    loop = msgspec.structs.replace(shown.loop, folder=None, checkpoint=None)
+    return msgspec.structs.replace(shown, interval=interval, loop=loop).to_toml()
 
 
 def score_part(

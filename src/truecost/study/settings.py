@@ -7,9 +7,11 @@ from truecost.errors import UsageError
 from truecost.study.config import Study
 from truecost.study.tables import ApplicationTable, DataTable, IntervalTable
 from truecost.tasks.scoring import Scoring, TermsScoring
+from truecost.tasks.streams.options import StreamScoring
 from truecost.weights import Plan
 
 Progress = Callable[[str, int, int], None]
+OF_STREAMS = ApplicationTable(cost_miss=3, cost_fa=1, prior=0.5)  # 0.75 Pmiss + 0.25 Pfa
 
 
 def application_of(table: ApplicationTable) -> Application:
@@ -42,10 +44,11 @@ def application_of(table: ApplicationTable) -> Application:
     return Application(table.cost_matrix or None, priors)
 
 
-def plan_of(table: IntervalTable) -> Plan:
-    """The resampling plan of `[interval]`."""
+def plan_of(table: IntervalTable, *, always: bool = False) -> Plan:
+    """The resampling plan of `[interval]`; `always` where moving blocks are drawn in any case."""
     base = Plan()
-    if table.block_length is not None and (table.resample or base.scheme) != "blocks":
+    blocks = always or (table.resample or base.scheme) == "blocks"
+    if table.block_length is not None and not blocks:
         raise UsageError("a block length goes with moving blocks: say --resample blocks")
     return Plan(
         base.replicates if table.replicates is None else table.replicates,
@@ -60,14 +63,14 @@ def scoring_of(
     study: Study, application: ApplicationTable, data: DataTable, progress: Progress | None = None
 ) -> Scoring:
     """What to compute for one system and application."""
-    interval = study.interval
+    interval, stream = study.interval, study.task == "stream"
     training = data.training_prior
     if isinstance(training, float | int):
         training = (1 - training, training)
     return Scoring(
-        application_of(application),
+        application_of(_over_defaults(application) if stream else application),
         study.measures,
-        plan_of(interval),
+        plan_of(interval, always=stream),
         0.95 if interval.level is None else interval.level,
         interval.method or "percentile",
         training,
@@ -79,7 +82,27 @@ def scoring_of(
         progress=progress,
         estimators=study.abba.estimators,
         terms=_of_terms(study, data),
+        stream=_of_stream(study, data) if stream else StreamScoring(),
     )
+
+
+def _over_defaults(table: ApplicationTable) -> ApplicationTable:
+    """What is given of an application of detection over the costs and the prior of paper 000.
+
+    Nothing where nothing is given: scoring knows whether there are targets at all.
+    """
+    single = (table.cost_miss, table.cost_fa, table.prior)
+    whole = table.preset is not None or table.priors or table.cost_matrix
+    if whole or all(value is None for value in single):
+        return table
+    return table.over(OF_STREAMS)
+
+
+def _of_stream(study: Study, data: DataTable) -> StreamScoring:
+    """How event logs are scored."""
+    from truecost.study.online import stream_options
+
+    return stream_options(study.stream, data)
 
 
 def _of_terms(study: Study, data: DataTable) -> TermsScoring:

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from truecost.study.config import Study
 
 
+BESIDE = ("indexing", "searching", "resources", "strategy", "budget")  # of a system
+
+
 @dataclass(frozen=True)
 class Source:
     """A system's file and what it holds.
@@ -28,6 +31,12 @@ class Source:
         Empty when there is one.
     indexing, searching : tuple of str
         Records of what the phases of a search took.
+    resources : tuple of str
+        Records of what runs on a stream took.
+    strategy : str, optional
+        How the questions of a stream were chosen.
+    budget : float, optional
+        How many there were a batch.
     """
 
     name: str
@@ -37,6 +46,9 @@ class Source:
     collection: str = ""
     indexing: tuple[str, ...] = ()
     searching: tuple[str, ...] = ()
+    resources: tuple[str, ...] = ()
+    strategy: str | None = None
+    budget: float | None = None
 
 
 def sources_of(study: "Study", collection: str = "") -> list[Source]:
@@ -58,8 +70,8 @@ def sources_of(study: "Study", collection: str = "") -> list[Source]:
         own = {k: v for k, v in table.given().items() if k in DataTable.__struct_fields__}
         file = table.files[collection] if collection else table.file
         data = DataTable(**own).over(below)
-        records = (table.indexing, table.searching)
-        found.append(Source(name, file or "", data, below.map, collection, *records))
+        beside = {k: getattr(table, k) for k in BESIDE}
+        found.append(Source(name, file or "", data, below.map, collection, **beside))
     return found
 
 
@@ -74,7 +86,7 @@ def read_system(source: Source, reader: Reader, study: "Study") -> System:
 
     Returns
     -------
-    Trials, Items, Deployment or Search
+    Trials, Items, Deployment, Search or Online
 
     Raises
     ------
@@ -91,6 +103,10 @@ def read_system(source: Source, reader: Reader, study: "Study") -> System:
         from truecost.study.searches import read_search
 
         return read_search(source, reader, study)
+    if study.task == "stream":
+        from truecost.study.online import read_stream
+
+        return read_stream(source, reader)
     from truecost.study.itemised import read_items
 
     return read_items(source, reader, study)

@@ -25,7 +25,7 @@ from truecost.names import (
 )
 
 
-class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class PartialTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A table whose keys may all be left out."""
 
     def given(self) -> dict[str, Any]:
@@ -42,7 +42,7 @@ class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return type(self)(**merged)
 
 
-class DataTable(_Table, frozen=True, kw_only=True, omit_defaults=True):
+class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     """`[data]`: what the files hold.
 
     Attributes
@@ -97,7 +97,7 @@ class DataTable(_Table, frozen=True, kw_only=True, omit_defaults=True):
         File with every unit and its arm.
     labels : str, optional
         File with labels of some items of a log and their inclusion probabilities, as `truecost abba
-        select` writes it.
+        select` writes it; of streams the right label of every item, by id.
     ecf : str, optional
         File with the audio that is scored (terms): an ECF, or a table of documents and durations.
     rttm : str, optional
@@ -155,15 +155,24 @@ class SystemTable(DataTable, frozen=True, kw_only=True, omit_defaults=True):
     indexing, searching : tuple of str
         Records of what the two phases of a search took, as `truecost resources` writes them; one
         for each node.
+    resources : tuple of str
+        Records of what the runs on a stream took, where their logs do not say it; one for each.
+    strategy : str, optional
+        How the questions of a stream were chosen.
+    budget : float, optional
+        How many there were a batch.
     """
 
     file: str | None = None
     files: dict[str, str] = {}
     indexing: tuple[str, ...] = ()
     searching: tuple[str, ...] = ()
+    resources: tuple[str, ...] = ()
+    strategy: str | None = None
+    budget: float | None = None
 
 
-class ApplicationTable(_Table, frozen=True, kw_only=True, omit_defaults=True):
+class ApplicationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     """`[application]`: what errors cost and how often targets come.
 
     Attributes
@@ -186,7 +195,7 @@ class ApplicationTable(_Table, frozen=True, kw_only=True, omit_defaults=True):
     cost_matrix: tuple[tuple[float, ...], ...] = ()
 
 
-class IntervalTable(_Table, frozen=True, kw_only=True, omit_defaults=True):
+class IntervalTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     """`[interval]`: how intervals are made.
 
     Attributes
@@ -217,7 +226,7 @@ class IntervalTable(_Table, frozen=True, kw_only=True, omit_defaults=True):
     jobs: int | None = None
 
 
-class MethodsTable(_Table, frozen=True, kw_only=True, omit_defaults=True):
+class MethodsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     """`[methods]`: files of runs over seeds and training sets, in place of `[systems]`.
 
     Attributes
@@ -241,7 +250,7 @@ class MethodsTable(_Table, frozen=True, kw_only=True, omit_defaults=True):
     estimator: Estimator | None = None
 
 
-class TranscriptsTable(_Table, frozen=True, kw_only=True, omit_defaults=True):
+class TranscriptsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     """`[transcripts]`: how the texts of reference and system are made comparable.
 
     Attributes
@@ -259,7 +268,7 @@ class TranscriptsTable(_Table, frozen=True, kw_only=True, omit_defaults=True):
     outside: Outside | None = None
 
 
-class TranslationTable(_Table, frozen=True, kw_only=True, omit_defaults=True):
+class TranslationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     """`[translation]`: how sentences become tokens.
 
     Attributes
@@ -274,7 +283,7 @@ class TranslationTable(_Table, frozen=True, kw_only=True, omit_defaults=True):
     lowercase: bool | None = None
 
 
-class DiarizationTable(_Table, frozen=True, kw_only=True, omit_defaults=True):
+class DiarizationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     """`[diarization]`: which times are scored, and how speakers are mapped.
 
     Attributes
@@ -302,7 +311,7 @@ class DiarizationTable(_Table, frozen=True, kw_only=True, omit_defaults=True):
     merge_gaps: float | None = None
 
 
-class AbbaTable(_Table, frozen=True, kw_only=True, omit_defaults=True):
+class AbbaTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     """`[abba]`: how two models are compared of which only accepted items are collected.
 
     Attributes
@@ -335,7 +344,7 @@ class AbbaTable(_Table, frozen=True, kw_only=True, omit_defaults=True):
     test_set: str | None = None
 
 
-class TermsTable(_Table, frozen=True, kw_only=True, omit_defaults=True):
+class TermsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     """`[terms]`: what a trial of a search is, and how detections are aligned and counted.
 
     Attributes

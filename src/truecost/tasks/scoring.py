@@ -119,7 +119,7 @@ class Scoring:
     progress: Callable[[str, int, int], None] | None = field(default=None, compare=False)
     estimators: tuple[str, ...] = ()
     terms: TermsScoring = TermsScoring()
-    stream: StreamScoring = StreamScoring()
+    stream: StreamScoring = field(default_factory=StreamScoring)
 
     def __post_init__(self) -> None:
         if self.jobs is not None and self.jobs < 1:

@@ -7,12 +7,15 @@ Of AB/BA `ratios` draws rows, `trade_off` and `ratios_by_threshold` planes, `col
 `machine_labels` what was collected, `probability_mapping` a calibration of machine scores.
 Of searches for terms `det_of_terms`, `twv_by_threshold`, `queries_in_order`, `query_forest` and
 `score_map` draw what a result says of them (`ResultFile.searches`), `resources` what they took.
+Of systems on streams `budgets` draws rows, `phases` and `streams_forest` what a result says of
+them (`ResultFile.online`).
 Each returns the axes on which it drew, on a new figure when it is given none; `save` writes PDF,
 PNG or SVG, `style` sets the colours. The functions `..._height` say how high a figure has to be.
 """
 
 from truecost.report.plots.bars import Bar, bars_height, bars_of, cost_bars
 from truecost.report.plots.board import leaderboard, leaderboard_height
+from truecost.report.plots.budgets import budgets, budgets_height
 from truecost.report.plots.calibration import decomposed, reliability, reliability_height
 from truecost.report.plots.cells import (
     collected,
@@ -40,6 +43,7 @@ from truecost.report.plots.limits import gates, gates_height
 from truecost.report.plots.load import parts_of_load, resources, resources_height
 from truecost.report.plots.look import COLOURS, INK, MARKERS, STYLE, new_axes, save, short, style
 from truecost.report.plots.mapping import mapping_height, probability_mapping
+from truecost.report.plots.phases import curves_of, phases, phases_height
 from truecost.report.plots.plane import names_of, trade_off, trade_off_height
 from truecost.report.plots.query_forest import query_forest, query_forest_height
 from truecost.report.plots.ratio_rows import ratios, ratios_height
@@ -51,6 +55,11 @@ from truecost.report.plots.rows import (
 )
 from truecost.report.plots.runs import having_runs, runs, runs_height
 from truecost.report.plots.score_map import crossing_of, score_map, score_map_height
+from truecost.report.plots.streams_forest import (
+    streams_forest,
+    streams_height,
+    streams_in_order,
+)
 from truecost.report.plots.thresholds import cost_against_threshold, threshold_height
 from truecost.report.plots.tradeoff import det, det_height, roc
 from truecost.report.plots.twv import (
@@ -83,6 +92,8 @@ __all__ = [
     "bars_of",
     "beyond",
     "breakdown_height",
+    "budgets",
+    "budgets_height",
     "by_threshold_height",
     "by_unit",
     "by_unit_height",
@@ -91,6 +102,7 @@ __all__ = [
     "cost_against_threshold",
     "cost_bars",
     "crossing_of",
+    "curves_of",
     "decomposed",
     "det",
     "det_height",
@@ -119,6 +131,8 @@ __all__ = [
     "paired_units_height",
     "parts_of",
     "parts_of_load",
+    "phases",
+    "phases_height",
     "points_of",
     "probability_mapping",
     "queries_in_order",
@@ -140,6 +154,9 @@ __all__ = [
     "shares_of",
     "short",
     "sides_of",
+    "streams_forest",
+    "streams_height",
+    "streams_in_order",
     "style",
     "threshold_height",
     "trade_off",

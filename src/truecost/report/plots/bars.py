@@ -55,10 +55,11 @@ def minima() -> dict[str, str]:
     return {m.minimum_of: m.name for m in registry().values() if m.minimum_of}
 
 
-def _pair_name(actual: str) -> str:
+def _pair_name(actual: Row) -> str:
     """An actual cost with its title, for a bar that shows its minimum too."""
-    title = find_of_any_task(actual).title.partition(" (")[0].removeprefix("Actual ")
-    return actual if title.lower() == actual else f"{actual}\n({title})"
+    measure = find_of_any_task(actual.label, actual.task)
+    title = measure.title.partition(" (")[0].removeprefix("Actual ")
+    return actual.label if title.lower() == actual.label else f"{actual.label}\n({title})"
 
 
 def bars_of(rows: Sequence[Row]) -> list[Bar]:
@@ -82,7 +83,7 @@ def bars_of(rows: Sequence[Row]) -> list[Bar]:
         if actual is not None and (system, slot, actual) in found:
             continue  # stands in the bar of its actual cost
         least = found.get((system, slot, pairs[label])) if label in pairs else None
-        name = label if least is None else _pair_name(label)
+        name = label if least is None else _pair_name(row)
         bars.append(Bar(system, name if slot == "all" else f"{name}\n{slot}", row, least))
     order = {name: k for k, name in enumerate(dict.fromkeys(b.name for b in bars))}
     return sorted(bars, key=lambda b: order[b.name])

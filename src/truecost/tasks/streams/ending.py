@@ -35,9 +35,9 @@ def without_open_end(log: EventLog) -> EventLog:
         last &= pl.col(name).eq_missing(pl.lit(placed[name][0], frame.schema[name]))
     of_last = frame.select(last.alias("last"))["last"]
     phases = frame.filter(of_last & (frame["event"] == "predict"))["phase"]
-    lacking = int((phases == "pre").sum() - (phases == "post").sum())
-    elsewhere = frame.filter(~of_last & (frame["phase"] == "post").fill_null(value=False))
-    if lacking <= 0 or not len(elsewhere):
+    lacking = len(phases.filter(phases == "pre")) - len(phases.filter(phases == "post"))
+    elsewhere = (~of_last & (frame["phase"] == "post").fill_null(value=False)).any()
+    if lacking <= 0 or not elsewhere:
         return log
     asked = int((frame.filter(of_last)["event"] == "query").sum())
     lost = f", and {counted(asked, 'question')} with it" if asked else ""

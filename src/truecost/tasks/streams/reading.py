@@ -105,7 +105,8 @@ def read_online(
 def _joined(logs: Sequence[EventLog]) -> tuple[tuple[str, ...], tuple[str, ...], pl.DataFrame]:
     """Names of the runs and streams, and all events with their places in these."""
     frames = [log.frame.with_columns(run=_run(log, len(logs))) for log in logs]
-    frame = pl.concat(frames) if len(frames) > 1 else frames[0]
+    # A log with very many different decisions keeps them as texts, another as categories.
+    frame = pl.concat(frames, how="vertical_relaxed") if len(frames) > 1 else frames[0]
     seeds, seed = numbered(frame["run"], "")
     streams, stream = numbered(frame["stream"], "")
     return seeds, streams, frame.with_columns(seed=seed, stream=stream).drop("run")

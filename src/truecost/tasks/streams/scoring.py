@@ -171,7 +171,10 @@ class Rows:
             progress=None if tell is None else lambda done, total: tell(what, done, total),
         )
         alike = f"|{count.how.signature}|{count.online.kind}"
-        return [structs.replace(row, resampling=f"{row.resampling}{alike}") for row in rows]
+        return [
+            structs.replace(row, resampling=f"{row.resampling}{alike}", flags=_flags(row))
+            for row in rows
+        ]
 
     def _context(self, phase: Mapping[str, str]) -> Context:
         """What the rows say besides their values."""
@@ -205,6 +208,12 @@ class Rows:
             return f"{tolerance}resampled:{count.resample}"
         length = self.scoring.plan.block_length or count.block_length
         return f"{tolerance}resampled:{count.resample}|block-length:{length}"
+
+
+def _flags(row: Estimate) -> tuple[str, ...]:
+    """Flags of a row; that exactly as many questions are asked of every batch is nothing odd."""
+    planned = row.measure in ("n_annotations", "n_items")
+    return tuple(f for f in row.flags if not (planned and f == "no_spread"))
 
 
 def gap_evidence(count: Counted, *, windows: bool) -> Evidence:

@@ -1,0 +1,212 @@
+"""The messages between truecost and a program that learns: what is told, and what may be said."""
+
+import math
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+import msgspec
+import numpy as np
+
+from truecost.errors import InputError, counted, first_five
+from truecost.learning.checking import described
+from truecost.learning.learners.outputs import proper
+from truecost.learning.system import Answered, Array, Batch, Floats, Outputs, Task
+
+VERSION = 1
+Matrix = list[list[float]]
+
+
+class Ready(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a program says first."""
+
+    ready: int
+    name: str = ""
+    asks: bool = False
+    snapshots: bool = False
+
+
+class Done(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """To `adapt` and `restore`."""
+
+    n: int
+
+
+class Predicted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """To `predict`."""
+
+    n: int
+    ids: list[str]
+    scores: list[float]
+    decisions: list[str] | None = None
+    probabilities: Matrix | None = None
+    logits: Matrix | None = None
+    embedding: Matrix | None = None
+    members: list[Matrix] | None = None
+
+
+class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """To `ask`."""
+
+    n: int
+    ids: list[str]
+
+
+class Stored(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """To `snapshot`."""
+
+    n: int
+    state: str
+
+
+Numbered = TypeVar("Numbered", Done, Predicted, Asked, Stored)
+Said = TypeVar("Said", Ready, Done, Predicted, Asked, Stored)
+
+
+def read(line: bytes, kind: type[Said]) -> Said:
+    """What a program said.
+
+    Parameters
+    ----------
+    line : bytes
+    kind : type of msgspec.Struct
+        What was expected.
+
+    Returns
+    -------
+    struct
+
+    Raises
+    ------
+    InputError
+        When it is no JSON, no such message, or says itself that something went wrong.
+    """
+    try:
+        said = msgspec.json.decode(line)
+    except msgspec.DecodeError as error:
+        hint = "; NaN and Infinity are no JSON" if b"NaN" in line or b"Infinity" in line else ""
+        raise InputError(f"what it said is no JSON ({error}{hint})") from error
+    if isinstance(said, dict) and "error" in said:
+        raise InputError(f"it refused: {str(said['error'])[:1000]}")
+    try:
+        return msgspec.convert(said, kind)
+    except msgspec.ValidationError as error:
+        told = str(error).replace("`", "'").replace(" - at '$.", ", in '").replace(" - at '$'", "")
+        raise InputError(f"what it said is not what was expected ({told})") from error
+
+
+def head(batch: Batch) -> dict[str, Any]:
+    """Which batch a message is about."""
+    said: dict[str, Any] = {"batch": batch.index, "stream": batch.stream, "ids": batch.ids}
+    if batch.times is not None:
+        said["times"] = batch.times.tolist()
+    return said
+
+
+def features_of(batch: Batch) -> list[Any]:
+    """Features as JSON holds them.
+
+    Raises
+    ------
+    InputError
+        When one is not finite, which JSON cannot say.
+    """
+    features: Array = np.asarray(batch.features)
+    if features.dtype.kind == "f" and not np.isfinite(features).all():
+        row = int(np.argwhere(~np.isfinite(features))[0, 0])
+        raise InputError(
+            f"{described(batch)}, item {batch.ids[row]!r}: a feature is not finite, which a "
+            "program cannot be told: fill it before"
+        )
+    listed: list[Any] = features.tolist()
+    return listed
+
+
+def answers_of(answered: Answered) -> list[dict[str, Any]]:
+    """Answers with the features of their items."""
+    features = features_of(answered.items)
+    return [
+        {
+            "id": answer.id,
+            "label": answer.label,
+            "seconds": answer.seconds,
+            "expert": answer.expert,
+            "delay": answer.delay,
+            "features": row,
+        }
+        for answer, row in zip(answered.answers, features, strict=True)
+    ]
+
+
+def outputs_of(said: Predicted, batch: Batch, task: Task) -> Outputs:
+    """What a program predicted, checked.
+
+    Raises
+    ------
+    InputError
+        When it is about other items, has another shape, or decides what is no class.
+    """
+    check_ids(said.ids, batch)
+    size, classes = len(batch), len(task.classes)
+    shape = (size, classes)
+    return Outputs(
+        decisions=_decisions(said, size, task),
+        scores=_array(said.scores, (size,), "scores"),
+        probabilities=_optional(said.probabilities, shape, "probabilities"),
+        logits=_optional(said.logits, shape, "logits"),
+        embedding=_optional(said.embedding, (size, _width(said.embedding)), "embedding"),
+        members=_optional(said.members, (len(said.members or ()), *shape), "probabilities"),
+    )
+
+
+def check_ids(ids: Sequence[str], batch: Batch) -> None:
+    """Refuse other items than those of the batch, in their order."""
+    if len(ids) != len(batch):
+        raise InputError(
+            f"it said something of {counted(len(ids), 'item')}, and {len(batch)} were told"
+        )
+    wrong = [
+        f"{said!r} for {told!r}" for said, told in zip(ids, batch.ids, strict=True) if said != told
+    ]
+    if wrong:
+        raise InputError(
+            f"its ids are not those that it was told, in their order: {first_five(wrong)}"
+        )
+
+
+def _decisions(said: Predicted, size: int, task: Task) -> tuple[str, ...]:
+    """Its decisions; for numbers the scores as text."""
+    if said.decisions is None:
+        if task.kind == "numbers":
+            return tuple(repr(score) for score in said.scores)
+        raise InputError("it said no decisions; only where numbers are predicted may it leave them")
+    if len(said.decisions) != size:
+        raise InputError(
+            f"it said {counted(len(said.decisions), 'decision')} on {counted(size, 'item')}"
+        )
+    for decision in said.decisions:
+        if not _is_decision(decision, task):
+            wanted = f"one of {first_five(task.classes)}" if task.classes else "a number as text"
+            raise InputError(f"its decision {decision!r} is not {wanted}")
+    return tuple(said.decisions)
+
+
+def _is_decision(text: str, task: Task) -> bool:
+    if task.kind != "numbers":
+        return text in task.classes
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
+def _width(embedding: Matrix | None) -> int:
+    return len(embedding[0]) if embedding else 0
+
+
+def _optional(values: Any, shape: tuple[int, ...], what: str) -> Floats | None:
+    return None if values is None else _array(values, shape, what)
+
+
+def _array(values: Any, shape: tuple[int, ...], what: str) -> Floats:
+    """An array of this shape; rows of different lengths are refused like another shape."""
+    return proper(values, shape, what, "what it said")

@@ -1,0 +1,109 @@
+"""Outputs made of what a model says, and the ones before it has learnt anything."""
+
+import numpy as np
+
+from truecost.errors import InputError
+from truecost.learning.system import Array, Floats, Outputs, Task
+
+ROUNDING = 1e-4  # by which a sum of probabilities may differ from 1: models with 32-bit numbers
+
+
+def of_probabilities(
+    task: Task,
+    probabilities: Floats,
+    *,
+    logits: Floats | None = None,
+    embedding: Floats | None = None,
+    members: Floats | None = None,
+) -> Outputs:
+    """Outputs of a classifier: the most probable class, of equal ones the first.
+
+    Parameters
+    ----------
+    task : Task
+        Of detection or of several classes.
+    probabilities : ndarray of float64, shape (items, classes)
+        In the order of `task.classes`.
+    logits, embedding, members : ndarray of float64, optional
+        As `Outputs` has them.
+
+    Returns
+    -------
+    Outputs
+        Scores are the probability of the target (detection) or of the decision.
+    """
+    best = probabilities.argmax(axis=1)
+    rows = np.arange(len(probabilities))
+    scores = probabilities[:, 1] if task.kind == "detection" else probabilities[rows, best]
+    decisions = tuple(task.classes[place] for place in best.tolist())
+    return Outputs(decisions, scores.copy(), probabilities, logits, embedding, members)
+
+
+def of_numbers(values: Array) -> Outputs:
+    """Outputs of a regression: the numbers, which read back exactly from their text."""
+    numbers = np.asarray(values, np.float64)
+    return Outputs(tuple(repr(value) for value in numbers.tolist()), numbers)
+
+
+def unlearnt(task: Task, size: int) -> Outputs:
+    """Before anything was learnt: all classes alike, so the first is decided; the number 0.
+
+    Parameters
+    ----------
+    task : Task
+    size : int
+        Items.
+
+    Returns
+    -------
+    Outputs
+    """
+    if task.kind == "numbers":
+        return of_numbers(np.zeros(size))
+    return of_probabilities(task, np.full((size, len(task.classes)), 1 / len(task.classes)))
+
+
+def softmax(logits: Floats) -> Floats:
+    """Probabilities whose logarithms differ as the logits do, shape (items, classes)."""
+    powers = np.exp(logits - logits.max(axis=1, keepdims=True))
+    shares: Floats = powers / powers.sum(axis=1, keepdims=True)
+    return shares
+
+
+def proper(array: Array, shape: tuple[int, ...], what: str, who: str) -> Floats:
+    """What a model said, when it has the right shape and is finite.
+
+    Parameters
+    ----------
+    array : ndarray
+    shape : tuple of int
+        That it should have.
+    what, who : str
+        For messages: `probabilities`, and the name of the model.
+
+    Returns
+    -------
+    ndarray of float64
+
+    Raises
+    ------
+    InputError
+        Otherwise; for `probabilities` also when they are negative or do not add up to 1.
+    """
+    try:
+        numbers = np.asarray(array, np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{who}: its {what} are no numbers: {error}") from error
+    if numbers.shape != shape:
+        raise InputError(f"{who}: its {what} have the shape {numbers.shape}, expected {shape}")
+    if not np.isfinite(numbers).all():
+        wrong = numbers[~np.isfinite(numbers)][0]
+        raise InputError(f"{who}: its {what} hold {wrong}, expected finite numbers")
+    if what == "probabilities":
+        sums = numbers.sum(axis=-1)
+        if (numbers < 0).any() or (np.abs(sums - 1) > ROUNDING).any():
+            raise InputError(
+                f"{who}: its probabilities are negative or do not add up to 1 "
+                f"(least {numbers.min():g}, sums {sums.min():g} to {sums.max():g})"
+            )
+    return numbers

@@ -1,0 +1,189 @@
+"""What adapters of models keep: labelled items, and the scale of features."""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from truecost.errors import InputError
+from truecost.learning.checking import described
+from truecost.learning.system import Answered, Array, Batch, Floats, Task, generator
+
+
+def numbers_of(batch: Batch, who: str) -> Floats:
+    """The features of a batch as a matrix of finite numbers; further axes are flattened.
+
+    Parameters
+    ----------
+    batch : Batch
+    who : str
+        Learner, for messages.
+
+    Returns
+    -------
+    ndarray of float64, shape (items, features)
+
+    Raises
+    ------
+    InputError
+        When a feature is no number or not finite; names the item and the feature.
+    """
+    features = np.asarray(batch.features)
+    if features.dtype.kind not in "fiub":
+        features = _converted(features, batch, who)
+    width = math.prod(features.shape[1:])  # -1 would not do without items
+    matrix = features.astype(np.float64, copy=False).reshape(len(batch), width)
+    finite = np.isfinite(matrix)
+    if not finite.all():
+        row, column = np.argwhere(~finite)[0].tolist()
+        raise InputError(
+            f"{who}, {described(batch)}, item {batch.ids[row]!r}: feature {column + 1} is "
+            f"{matrix[row, column]}, and this learner needs finite numbers: fill it before"
+        )
+    return matrix
+
+
+def _converted(features: Array, batch: Batch, who: str) -> Floats:
+    """Objects that are numbers."""
+    try:
+        return np.array(features.tolist(), np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"{who}, {described(batch)}: features are {features.dtype}, and this learner needs "
+            f"numbers, as many for each item ({error})"
+        ) from error
+
+
+def targets_of(answered: Answered, task: Task, who: str) -> Floats:
+    """The answers as places of classes in `task.classes`, or as numbers.
+
+    Raises
+    ------
+    InputError
+        When a label is none of the classes, or no finite number; names the item.
+    """
+    return np.array(
+        [_target(answer.label, answer.id, task, who) for answer in answered.answers], np.float64
+    )
+
+
+def _target(label: str | None, name: str, task: Task, who: str) -> float:
+    if task.kind != "numbers":
+        if label in task.classes:
+            return float(task.classes.index(label))
+        raise InputError(
+            f"{who}: the answer on item {name!r} is {label!r}, and classes are "
+            f"{', '.join(task.classes)}"
+        )
+    try:
+        number = float(str(label))
+    except ValueError:
+        number = float("nan")
+    if not np.isfinite(number):
+        raise InputError(f"{who}: the answer on item {name!r} is {label!r}, and a number is needed")
+    return number
+
+
+@dataclass(eq=False)
+class Pool:
+    """Labelled items, each once: a second answer on an item replaces the first.
+
+    Attributes
+    ----------
+    rows : dict of str to ndarray
+        Features by id, in the order of arrival.
+    targets : dict of str to float
+        Place of the class, or number, by id.
+    """
+
+    rows: dict[str, Floats] = field(default_factory=dict)
+    targets: dict[str, float] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+    def add(self, answered: Answered, task: Task, who: str) -> tuple[Floats, Floats]:
+        """Take answers in; returns their features and targets.
+
+        Raises
+        ------
+        InputError
+            When a label or a feature is not what it should be, or the number of features changes.
+        """
+        matrix = numbers_of(answered.items, who)
+        targets = targets_of(answered, task, who)
+        if self.rows and len(matrix):
+            check_width(matrix, len(next(iter(self.rows.values()))), answered.items, who)
+        for answer, row, target in zip(answered.answers, matrix, targets.tolist(), strict=True):
+            self.rows[answer.id], self.targets[answer.id] = row.copy(), target
+        return matrix, targets
+
+    @property
+    def features(self) -> Floats:
+        """All features, shape (items, features)."""
+        return np.stack(list(self.rows.values()))
+
+    @property
+    def labels(self) -> Floats:
+        """All targets."""
+        return np.array(list(self.targets.values()))
+
+
+def check_width(matrix: Floats, width: int, batch: Batch, who: str) -> None:
+    """Refuse another number of features than before."""
+    if matrix.shape[1] != width:
+        raise InputError(
+            f"{who}, {described(batch)}: items have {matrix.shape[1]} features, and had {width} "
+            "before: all items of a stream need the same"
+        )
+
+
+@dataclass(eq=False)
+class Scale:
+    """Means and standard deviations of all items seen so far, labelled or not.
+
+    A feature that never varied keeps its size. The deviations are those of the population (divided
+    by n), as scikit-learn and river have them.
+
+    Attributes
+    ----------
+    count : int
+        Items seen.
+    mean, squares : ndarray of float64, shape (features,)
+        Means, and sums of squared differences from them.
+    """
+
+    count: int = 0
+    mean: Floats = field(default_factory=lambda: np.zeros(0))
+    squares: Floats = field(default_factory=lambda: np.zeros(0))
+
+    def see(self, matrix: Floats) -> None:
+        """Take items in (Chan, Golub and LeVeque 1979: moments of parts combine exactly)."""
+        size = len(matrix)
+        if not size:
+            return
+        mean = matrix.mean(axis=0)
+        squares = ((matrix - mean) ** 2).sum(axis=0)
+        if self.count:
+            apart, total = mean - self.mean, self.count + size
+            squares = self.squares + squares + apart**2 * (self.count * size / total)
+            mean = self.mean + apart * (size / total)
+        self.count, self.mean, self.squares = self.count + size, mean, squares
+
+    def apply(self, matrix: Floats) -> Floats:
+        """Features with mean 0 and standard deviation 1; as they are before any was seen."""
+        if not self.count:
+            return matrix
+        deviation = np.sqrt(self.squares / self.count)
+        still = deviation <= 1e-12 * np.maximum(1.0, np.abs(self.mean))
+        scaled: Floats = (matrix - self.mean) / np.where(still, 1.0, deviation)
+        return scaled
+
+
+def draws(task: Task, member: int, name: str) -> int:
+    """How often a member of a committee sees an item: Poisson(1), the online bootstrap.
+
+    It depends on the seed, the member and the item alone, so that a new item changes nothing for
+    others (Oza and Russell 2001).
+    """
+    return int(generator(task.seed, "committee", member, name).poisson(1.0))

@@ -1,0 +1,273 @@
+"""A program that is told one line and says one line, within a time limit, and never outlives us.
+
+It runs in a process group of its own, which a small shell leads: the shell waits until a pipe
+closes, and then kills the group. So program and helpers end with us, even when we are killed.
+"""
+
+import os
+import selectors
+import signal
+import subprocess
+import time
+import weakref
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import IO
+
+from truecost.errors import UsageError
+
+LONGEST_LINE = 2**26  # bytes: 720 items with embeddings of 1,024 numbers take 15 MB
+TAIL = 2000  # bytes kept of standard error
+GRACE = 1.0  # seconds in which a program that closed its output may end, so that its code is known
+CHUNK = 2**20
+NOTHING = memoryview(b"")
+WATCH = ("/bin/sh", "-c", "read line; kill -KILL 0")
+
+
+class Failure(Exception):  # noqa: N818
+    """A program did not do what it should have.
+
+    Attributes
+    ----------
+    said : bytes
+        What it said, as far as it came.
+    """
+
+    def __init__(self, reason: str, said: bytes = b"") -> None:
+        super().__init__(reason)
+        self.said = said
+
+
+class Process:
+    """A running program.
+
+    Parameters
+    ----------
+    command : sequence of str
+        Program and arguments.
+    folder : str
+        Where it runs; empty for the current one.
+
+    Raises
+    ------
+    UsageError
+        When it cannot be started.
+    """
+
+    def __init__(self, command: Sequence[str], folder: str = "") -> None:
+        self._program, self._watcher = _start(command, folder)
+        self._end = weakref.finalize(self, _end, self._program, self._watcher, os.getpid())
+        assert self._program.stdin is not None
+        assert self._program.stdout is not None
+        assert self._program.stderr is not None
+        self._input: IO[bytes] = self._program.stdin
+        self._output: IO[bytes] = self._program.stdout
+        self._errors: IO[bytes] = self._program.stderr
+        for pipe in (self._input, self._output, self._errors):
+            os.set_blocking(pipe.fileno(), False)
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(self._output, selectors.EVENT_READ)
+        self._selector.register(self._errors, selectors.EVENT_READ)
+        self._said, self._tail = bytearray(), b""
+        self._line = False  # whether a whole line was said
+        self._closed = False  # its output, or its input
+
+    def exchange(self, message: bytes, seconds: float) -> bytes:
+        """Tell it a line and hear the line that it answers.
+
+        Parameters
+        ----------
+        message : bytes
+            Without the end of line.
+        seconds : float
+            For all of it.
+
+        Returns
+        -------
+        bytes
+            Without the end of line.
+
+        Raises
+        ------
+        Failure
+            When it says nothing, too much, or something before it was asked, or ends.
+        """
+        deadline = time.monotonic() + seconds
+        self._turn(0)
+        if self._said:
+            raise Failure("it said something without being asked", bytes(self._said))
+        left = memoryview(message + b"\n")
+        while left or not self._line:
+            left = self._turn(self._patience(deadline, seconds, bool(left)), left)
+        line, _, rest = bytes(self._said).partition(b"\n")
+        self._said, self._line = bytearray(rest), b"\n" in rest
+        return line
+
+    def _patience(self, deadline: float, seconds: float, unread: bool) -> float:
+        """Seconds that it still has; raises when it can no longer answer as it should."""
+        left = deadline - time.monotonic()
+        if self._line:
+            reason = "it answered before it had read the message"
+        elif self._closed:
+            reason = self._ending()
+        elif len(self._said) > LONGEST_LINE:
+            reason = f"its line is longer than {LONGEST_LINE:,} bytes"
+        elif left <= 0:
+            what = "did not read the message" if unread else "did not end its line"
+            reason = f"it {what} within {seconds:g} seconds (timeout); is its output flushed?"
+        else:
+            return left
+        raise Failure(reason, bytes(self._said))
+
+    def leave(self, message: bytes, seconds: float) -> None:
+        """Tell it a last line, close its input, wait until it closes its output, and end it."""
+        deadline = time.monotonic() + seconds
+        left = memoryview(message + b"\n")
+        while left and not self._closed and time.monotonic() < deadline:
+            left = self._turn(deadline - time.monotonic(), left)
+            self._said.clear()
+        with suppress(OSError):
+            self._input.close()
+        while not self._closed and time.monotonic() < deadline:
+            self._turn(deadline - time.monotonic())
+            self._said.clear()
+        with suppress(subprocess.TimeoutExpired):
+            self._program.wait(GRACE if self._closed else 0)
+        self.kill()
+
+    def kill(self) -> None:
+        """End it and all processes that it started; what it still says to standard error is kept.
+
+        Nothing happens when it has ended.
+        """
+        if not self._end.detach():
+            return
+        _kill(self._program, self._watcher)
+        with suppress(OSError):
+            for _ in range(64):  # what a pipe holds is less
+                self._tail = (self._tail + os.read(self._errors.fileno(), CHUNK))[-TAIL:]
+        self._selector.close()
+        _close(self._program)
+
+    @property
+    def tail(self) -> str:
+        """The end of its standard error."""
+        return self._tail.decode("utf-8", "replace").strip()
+
+    def _turn(self, seconds: float, left: memoryview = NOTHING) -> memoryview:
+        """Hear what it says, and tell it what is left; returns what is left afterwards."""
+        if left:
+            self._selector.register(self._input, selectors.EVENT_WRITE)
+        ready = [key.fileobj for key, _ in self._selector.select(max(0.0, seconds))]
+        if left:
+            self._selector.unregister(self._input)
+        if self._output in ready:
+            self._hear()
+        if self._errors in ready:
+            self._note()
+        return self._tell(left) if self._input in ready else left
+
+    def _hear(self) -> None:
+        """Read its output."""
+        chunk = os.read(self._output.fileno(), CHUNK)
+        self._said += chunk
+        self._line = self._line or b"\n" in chunk
+        if not chunk:
+            self._selector.unregister(self._output)
+            self._closed = True
+
+    def _note(self) -> None:
+        """Read its standard error."""
+        chunk = os.read(self._errors.fileno(), CHUNK)
+        self._tail = (self._tail + chunk)[-TAIL:]
+        if not chunk:
+            self._selector.unregister(self._errors)
+
+    def _tell(self, left: memoryview) -> memoryview:
+        """Write to its input."""
+        try:
+            return left[os.write(self._input.fileno(), left) :]
+        except BrokenPipeError:
+            self._closed = True
+            return left
+
+    def _ending(self) -> str:
+        """How it ended, when it closed a stream."""
+        try:
+            code = self._program.wait(GRACE)
+        except subprocess.TimeoutExpired:
+            return "it closed its input or output and did not end"
+        if code < 0:
+            return f"it was ended by {signal.Signals(-code).name}"
+        return f"it ended (exit code {code})"
+
+
+def _start(
+    command: Sequence[str], folder: str
+) -> tuple["subprocess.Popen[bytes]", "subprocess.Popen[bytes]"]:
+    """The program, and the shell that leads its group."""
+    if folder and not Path(folder).is_dir():
+        raise UsageError(f"learner program: folder {folder} is no folder")
+    # output of a Python program arrives at once, and its sets have one order in every run
+    variables = {"PYTHONHASHSEED": "0", **os.environ, "PYTHONUNBUFFERED": "1"}
+    pipe, null = subprocess.PIPE, subprocess.DEVNULL
+    watcher = subprocess.Popen(WATCH, stdin=pipe, stdout=null, stderr=null, process_group=0)
+    try:
+        program = subprocess.Popen(
+            list(command),
+            stdin=pipe,
+            stdout=pipe,
+            stderr=pipe,
+            bufsize=0,
+            cwd=folder or None,
+            env=variables,
+            process_group=watcher.pid,
+        )
+    except (OSError, ValueError) as error:
+        _finish(watcher)
+        raise UsageError(
+            f"learner program: {command[0]} cannot be run: {_reason(error)}; command is the "
+            "program and its arguments, such as ['python3', 'program.py']"
+        ) from error
+    except BaseException:
+        _finish(watcher)
+        raise
+    return program, watcher
+
+
+def _reason(error: Exception) -> str:
+    return error.strerror or str(error) if isinstance(error, OSError) else str(error)
+
+
+def _end(
+    program: "subprocess.Popen[bytes]", watcher: "subprocess.Popen[bytes]", owner: int
+) -> None:
+    """End a program that nobody uses any more."""
+    if os.getpid() == owner:  # a copy of us that was forked has no say
+        _kill(program, watcher)
+        _close(program)
+
+
+def _kill(program: "subprocess.Popen[bytes]", watcher: "subprocess.Popen[bytes]") -> None:
+    """End the group, and the program if it left it."""
+    program.kill()
+    _finish(watcher)
+    program.wait()
+
+
+def _close(program: "subprocess.Popen[bytes]") -> None:
+    """Close our ends of its streams."""
+    for pipe in (program.stdin, program.stdout, program.stderr):
+        if pipe is not None:
+            with suppress(OSError):
+                pipe.close()
+
+
+def _finish(watcher: "subprocess.Popen[bytes]") -> None:
+    """End the shell and its group; nobody has waited for it, so its number is still its own."""
+    with suppress(ProcessLookupError, PermissionError):  # macOS refuses when all have ended
+        os.killpg(watcher.pid, signal.SIGKILL)
+    watcher.wait()
+    assert watcher.stdin is not None
+    watcher.stdin.close()

@@ -1,0 +1,234 @@
+"""One job of a live run, from its streams to its log, in the process that runs it."""
+
+import json
+import os
+import random
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from truecost.errors import InputError, TruecostError, UsageError
+from truecost.learning.checkpoint import forget
+from truecost.learning.jobs import OWN, Job, Recipe
+from truecost.learning.log import LogWriter
+from truecost.learning.loop import Budget, run_passive, run_stream
+from truecost.learning.stream import Stream
+from truecost.learning.streams import Items, Source, divided, read_items
+from truecost.learning.system import Expert, Learner, System, Task
+from truecost.publishing import publish
+
+if TYPE_CHECKING:
+    from truecost.formats.events import EventLog
+
+Tell = Callable[[Any], None]
+PAUSE = 0.2  # seconds between two messages on how far a job is
+
+
+def work(shared: Mapping[str, Any], content: Any, tell: Tell) -> None:
+    """Run a job in a worker process: see `truecost.learning.jobs.run_jobs`."""
+    recipe = msgspec.convert(shared["recipe"], Recipe)
+    os.chdir(recipe.folder)
+    if recipe.folder not in sys.path:
+        sys.path.append(recipe.folder)  # behind all others: nothing is shadowed
+    run_job(recipe, msgspec.convert(content, Job), Path(shared["folder"]), tell)
+
+
+def run_job(recipe: Recipe, job: Job, folder: Path, tell: Tell | None = None) -> Path:
+    """Run one job in this process, or go on with it.
+
+    Parameters
+    ----------
+    recipe : Recipe
+    job : Job
+    folder : Path
+        Of the logs.
+    tell : callable, optional
+        Told [batches done, all batches] from time to time.
+
+    Returns
+    -------
+    Path
+        Its log.
+
+    Raises
+    ------
+    UsageError, InputError
+        As `run_jobs` says.
+    """
+    place = folder / job.path
+    if place.exists():
+        return place
+    random.seed(job.seed)  # of learners that draw without a seed of their own: a job must not
+    np.random.seed(job.seed % 2**32)  # noqa: NPY002  depend on what the process did before it
+    with _about(str(job)):
+        streams = _streams(msgspec.json.encode(recipe), job.seed)
+        _same_streams(streams, folder / "streams" / f"seed-{job.seed}.json")
+    place.parent.mkdir(parents=True, exist_ok=True)
+    part = place.with_name(f"{place.name}.part")
+    count = _Counter(streams, tell)
+    with LogWriter.open(part, resume=True) as log:
+        for stream in streams:
+            with _about(f"{job}, stream {stream.name!r}" if stream.name else str(job)):
+                _Pass(recipe, job, stream).run(log, count)
+            count.before += len(stream.batches)
+        log.finish()
+    part.rename(place)
+    forget(part)
+    return place
+
+
+@contextmanager
+def _about(what: str) -> Iterator[None]:
+    """Say in errors of the data what they are about; settings are the same everywhere."""
+    try:
+        yield
+    except UsageError:
+        raise
+    except TruecostError as error:
+        raise type(error)(f"{what}: {error}") from error
+
+
+@lru_cache(maxsize=2)
+def _streams(recipe: bytes, seed: int) -> list[Stream]:
+    """The streams of a seed, which one job after the other needs."""
+    how = msgspec.json.decode(recipe, type=Recipe)
+    drawn = seed if how.source.name == "drift" else 0  # a generator makes new items for each seed
+    items = _items(msgspec.json.encode(how.source), drawn)
+    return divided(items, how.source, how.batch, seed, how.bootstrap, how.drop_last)
+
+
+@lru_cache(maxsize=1)
+def _items(source: bytes, seed: int) -> Items:
+    """The items of a source, read once in a process."""
+    return read_items(msgspec.json.decode(source, type=Source), seed)
+
+
+def _same_streams(streams: list[Stream], place: Path) -> None:
+    """Write down what the streams are, or refuse others than those that are written down.
+
+    Raises
+    ------
+    InputError
+        When they are others.
+    """
+    found = [
+        {
+            "stream": stream.name,
+            "kind": stream.kind,
+            "classes": list(stream.classes),
+            "signature": stream.signature,
+            "batches": len(stream.batches),
+            "items": sum(map(len, stream.batches)),
+            "digest": stream.digest,
+        }
+        for stream in streams
+    ]
+    if not place.exists():
+        publish({place: json.dumps(found, indent=2) + "\n"})
+        return
+    if json.loads(place.read_bytes()) != found:
+        raise InputError(
+            f"{place}: the streams are no longer those that this run began with: the data or the "
+            f"libraries changed; restore them, or start a new run at another place"
+        )
+
+
+class _Counter:
+    """Tells how far a job is, not too often."""
+
+    def __init__(self, streams: list[Stream], tell: Tell | None) -> None:
+        self.tell = tell
+        self.total = sum(len(stream.batches) for stream in streams)
+        self.before = 0  # batches of the streams that are done
+        self.told = 0.0
+
+    def __call__(self, done: int, total: int) -> None:
+        """After each batch of a stream."""
+        del total  # of this stream
+        now = time.monotonic()
+        if self.tell is not None and now - self.told > PAUSE:
+            self.told = now
+            self.tell([self.before + done, self.total])
+
+
+@dataclass(frozen=True)
+class _Pass:
+    """One stream of a job."""
+
+    recipe: Recipe
+    job: Job
+    stream: Stream
+
+    def run(self, log: LogWriter, progress: Callable[[int, int], None]) -> None:
+        """Through the stream, with a new learner; what it opened is closed."""
+        cpu = self.recipe.record_cpu
+        learner = self._learner()
+        try:
+            if self.job.passive:
+                run_passive(self.stream, learner, log, record_cpu=cpu, progress=progress)
+                return
+            run_stream(
+                self.stream,
+                self._system(learner),
+                self._expert(),
+                Budget(self.job.budget or 0, self.job.rate),
+                log,
+                record_cpu=cpu,
+                checkpoint=self.recipe.checkpoint,
+                progress=progress,
+            )
+        finally:
+            close = getattr(learner, "close", None)
+            if close is not None:
+                close()
+
+    def _learner(self) -> Learner:
+        """A new learner, which knows nothing yet."""
+        from truecost.learning.learners import build
+
+        recipe, stream = self.recipe, self.stream
+        task = Task(stream.kind, stream.classes, self.job.seed, recipe.learner_options)
+        return build(recipe.learner, task)
+
+    def _system(self, learner: Learner) -> System:
+        """The learner with the strategy, or one that asks itself."""
+        from truecost.learning.asking import Asking
+        from truecost.learning.strategies import build
+
+        job = self.job
+        if job.strategy != OWN:
+            return Asking(learner, build(job.strategy, job.options, job.seed, self.stream.classes))
+        if not isinstance(learner, System):
+            raise UsageError(
+                f"the strategy is {OWN!r}, but the learner {self.recipe.learner} does not ask: "
+                f"name a strategy, such as margin"
+            )
+        return learner
+
+    def _expert(self) -> Expert:
+        """Who answers."""
+        from truecost.learning.expert import RecordedExpert, ReferenceExpert
+
+        person = self.recipe.person
+        if person.file is not None:
+            return RecordedExpert(_recorded(person.file))
+        names = ("seconds", "cost", "error_rate", "refusal", "delay")
+        settings = {name: getattr(person, name) for name in names}
+        stream = self.stream
+        return ReferenceExpert(stream.labels, stream.classes, seed=self.job.seed, **settings)
+
+
+@lru_cache(maxsize=1)
+def _recorded(file: str) -> "EventLog":
+    """A log to replay, read once in a process."""
+    from truecost.formats.events import read_events
+
+    return read_events(file)

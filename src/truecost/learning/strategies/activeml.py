@@ -1,0 +1,281 @@
+"""Strategies of scikit-activeml: `activeml:UncertaintySampling`, `activeml:VariableUncertainty`.
+
+Its pool strategies choose exactly M of the batch, beside what was answered so far. Its stream
+strategies look at one item after the other and choose as many as their own budget allows: the first
+M of them are asked about, and the least confident of the others fill the gap. They are told of
+their own choices only (`update`), as if the rest had not been asked.
+
+What they see: places of items (the learner's embedding, else the features), the answers as class
+numbers, and a classifier, which is one of
+
+- `learner`: repeats the learner's probabilities of the batch; knows no other item,
+- `parzen`, `logistic`, `mixture`: scikit-activeml's Parzen window classifier, scikit-learn's
+  logistic regression or scikit-activeml's mixture model, fitted to the answers. Before there are
+  any, all classes are equally probable.
+
+A committee is made of the learner's members. Strategies for regression are not served: they need
+a regressor. (Kottke et al., scikit-activeml, 2021.)
+"""
+
+import inspect
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from truecost.errors import InputError, TruecostError, UsageError
+from truecost.extras import need
+from truecost.learning.checking import described
+from truecost.learning.strategies import reading
+from truecost.learning.strategies.keeping import Keeping
+from truecost.learning.strategies.memory import Memory
+from truecost.learning.strategies.models import CLASSIFIERS, Seen, models
+from truecost.learning.strategies.settings import Settings, near
+from truecost.learning.strategies.uncertainty import least_confidence
+from truecost.learning.system import Answered, Batch, Outputs, generator
+
+OWN = {
+    "classifier": "learner (repeats its probabilities; the default); parzen, logistic or mixture "
+    "(fitted to the answers)",
+    "memory": "how many of the latest answered items it sees (1000)",
+}
+_GIVEN = {"random_state", "missing_label", "classes"}  # set here, never by options
+_BASES = {"UncertaintyZliobaite"}  # a base class among the strategies
+
+
+class FromActiveml:
+    """What the adapters of pool and stream strategies share.
+
+    Parameters
+    ----------
+    settings : Settings
+    kind : type
+        The class of scikit-activeml.
+    options : mapping
+        For its constructor.
+    """
+
+    def __init__(self, settings: Settings, kind: Any, options: Mapping[str, Any]) -> None:
+        self.name = settings.strategy
+        self.seed = settings.seed
+        self.classes = settings.classes
+        self.kind = kind
+        self.options = dict(options)
+        self.classifier = settings.choice("classifier", "learner", CLASSIFIERS)
+        self.memory = Memory(settings.whole("memory", 1000, 1))
+        self.labels: dict[str, str] = {}
+
+    def choose(self, batch: Batch, outputs: Outputs, count: int) -> list[int]:
+        """Rows in the order in which scikit-activeml gives them, then those that fill the gap.
+
+        To be called once a batch, in the order of the batches. Its warnings (few answers, budgets
+        that are not used up) are not shown: what they say is what the filling is for.
+        """
+        count = min(count, len(batch))
+        if count <= 0:
+            return []
+        seen = self.seen(batch, outputs)
+        try:
+            with warnings.catch_warnings(), _global_draws(self.drawn(batch, "global")):
+                warnings.simplefilter("ignore", UserWarning)
+                rows = self.queried(seen, count)
+        except TruecostError:
+            raise
+        except Exception as error:  # whatever it raises, of its own or of scikit-learn
+            raise self.failed(batch, error) from error
+        rows = completed(self.name, batch, outputs, rows, count)
+        self.memory.keep([batch.ids[row] for row in rows], seen.places[rows])
+        return rows
+
+    def drawn(self, batch: Batch, *purpose: str) -> int:
+        """A seed for scikit-activeml, of this batch."""
+        random = generator(self.seed, "strategy", self.name, batch.stream, batch.index, *purpose)
+        return int(random.integers(2**31 - 1))
+
+    def queried(self, seen: Seen, count: int) -> list[int]:
+        """Rows that scikit-activeml chooses."""
+        raise NotImplementedError
+
+    def learn(self, batch: Batch, outputs: Outputs | None, answered: Answered) -> None:
+        """Remember the answers, and where the items lie."""
+        self.memory.note(batch, outputs, answered)
+        self.labels |= zip(answered.items.ids, answered.labels, strict=True)
+        self.labels = {
+            name: self.labels[name] for name in self.memory.vectors if name in self.labels
+        }
+
+    def seen(self, batch: Batch, outputs: Outputs) -> Seen:
+        """What a strategy may look at in this batch."""
+        kind, places = reading.places(self.name, batch, outputs)
+        self.memory.open(kind, places.shape[1])
+        ids = [name for name in self.memory.vectors if name in self.labels]
+        known = [self.memory.vectors[name] for name in ids]
+        labels = [self.labels[name] for name in ids]
+        return Seen(
+            self.name,
+            batch,
+            outputs,
+            places,
+            np.array(known).reshape(-1, places.shape[1]),
+            labels,
+            self.classes,
+        )
+
+    def built(self, seen: Seen, random_state: int) -> Any:
+        """A new object of the class of scikit-activeml."""
+        wanted = inspect.signature(self.kind).parameters
+        given = {
+            "random_state": random_state,
+            "missing_label": np.nan,
+            "classes": list(range(seen.n_classes)),
+        }
+        return self.kind(**{k: v for k, v in given.items() if k in wanted}, **self.options)
+
+    def arguments(self, seen: Seen, query: Callable[..., Any]) -> dict[str, Any]:
+        """The arguments of its `query`, those that can be given."""
+        wanted = inspect.signature(query).parameters
+        given = {"X": seen.everything, "y": seen.codes, **models(seen, self.classifier, wanted)}
+        return {key: value for key, value in given.items() if key in wanted}
+
+    def failed(self, batch: Batch, error: Exception) -> UsageError:
+        """The error for what scikit-activeml refuses."""
+        first = str(error).strip().partition("\n")[0]
+        return UsageError(
+            f"strategy {self.name}, {described(batch)}: scikit-activeml refuses "
+            f"({type(error).__name__}: {first}); a bootstrap set, other options or another "
+            f"classifier ({', '.join(CLASSIFIERS)}) may help"
+        )
+
+
+class Pool(FromActiveml, Keeping):
+    """A pool strategy: built anew in each batch, so that it depends on nothing but what it sees."""
+
+    def queried(self, seen: Seen, count: int) -> list[int]:
+        """Rows that it chooses of the batch, beside the answered items."""
+        strategy = self.built(seen, self.drawn(seen.batch))
+        found = strategy.query(
+            candidates=np.arange(len(seen.known), len(seen.everything)),
+            batch_size=count,
+            **self.arguments(seen, strategy.query),
+        )
+        return [int(row) - len(seen.known) for row in found]
+
+    def state(self) -> dict[str, Any]:
+        """What was answered."""
+        return {"memory": self.memory.state(), "labels": self.labels}
+
+    def put_back(self, state: Mapping[str, Any]) -> None:
+        """Earlier answers."""
+        self.memory.put_back(state["memory"])
+        self.labels = dict(state["labels"])
+
+
+class OneByOne(FromActiveml):
+    """A stream strategy: keeps an object of scikit-activeml, so it has no snapshot.
+
+    Its own `budget`, where it has one, is M / items of the first batch unless the options set it,
+    and `force_full_budget` is true.
+    """
+
+    strategy: Any = None
+
+    def queried(self, seen: Seen, count: int) -> list[int]:
+        """The first of the rows that it wants; it is told that these were asked."""
+        if self.strategy is None:
+            self.strategy = self._first(seen, count)
+        query = self.strategy.query
+        found, utilities = query(seen.places, return_utilities=True, **self.arguments(seen, query))
+        rows = sorted(int(row) for row in found)[:count]
+        told = inspect.signature(self.strategy.update).parameters
+        more = {"budget_manager_param_dict": {"utilities": utilities}}
+        self.strategy.update(
+            seen.places, np.array(rows, np.int64), **{k: v for k, v in more.items() if k in told}
+        )
+        return rows
+
+    def _first(self, seen: Seen, count: int) -> Any:
+        """The object, before its first batch."""
+        wanted = inspect.signature(self.kind).parameters
+        if "budget" in wanted:
+            self.options.setdefault("budget", count / len(seen.batch))
+        if "force_full_budget" in wanted:  # without it some take one item at a time only (1.0.1)
+            self.options.setdefault("force_full_budget", True)
+        return self.built(seen, self.drawn(seen.batch))
+
+
+@contextmanager
+def _global_draws(seed: int) -> Iterator[None]:
+    """NumPy's global random numbers begin with a seed, and go on after as if nothing had been.
+
+    Some strategies cluster with a k-means that draws from them (Clue, DropQuery; 1.0.1).
+    """
+    state = np.random.get_state()  # noqa: NPY002  # it is theirs, not ours
+    np.random.seed(seed)  # noqa: NPY002
+    try:
+        yield
+    finally:
+        np.random.set_state(state)  # noqa: NPY002
+
+
+def completed(
+    strategy: str, batch: Batch, outputs: Outputs, rows: list[int], count: int
+) -> list[int]:
+    """Exactly `count` rows: those chosen, then the least confident of the others."""
+    if len(set(rows)) < len(rows) or not set(rows) <= set(range(len(batch))):
+        raise InputError(
+            f"strategy {strategy}, {described(batch)}: scikit-activeml chose rows that are not "
+            f"different rows of the batch: {rows[:5]}; report it there"
+        )
+    if len(rows) >= count:
+        return rows[:count]
+    unsure = least_confidence(reading.probabilities(strategy, batch, outputs))
+    unsure[rows] = -1.0  # after every other
+    return rows + reading.most(unsure, count - len(rows))
+
+
+def build_activeml(settings: Settings, name: str) -> Pool | OneByOne:
+    """The adapter for the class of this name."""
+    pool, stream = need("skactiveml.pool", "activeml"), need("skactiveml.stream", "activeml")
+    kinds = _classes(pool) | _classes(stream)
+    if name not in kinds:
+        raise UsageError(f"scikit-activeml has no strategy {name!r}: {near(name, sorted(kinds))}")
+    kind = kinds[name]
+    adapter = OneByOne if hasattr(kind, "update") else Pool
+    wanted = inspect.signature(kind).parameters
+    settings.refuse_others((*OWN, *(key for key in wanted if key not in _GIVEN)))
+    options = {key: value for key, value in settings.options.items() if key not in OWN}
+    needed = [
+        key
+        for key, parameter in wanted.items()
+        if parameter.default is parameter.empty and key not in {*options, *_GIVEN}
+    ]
+    if needed:
+        raise UsageError(f"strategy {settings.strategy} needs the option {needed[0]}")
+    _check_query(settings.strategy, kind)
+    return adapter(settings, kind, options)
+
+
+_SERVED = {"self", "X", "y", "candidates", "clf", "estimator", "ensemble", "discriminator"}
+
+
+def _check_query(strategy: str, kind: Any) -> None:
+    """An error when its `query` needs what there is not, such as a regressor."""
+    for key, parameter in inspect.signature(kind.query).parameters.items():
+        variable = parameter.kind in {parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL}
+        if variable or (parameter.default is parameter.empty and key not in _SERVED):
+            what = "another strategy to wrap" if variable else key
+            raise UsageError(
+                f"strategy {strategy} needs {what}, which truecost cannot give it; take another of "
+                "scikit-activeml's strategies for classification"
+            )
+
+
+def _classes(module: ModuleType) -> dict[str, Any]:
+    """The strategies of one of its modules, by name."""
+    names = {name: getattr(module, name) for name in module.__all__}
+    return {
+        name: kind for name, kind in names.items() if inspect.isclass(kind) and name not in _BASES
+    }

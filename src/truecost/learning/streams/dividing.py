@@ -1,0 +1,309 @@
+"""Which items make up the stream, its bootstrap set and the pool for offline training.
+
+Where the order is one in time (`given`, `time`), the stream is the end of the data, and what comes
+before it provides bootstrap set and pool: nothing is learnt offline from what comes later.
+
+Where the order is simulated, all is drawn at random, by class, so that the classes have the same
+shares in the stream as in the data. All targets of a source share one stream, as in paper 000: the
+same items in the same order, which is one of the classes that the source has (digits, languages),
+not of target and others. No item of a bootstrap set stands in the stream.
+
+A prevalence that is asked for is reached by leaving out targets or others at random, for each
+target by itself; these streams differ.
+
+The bootstrap set of a detection is half targets, half others (one more target when odd); that of
+classes is as even over them as can be.
+"""
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from truecost.errors import InputError, UsageError, counted
+from truecost.learning.streams.drawing import even, exact, stratified
+from truecost.learning.streams.goals import Goal
+from truecost.learning.streams.items import Items
+from truecost.learning.streams.orders import Rows, dirichlet_order, time_order
+from truecost.learning.streams.source import ORDERED, Source
+from truecost.learning.system import Array, generator
+
+
+@dataclass(frozen=True, eq=False)
+class Division:
+    """Places of items in their source.
+
+    Attributes
+    ----------
+    stream : ndarray of int64
+        In the order of the stream.
+    bootstrap : ndarray of int64
+        Empty where there is none.
+    pool : ndarray of int64
+        Empty where there is none.
+    """
+
+    stream: Rows
+    bootstrap: Rows
+    pool: Rows
+
+
+@dataclass(frozen=True, eq=False)
+class Divider:
+    """Divides the items of a part among a stream for each goal.
+
+    Attributes
+    ----------
+    source : Source
+        Checked.
+    items : Items
+    part : str
+        Value of the stream column; empty where there is none.
+    goals : list of Goal
+    seed : int
+    bootstrap : int
+        Size of the bootstrap set.
+    """
+
+    source: Source
+    items: Items
+    part: str
+    goals: list[Goal]
+    seed: int
+    bootstrap: int
+
+    @property
+    def where(self) -> str:
+        """For messages."""
+        return f"{self.items.source}, stream {self.part}" if self.part else self.items.source
+
+    def divisions(self) -> list[Division]:
+        """One for each goal.
+
+        Raises
+        ------
+        InputError, UsageError
+            When there are not enough items.
+        """
+        rows = np.arange(len(self.items), dtype=np.int64)
+        if self.part:
+            rows = rows[np.asarray(self.items.parts, object) == self.part]
+        in_time = self.source.order in ORDERED
+        found = self._in_time(rows) if in_time else self._at_random(rows)
+        for goal, division in zip(self.goals, found, strict=True):
+            self._check(goal, division)
+        return found
+
+    # where the order is one in time
+
+    def _in_time(self, rows: Rows) -> list[Division]:
+        if self.source.order == "time" and self.items.times is not None:
+            rows = rows[time_order(self.items.times[rows])]
+        self._check_times(rows)
+        start = self._start(rows)
+        before, after = rows[:start], rows[start:]
+        wants_pool = bool(self.source.pool or self.source.items)
+        found = []
+        for goal in self.goals:
+            boot = self._bootstrap(before, goal)
+            pool = before[~np.isin(before, boot)] if wants_pool else before[:0]
+            if self.source.pool:
+                self._check_pool(self._pooled(len(rows)), len(pool))
+                pool = pool[-self._pooled(len(rows)) :]
+            found.append(Division(self._thinned(after, goal), np.sort(boot), pool))
+        return found
+
+    def _start(self, rows: Rows) -> int:
+        """How many items come before the stream: no more than bootstrap sets and pool need."""
+        if self.source.items and self.source.prevalence is None:
+            self._check_length(len(rows))
+            return len(rows) - self.source.items
+        enough = max(self._reach(rows, goal) for goal in self.goals)
+        pooled = self._pooled(len(rows))
+        return min(len(rows), max(enough, pooled + self.bootstrap if pooled else 0))
+
+    def _reach(self, rows: Rows, goal: Goal) -> int:
+        """The fewest items from the start that hold the bootstrap set of a goal."""
+        if goal.kind != "detection":
+            return self.bootstrap
+        is_target = self._codes(goal)[rows] == "1"
+        targets, others = (self.bootstrap + 1) // 2, self.bootstrap // 2
+        seen = (np.cumsum(is_target) >= targets) & (np.cumsum(~is_target) >= others)
+        if not self.bootstrap:
+            return 0
+        return int(np.argmax(seen)) + 1 if seen.any() else len(rows)
+
+    def _thinned(self, after: Rows, goal: Goal) -> Rows:
+        """The stream, of the prevalence asked for, still in order."""
+        if self.source.prevalence is None:
+            return after
+        kept = self._exact(after, goal)
+        return after[np.isin(after, kept)]
+
+    # where the order is simulated
+
+    def _at_random(self, rows: Rows) -> list[Division]:
+        if self.source.prevalence is None:
+            return self._drawn(rows, self.goals, self._by_share, "")
+        found = []
+        for goal in self.goals:
+            found += self._drawn(rows, [goal], functools.partial(self._exact, goal=goal), goal.name)
+        return found
+
+    def _drawn(
+        self, rows: Rows, goals: list[Goal], pick: Callable[[Rows], Rows], name: str
+    ) -> list[Division]:
+        """Divisions of goals that share a stream.
+
+        A stream of stated length is drawn first, so that it does not depend on the bootstrap sets;
+        one that takes everything leaves them out.
+        """
+        if self.source.items:
+            chosen = pick(rows)
+            boots = [self._bootstrap(rows[~np.isin(rows, chosen)], goal) for goal in goals]
+        else:
+            boots = [self._bootstrap(rows, goal) for goal in goals]
+            chosen = pick(
+                self._without_pool(rows[~np.isin(rows, np.concatenate(boots))], len(rows))
+            )
+        stream = self._ordered(chosen, name)
+        return [Division(stream, boot, self._pool(rows, stream, boot)) for boot in boots]
+
+    def _by_share(self, rows: Rows) -> Rows:
+        """The items of the stream, those of every class by its share."""
+        self._check_length(len(rows))
+        wanted = self.source.items or len(rows)
+        return stratified(rows, self._classes, wanted, self._draws("items"))
+
+    def _without_pool(self, free: Rows, total: int) -> Rows:
+        """What the stream may be drawn from when a pool has to be left."""
+        left = len(free) - self._pooled(total)
+        if left < 1:
+            raise UsageError(
+                f"[source] pool = {self.source.pool}: {self.where} has "
+                f"{counted(len(free), 'item')} beside the bootstrap sets, so none is left for the "
+                f"stream"
+            )
+        return stratified(free, self._classes, left, self._draws("pool"))
+
+    def _pool(self, rows: Rows, stream: Rows, boot: Rows) -> Rows:
+        """What is in neither; as many of it as asked for."""
+        if not (self.source.pool or self.source.items):
+            return rows[:0]
+        rest = rows[~np.isin(rows, stream) & ~np.isin(rows, boot)]
+        wanted = self._pooled(len(rows)) or len(rest)
+        self._check_pool(wanted, len(rest))
+        return stratified(rest, self._classes, wanted, self._draws("training"))
+
+    def _ordered(self, rows: Rows, name: str) -> Rows:
+        """In the order that the source asks for."""
+        draws = self._draws("order", name)
+        if self.source.order == "shuffled":
+            return draws.permutation(rows)
+        classes = [self.items.labels[row] for row in rows]
+        try:
+            found = dirichlet_order(classes, draws, self.source.chunks, self.source.concentration)
+        except InputError as error:
+            raise InputError(f"{self.where}, order = 'dirichlet': {error}") from error
+        return rows[found]
+
+    # both
+
+    def _bootstrap(self, rows: Rows, goal: Goal) -> Rows:
+        """The items whose labels are given before the stream starts."""
+        draws = self._draws("bootstrap", goal.name)
+        if not self.bootstrap:
+            return rows[:0]
+        if goal.kind == "numbers":
+            chosen = np.sort(draws.permutation(rows)[: self.bootstrap])
+        else:
+            names = (
+                ["1", "0"] if goal.kind == "detection" else list(draws.permutation(goal.classes))
+            )
+            chosen = even(rows, self._codes(goal), names, self.bootstrap, draws)
+        self._check_bootstrap(goal, chosen)
+        return chosen
+
+    def _check_bootstrap(self, goal: Goal, chosen: Rows) -> None:
+        """Refuse when there are not enough items, or not of both classes."""
+        place = "before the stream" if self.source.order in ORDERED else "beside the stream"
+        needed = [("item", len(chosen), self.bootstrap)]
+        if goal.kind == "detection":
+            found = int((self._codes(goal)[chosen] == "1").sum())
+            needed = [
+                (f"target {goal.target!r}", found, (self.bootstrap + 1) // 2),
+                (f"item that is not {goal.target!r}", len(chosen) - found, self.bootstrap // 2),
+            ]
+        for kind, found, wanted in needed:
+            if found < wanted:
+                raise InputError(
+                    f"{self.where}: the bootstrap set needs {wanted} of this kind: {kind}; there "
+                    f"{'is' if found == 1 else 'are'} {found} {place}: ask for a smaller bootstrap "
+                    f"set, or for fewer items in the stream"
+                )
+
+    def _exact(self, rows: Rows, goal: Goal) -> Rows:
+        share = self.source.prevalence or 0.0
+        is_target = self._codes(goal) == "1"
+        draws = self._draws("prevalence", goal.name)
+        return exact(rows, is_target, share, self.source.items, draws, self.where)
+
+    def _pooled(self, total: int) -> int:
+        """Size of the pool that was asked for; 0 where it is what is left over."""
+        pool = self.source.pool or 0
+        return round(pool * total) if pool < 1 else int(pool)
+
+    def _check_length(self, there: int) -> None:
+        if self.source.items and self.source.items > there:
+            raise UsageError(
+                f"[source] items = {self.source.items}: {self.where} has {counted(there, 'item')} "
+                f"for the stream: ask for fewer"
+            )
+
+    def _check_times(self, rows: Rows) -> None:
+        """Refuse times that go back in the given order."""
+        if self.items.times is None:
+            return
+        back = np.flatnonzero(np.diff(self.items.times[rows]) < 0)
+        if len(back):
+            name = self.items.ids[rows[back[0] + 1]]
+            raise InputError(
+                f"{self.where}, order = 'given': item {name} arrives before the one that stands "
+                f"before it ({counted(len(back), 'such item')}): say order = 'time', or leave the "
+                f"column of times out"
+            )
+
+    def _check_pool(self, wanted: int, there: int) -> None:
+        if wanted > there:
+            raise UsageError(
+                f"[source] pool = {self.source.pool}: {wanted} wanted, but {self.where} has "
+                f"{counted(there, 'item')} beside the stream and its bootstrap set: ask for a "
+                f"smaller pool or a shorter stream"
+            )
+
+    def _check(self, goal: Goal, division: Division) -> None:
+        if not len(division.stream):
+            raise InputError(
+                f"{self.where}: no items are left for the stream after the bootstrap set and the "
+                f"pool"
+            )
+        if goal.kind == "detection" and not (self._codes(goal)[division.stream] == "1").any():
+            raise InputError(
+                f"{self.where}: no target {goal.target!r} among the "
+                f"{counted(len(division.stream), 'item')} of the stream; there is nothing to detect"
+            )
+
+    def _codes(self, goal: Goal) -> Array:
+        """Labels of all items as the goal sees them."""
+        return np.asarray(goal.labels(self.items.labels), object)
+
+    @property
+    def _classes(self) -> Array:
+        """What draws are stratified by: the classes of the source; nothing for numbers."""
+        if self.goals[0].kind == "numbers":
+            return np.zeros(len(self.items), np.int64)
+        return np.asarray(self.items.labels)
+
+    def _draws(self, *purpose: str) -> np.random.Generator:
+        return generator(self.seed, "stream", self.part, *purpose)

@@ -1,0 +1,221 @@
+"""What a system is that learns with a person's help, and what passes between the two.
+
+One protocol serves streams and lifelong learning::
+
+    outputs = system.predict(batch)            # before it has learnt anything from this batch
+    questions = system.ask(batch, budget)      # at most `budget` of them
+    system.adapt(batch, answered)              # may learn from the answers and from the batch
+    outputs = system.predict(batch)            # afterwards
+
+A `Learner` is a system that cannot ask; `Asking` (in `asking`) joins one with a strategy.
+`snapshot` and `restore` are optional: with them a long run resumes faster.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Items that arrive together.
+
+    Attributes
+    ----------
+    index : int
+        Number of the batch in its stream, from 0; -1 for what comes before the stream.
+    ids : tuple of str
+        Names of the items, each once in a stream.
+    features : ndarray, shape (items, ...)
+        What the system sees of them; numbers, or objects where it reads them itself.
+    stream : str
+        Name of the stream; empty where there is one.
+    times : ndarray of float64, shape (items,), optional
+        Seconds at which the items arrived.
+    """
+
+    index: int
+    ids: tuple[str, ...]
+    features: Array
+    stream: str = ""
+    times: Floats | None = None
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def take(self, rows: Sequence[int]) -> "Batch":
+        """The items at these places, in their order."""
+        places = list(rows)
+        times = None if self.times is None else self.times[places]
+        ids = tuple(self.ids[row] for row in places)
+        return Batch(self.index, ids, self.features[places], self.stream, times)
+
+
+@dataclass(frozen=True, eq=False)
+class Outputs:
+    """What a system says of the items of a batch, in their order.
+
+    Attributes
+    ----------
+    decisions : tuple of str
+        Its own decision on each item: a class (for detection the target or the other), or a number
+        as text (regression).
+    scores : ndarray of float64, shape (items,)
+        Higher for the target (detection), probability of the decision (several classes), or the
+        predicted number (regression).
+    probabilities : ndarray of float64, shape (items, classes), optional
+        Of the classes in their order; what most strategies read.
+    logits : ndarray of float64, shape (items, classes), optional
+        Unnormalised log-probabilities, for the energy strategy; logarithms of the probabilities
+        stand in for them.
+    embedding : ndarray of float64, shape (items, dimensions), optional
+        Where items lie for strategies that look at distances; the features stand in for it.
+    members : ndarray of float64, shape (members, items, classes), optional
+        Probabilities of each member of a committee.
+    """
+
+    decisions: tuple[str, ...]
+    scores: Floats
+    probabilities: Floats | None = None
+    logits: Floats | None = None
+    embedding: Floats | None = None
+    members: Floats | None = None
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a person is asked: the label of an item, or of a part of it (lifelong learning)."""
+
+    id: str
+    part: str = ""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a person answered.
+
+    Attributes
+    ----------
+    id : str
+        Of the item.
+    label : str or None
+        None when the person refused.
+    seconds : float
+        Time that the person was active.
+    expert : str
+        Who answered.
+    delay : int
+        Batches until the system gets to know: 0 is at once.
+    part : str
+        Part of the item that was asked about.
+    """
+
+    id: str
+    label: str | None
+    seconds: float = 0.0
+    expert: str = "expert"
+    delay: int = 0
+    part: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Answered:
+    """Answers that reach a system, with the items that they are about.
+
+    Attributes
+    ----------
+    items : Batch
+        One for each answer, in order; of this batch and, when answers are late, of earlier ones.
+    answers : tuple of Answer
+        Without refusals: every answer has a label.
+    """
+
+    items: Batch
+    answers: tuple[Answer, ...]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels, in order."""
+        return tuple(str(answer.label) for answer in self.answers)
+
+
+@runtime_checkable
+class Learner(Protocol):
+    """Anything with `predict` and `adapt`."""
+
+    def predict(self, batch: Batch) -> Outputs:
+        """What it says of the items; must not change what it knows."""
+        ...
+
+    def adapt(self, batch: Batch, answered: Answered) -> None:
+        """Learn from the answers and, if it likes, from the batch without labels."""
+        ...
+
+
+@runtime_checkable
+class System(Learner, Protocol):
+    """A learner that asks."""
+
+    def ask(self, batch: Batch, budget: int) -> Sequence[Question]:
+        """At most `budget` questions on different items of the batch."""
+        ...
+
+
+@runtime_checkable
+class Restorable(Protocol):
+    """A learner or system that can be put back to where it was."""
+
+    def snapshot(self) -> bytes:
+        """Everything that it has learnt."""
+        ...
+
+    def restore(self, state: bytes) -> None:
+        """Go back to a snapshot."""
+        ...
+
+
+class Expert(Protocol):
+    """Who answers questions."""
+
+    def answer(self, question: Question, batch: Batch) -> Answer:
+        """The answer to one question; the same whenever it is asked again."""
+        ...
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a learner is built for.
+
+    Attributes
+    ----------
+    kind : {"detection", "classes", "numbers"}
+    classes : tuple of str
+        For detection (other, target); empty for numbers.
+    seed : int
+        Of this run.
+    options : mapping of str to object
+        Further settings, as the study gives them.
+    """
+
+    kind: str
+    classes: tuple[str, ...] = ()
+    seed: int = 0
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+def generator(seed: int, *purpose: str | int) -> np.random.Generator:
+    """Random numbers that depend on the seed and on what they are for, and on nothing else.
+
+    So a run that resumes, or stands in another process, draws the same.
+    """
+    import hashlib
+
+    text = "\x00".join(("truecost learning", str(seed), *map(str, purpose)))
+    key = np.frombuffer(hashlib.sha256(text.encode()).digest()[:16], np.uint64)
+    return np.random.Generator(np.random.Philox(key=key))

@@ -1,0 +1,258 @@
+"""Live runs: a study that names a source of streams makes the event logs that it scores.
+
+A run directory holds what is needed to go on with it, and in the end the result::
+
+    run/logs/recipe.toml                 what decides the logs
+    run/logs/streams/seed-0.json         what the streams were
+    run/logs/margin/4/seed-0.jsonl       a log for each strategy, budget and seed
+    run/result.json, report.html, ...    written last
+
+A run that was killed goes on with `resume`; so does one that is to have more seeds, budgets or
+strategies. What decides the logs must be the same.
+"""
+
+import json
+import os
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec import structs
+
+from truecost.errors import InputError, TruecostError, UsageError
+from truecost.formats import sha256
+from truecost.names import AnnotationSet
+from truecost.publishing import tidy
+from truecost.study.config import Study
+from truecost.study.live_checks import batch_of
+from truecost.study.loop_tables import LearnerTable, LoopTable, SourceTable, StrategyTable
+from truecost.study.outcome import Input, Outcome
+from truecost.study.recipes import LOGS, RECIPE, STREAMS, same_recipe
+from truecost.study.tables import SystemTable
+
+if TYPE_CHECKING:
+    from truecost.learning.jobs import Job
+    from truecost.study.settings import Progress
+
+WAIT = 10.0  # seconds that the workers of a killed run may take to be gone
+COUNTED: tuple[AnnotationSet, ...] = ("queries", "bootstrap", "training")  # with a passive baseline
+
+
+def run_live(
+    study: Study,
+    directory: str | Path,
+    *,
+    resume: bool = False,
+    progress: "Progress | None" = None,
+) -> Outcome:
+    """Make the logs of a live study, and score them.
+
+    Parameters
+    ----------
+    study : Study
+        With `[source]`.
+    directory : str or Path
+        New or empty; with `resume` also one that a run of this study began. Logs are written below
+        it, and stay whatever happens; the result itself is for `truecost.study.write`.
+    resume : bool
+        Go on with what is there.
+    progress : callable, optional
+        Told what is being done, how far it is, and all of it.
+
+    Returns
+    -------
+    Outcome
+
+    Raises
+    ------
+    UsageError
+        When the study contradicts itself, there is something in the directory already, or what is
+        there was made otherwise.
+    InputError
+        When data, learner or expert fail, or another process works there.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import truecost as tc
+    >>> from truecost.study.live import run_live
+    >>> study = tc.Study.of({
+    ...     "task": "stream",
+    ...     "measures": ["imlm"],
+    ...     "source": {"name": "digits", "targets": ["3"], "items": 300},
+    ...     "loop": {"budget": 2},
+    ... })
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     outcome = run_live(study, folder)
+    >>> [(row.measure, row.dims["phase"]) for row in outcome.estimates]
+    [('imlm', 'pre'), ('imlm', 'post')]
+    """
+    from truecost.study.running import configuration
+    from truecost.study.sweep import advice_of
+
+    _check(study)
+    folder = Path(directory)
+    _check_folder(folder, resume)
+    stood, begun = folder.exists(), (folder / RECIPE).exists()
+    with _alone(folder / LOGS) as lock:
+        for place in (folder, folder / LOGS, folder / STREAMS):
+            tidy(place)
+        same_recipe(folder, study)
+        try:
+            outcome = _made(study, folder, lock, progress)
+        except TruecostError as error:
+            if not begun and not any((folder / LOGS).rglob("*.jsonl*")):
+                _remove(folder, stood)
+                raise
+            left = f"(logs stay in {folder / LOGS}: --resume goes on)"
+            raise type(error)(f"{error} {left}") from error
+    sweeps = advice_of(outcome.estimates) if study.sweep.given() else ()
+    return replace(
+        outcome,
+        inputs=(*_inputs(study), *outcome.inputs),
+        configuration=configuration(study),
+        sweeps=sweeps,
+        remarks=(*outcome.remarks, *(advice.text for advice in sweeps)),
+    )
+
+
+def _made(study: Study, folder: Path, lock: int, progress: "Progress | None") -> Outcome:
+    """Run what is left to run, and score the logs."""
+    from truecost.learning.jobs import run_jobs
+    from truecost.study.recipes import jobs_of, recipe_of
+    from truecost.study.running import run
+
+    jobs, logs = jobs_of(study), folder / LOGS
+    tell = None if progress is None else lambda done, total: progress("running", done, total)
+    run_jobs(recipe_of(study), jobs, logs, study.interval.jobs, tell, keep=(lock,))
+    return run(_scored(study, jobs, logs), progress)
+
+
+def _remove(folder: Path, stood: bool) -> None:
+    """Leave nothing of a run that logged nothing: it can begin anew."""
+    shutil.rmtree(folder / LOGS, ignore_errors=True)
+    if not stood and not any(folder.iterdir()):
+        folder.rmdir()
+
+
+def _check(study: Study) -> None:
+    """Refuse what can be refused before anything runs."""
+    from truecost.study.recipes import jobs_of, recipe_of
+    from truecost.study.running import check_study
+
+    if not study.source.given():
+        raise UsageError("the study has no [source]: only live runs make logs, and can be resumed")
+    check_study(study)
+    recipe_of(study)
+    jobs = jobs_of(study)
+    _check_strategies(jobs)
+    names = dict.fromkeys(job.system for job in jobs)
+    if study.baseline is not None and study.baseline not in names:
+        raise UsageError(
+            f"baseline {study.baseline!r} is no system: this run makes {', '.join(names)}"
+        )
+
+
+def _check_strategies(jobs: "Sequence[Job]") -> None:
+    """Refuse strategies and options that there are not."""
+    from truecost.learning.jobs import OWN
+    from truecost.learning.strategies import build
+
+    for job in jobs:
+        if not job.passive and job.strategy != OWN:
+            build(job.strategy, job.options, job.seed)
+
+
+def _check_folder(folder: Path, resume: bool) -> None:
+    """Refuse a directory in which something else is."""
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder}: this is a file; choose another --output")
+    if not folder.exists() or not any(folder.iterdir()):
+        return
+    begun = (folder / RECIPE).exists() or (folder / LOGS).is_dir()
+    if begun and not resume:
+        raise UsageError(
+            f"{folder}: there is a run already: go on with it (--resume), or choose another "
+            f"--output"
+        )
+    if not begun:
+        hint = "; there is no run to resume" if resume else ""
+        raise UsageError(f"{folder}: exists and is not empty{hint}: choose another --output")
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[int]:
+    """Hold a lock on a folder, which workers inherit: two runs never write the same logs.
+
+    Raises
+    ------
+    InputError
+        When another process holds it, or the folder cannot be made.
+    """
+    import fcntl
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = os.open(folder, os.O_RDONLY)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be written ({error.strerror})") from error
+    try:
+        end = time.monotonic() + WAIT
+        while not _locked(fcntl, lock):
+            if time.monotonic() > end:
+                raise InputError(f"{folder}: another process works there: wait until it is done")
+            time.sleep(0.1)
+        yield lock
+    finally:
+        os.close(lock)
+
+
+def _locked(fcntl: Any, lock: int) -> bool:
+    """Whether the lock was free."""
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True  # a file system that has no locks
+    return True
+
+
+def _inputs(study: Study) -> list[Input]:
+    """The files that streams and answers come from."""
+    named = (study.source.file, study.source.tsv, study.expert.file)
+    return [Input(system="", file=Path(f).name, sha256=sha256(f)) for f in named if f is not None]
+
+
+def _scored(study: Study, jobs: "Sequence[Job]", logs: Path) -> Study:
+    """The study of the logs: a system for each strategy and budget, and the passive baseline."""
+    source = json.loads((logs.parent / STREAMS / f"seed-{jobs[0].seed}.json").read_bytes())[0]
+    data, stream = study.data, study.stream
+    if source["kind"] == "numbers" and data.type is None:
+        data = structs.replace(data, type="number")
+    if source["kind"] == "classes":
+        data = structs.replace(data, classes=data.classes or tuple(source["classes"]))
+    if study.loop.passive and not stream.annotations:
+        stream = structs.replace(stream, annotations=COUNTED)
+    batch = batch_of(study)
+    return structs.replace(
+        study,
+        data=data,
+        stream=stream,
+        systems={
+            job.system: SystemTable(
+                file=str(logs / job.folder), strategy=job.strategy, budget=job.questions(batch)
+            )
+            for job in jobs
+        },
+        source=SourceTable(),
+        loop=LoopTable(),
+        learner=LearnerTable(),
+        strategy=StrategyTable(),
+        expert=type(study.expert)(),
+        sweep=type(study.sweep)(),
+    )

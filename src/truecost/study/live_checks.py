@@ -1,0 +1,159 @@
+"""What a live study asks for, with its defaults, and what it may not ask for."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from truecost.errors import UsageError, first_five, named
+
+if TYPE_CHECKING:
+    from truecost.study.config import Study
+
+TABLES = ("source", "loop", "learner", "strategy", "expert", "sweep")
+BATCH, BUDGET, BOOTSTRAP, LEARNER, STRATEGY = 60, 4, 8, "logistic", "margin"
+LEAST = {"batch": 1, "seeds": 1, "first_seed": 0, "bootstrap": 0, "checkpoint": 1}
+MAY_ASK = ("program", "callable")  # learners that may ask themselves: it has to be said who asks
+RESERVED = ("passive", "streams")  # folders of the logs
+OF_LOGS = ("labels", "map", "target", "classes", "input_format")  # of [data]: said by the source
+
+
+def batch_of(study: "Study") -> int:
+    """Items that arrive together."""
+    return BATCH if study.loop.batch is None else study.loop.batch
+
+
+def bootstrap_of(study: "Study") -> int:
+    """Items whose labels are given before the stream."""
+    return BOOTSTRAP if study.loop.bootstrap is None else study.loop.bootstrap
+
+
+def budgets_of(study: "Study") -> tuple[int, ...]:
+    """Questions a batch; one budget unless it is a sweep, none where there is a rate."""
+    if study.loop.rate is not None:
+        return ()
+    budget = BUDGET if study.loop.budget is None else study.loop.budget
+    return study.sweep.budgets or (budget,)
+
+
+def seeds_of(study: "Study") -> range:
+    """The seed of each run."""
+    first = study.loop.first_seed or 0
+    return range(first, first + (1 if study.loop.seeds is None else study.loop.seeds))
+
+
+def learner_of(study: "Study") -> str:
+    """Name of the learner."""
+    return study.learner.name or LEARNER
+
+
+def strategies_of(study: "Study") -> tuple[str, ...]:
+    """Who asks; one strategy unless it is a sweep."""
+    return study.sweep.strategies or (study.strategy.name or STRATEGY,)
+
+
+def options_of(study: "Study", strategy: str) -> dict[str, Any]:
+    """The options of a strategy."""
+    if strategy in study.sweep.options:
+        return study.sweep.options[strategy]
+    return study.strategy.options if strategy == (study.strategy.name or STRATEGY) else {}
+
+
+def check_live(study: "Study") -> None:
+    """Refuse tables of a live run where there is none, and settings that make no sense.
+
+    Parameters
+    ----------
+    study : Study
+
+    Raises
+    ------
+    UsageError
+    """
+    given = [name for name in TABLES if getattr(study, name).given()]
+    if not given:
+        return
+    if study.task != "stream":
+        raise UsageError(
+            f"{_listed(given)} {'goes' if len(given) == 1 else 'go'} with task stream; the task of "
+            f"the study is {study.task or 'trials'}: say task = 'stream'"
+        )
+    if "source" not in given:
+        raise UsageError(
+            f"{_listed(given)} without [source]: say where the stream comes from, such as "
+            f"[source] name = 'digits'"
+        )
+    _check_beside(study)
+    _check_loop(study)
+    _check_budgets(study)
+    _check_strategies(study)
+
+
+def _listed(tables: Sequence[str]) -> str:
+    return ", ".join(f"[{name}]" for name in tables)
+
+
+def _check_beside(study: "Study") -> None:
+    """Refuse logs beside a source that makes them."""
+    if study.systems or study.collections:
+        what = "systems" if study.systems else "collections"
+        raise UsageError(
+            f"the study has [source] and [{what}]: a live run makes its own logs; leave out one "
+            f"or the other"
+        )
+    said = [key for key in OF_LOGS if key in study.data.given()]
+    if said:
+        raise UsageError(
+            f"{first_five(said)} under [data] {'does' if len(said) == 1 else 'do'} not go with "
+            f"[source], which says what is right"
+        )
+
+
+def _check_loop(study: "Study") -> None:
+    """Refuse numbers out of range."""
+    loop = study.loop
+    for name, least in LEAST.items():
+        value = getattr(loop, name)
+        if value is not None and value < least:
+            raise UsageError(f"[loop] {name} = {value}: give {least} or more")
+    if loop.rate is not None and not 0 <= loop.rate <= 1:
+        raise UsageError(f"[loop] rate = {loop.rate:g}: give a share of the items, from 0 to 1")
+
+
+def _check_budgets(study: "Study") -> None:
+    """Refuse budgets that cannot be, before anything runs."""
+    loop, sweep = study.loop, study.sweep
+    if loop.rate is not None and (loop.budget is not None or sweep.budgets):
+        raise UsageError("a rate and a budget are given: questions are a share or a number a batch")
+    if loop.budget is not None and sweep.budgets:
+        raise UsageError("[loop] budget and [sweep] budgets are given: keep one of the two")
+    batch, budgets = batch_of(study), budgets_of(study)
+    if wrong := [budget for budget in budgets if budget < 0]:
+        raise UsageError(f"a budget of {wrong[0]} questions a batch: give 0 or more")
+    if above := [budget for budget in budgets if budget > batch]:
+        raise UsageError(
+            f"{named('budget', [*map(str, above)], 'are')} above the batch size: a batch has "
+            f"{batch} items, and each can be asked about once; lower it, or raise batch under "
+            f"[loop]"
+        )
+    if len(set(budgets)) < len(budgets):
+        raise UsageError(f"budgets {', '.join(map(str, budgets))}: name each once")
+
+
+def _check_strategies(study: "Study") -> None:
+    """Refuse strategies that are named twice or not at all, and options of others."""
+    strategies, sweep = strategies_of(study), study.sweep
+    if len(set(strategies)) < len(strategies):
+        raise UsageError(f"strategies {', '.join(strategies)}: name each once")
+    for name in strategies:
+        if name in RESERVED or not name.strip("./\\ ") or "/" in name or not name.isprintable():
+            raise UsageError(f"{name!r} is no strategy: see truecost list strategies")
+    if lost := [name for name in sweep.options if name not in strategies]:
+        raise UsageError(
+            f"[sweep.options] has {first_five(lost)}, but {', '.join(strategies)} are tried: leave "
+            f"these options out, or try these strategies"
+        )
+    unsaid = study.strategy.name is None and not sweep.strategies
+    if unsaid and learner_of(study) in MAY_ASK:
+        raise UsageError(
+            f"the learner {learner_of(study)} may ask by itself: say who asks, [strategy] name = "
+            f"'own' (the learner) or one such as 'margin'"
+        )

@@ -1,0 +1,280 @@
+"""Which budget pays off: the best of those tried, and how sure it is against its neighbours."""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from truecost.comparison import compare
+from truecost.digits import between, figure, percent
+from truecost.results import Estimate
+
+ADVISED = ("imlm", "act_dcf")  # what a best budget is sought by
+AFTER = "post"
+PHASES = {"pre": "before adaptation", AFTER: "after adaptation"}
+Floats = npt.NDArray[np.float64]
+
+
+class SweepPoint(msgspec.Struct, frozen=True, kw_only=True):
+    """What one budget of one strategy gives.
+
+    Attributes
+    ----------
+    strategy : str
+    budget : float or None
+        Questions a batch; None for the passive baseline, which asks nothing.
+    value, lower, upper : float or None
+        As in its row.
+    best : float or None
+        Share of the replicates in which no other of the budgets compared is better; of equal ones
+        the smaller is the better.
+    """
+
+    strategy: str
+    budget: float | None
+    value: float | None
+    lower: float | None
+    upper: float | None
+    best: float | None = None
+
+
+class SweepDifference(msgspec.Struct, frozen=True, kw_only=True):
+    """What another choice costs more than the best one.
+
+    Attributes
+    ----------
+    strategy : str
+    budget : float
+    value, lower, upper : float or None
+        Difference to the best in the unit of the measure, paired replicate by replicate.
+    verdict : {"better", "worse", "undecided"}
+        Of this choice against the best one.
+    """
+
+    strategy: str
+    budget: float
+    value: float | None
+    lower: float | None
+    upper: float | None
+    verdict: str
+
+
+class SweepAdvice(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The best of several budgets by one measure.
+
+    Attributes
+    ----------
+    measure : str
+    phase : {"pre", "post"}
+    application : str
+        Where there are several.
+    strategy : str
+        Whose budgets are compared; empty where those of all strategies are.
+    best : SweepPoint
+    edge : {"", "lowest", "highest"}
+        Where the best is the smallest or largest budget of its strategy, so that a better one may
+        lie beyond.
+    points : tuple of SweepPoint
+        Everything compared, by strategy and budget.
+    others : tuple of SweepDifference
+        The budgets next to the best one; over all strategies the best of each other one.
+    passive : SweepPoint, optional
+        The passive baseline.
+    text : str
+        The same in words.
+    """
+
+    measure: str
+    phase: str
+    application: str = ""
+    strategy: str
+    best: SweepPoint
+    edge: str = ""
+    points: tuple[SweepPoint, ...]
+    others: tuple[SweepDifference, ...]
+    passive: SweepPoint | None = None
+    text: str
+
+
+def advice_of(rows: Sequence[Estimate]) -> tuple[SweepAdvice, ...]:
+    """Advice for each strategy, then over all, by cost of effort and by cost of errors.
+
+    Parameters
+    ----------
+    rows : sequence of Estimate
+        Of one system for each strategy and budget, on the same streams; the rows of subsets are
+        left out.
+
+    Returns
+    -------
+    tuple of SweepAdvice
+        Nothing where there is but one budget.
+    """
+    return tuple(
+        advice
+        for application in dict.fromkeys(row.dims.get("application", "") for row in rows)
+        for measure in ADVISED
+        for advice in _of_measure(_chosen(rows, measure, application), application)
+    )
+
+
+def _chosen(rows: Sequence[Estimate], measure: str, application: str) -> list[Estimate]:
+    """The rows of a measure after adaptation, those of a strategy together, by budget."""
+    found = [
+        row
+        for row in rows
+        if row.measure == measure
+        and row.dims.get("phase") == AFTER
+        and row.dims.get("application", "") == application
+        and "subset" not in row.dims
+        and "strategy" in row.dims
+    ]
+    order = list(dict.fromkeys(row.dims["strategy"] for row in found))
+    return sorted(found, key=lambda r: (order.index(r.dims["strategy"]), _budget(r) or 0))
+
+
+def _of_measure(rows: Sequence[Estimate], application: str) -> Iterator[SweepAdvice]:
+    """By one measure: each strategy by itself, then all of them."""
+    asking = [row for row in rows if _budget(row) is not None]
+    passive = next((_point(row) for row in rows if _budget(row) is None), None)
+    strategies = list(dict.fromkeys(row.dims["strategy"] for row in asking))
+    alone = [[row for row in asking if row.dims["strategy"] == name] for name in strategies]
+    if len(asking) < 2:
+        return
+    for name, own in zip(strategies, alone, strict=True):
+        if len(own) > 1:
+            yield _advice(own, _next_to(own, _best(own)), name, application, passive)
+    if len(strategies) > 1:
+        best = _best(asking)
+        others = [own[_best(own)] for own in alone if asking[best] not in own]
+        yield _advice(asking, others, "", application, passive)
+
+
+def _advice(
+    rows: Sequence[Estimate],
+    others: Sequence[Estimate],
+    strategy: str,
+    application: str,
+    passive: SweepPoint | None,
+) -> SweepAdvice:
+    """The best of some rows, against some others of them."""
+    shares = _shares(rows)
+    place = _best(rows)
+    best = rows[place]
+    points = tuple(_point(row, share) for row, share in zip(rows, shares, strict=True))
+    found = tuple(_difference(row, best) for row in others)
+    edge = _edge(best, rows)
+    return SweepAdvice(
+        measure=best.measure,
+        phase=best.dims["phase"],
+        application=application,
+        strategy=strategy,
+        best=points[place],
+        edge=edge,
+        points=points,
+        others=found,
+        passive=passive,
+        text=_text(best, points[place], found, edge, strategy, application),
+    )
+
+
+def _budget(row: Estimate) -> float | None:
+    """Questions a batch; None for the passive baseline."""
+    return float(row.dims["budget"]) if "budget" in row.dims else None
+
+
+def _cost(row: Estimate) -> Floats:
+    """The value and its replicates; undefined is worse than all."""
+    sign = 1 if row.direction == "lower" else -1
+    values = sign * np.concatenate([[row.point], row.replicates])
+    return np.where(np.isnan(values), np.inf, values)
+
+
+def _best(rows: Sequence[Estimate]) -> int:
+    """Place of the best value; of equal ones the first."""
+    return int(np.argmin([_cost(row)[0] for row in rows]))
+
+
+def _shares(rows: Sequence[Estimate]) -> list[float | None]:
+    """Share of the replicates in which each is the best; None where nothing was resampled."""
+    costs = np.stack([_cost(row)[1:] for row in rows])
+    if costs.shape[1] == 0:
+        return [None] * len(rows)
+    counts = np.bincount(costs.argmin(axis=0), minlength=len(rows))
+    return [float(count / costs.shape[1]) for count in counts]
+
+
+def _next_to(rows: Sequence[Estimate], place: int) -> list[Estimate]:
+    """The next smaller and the next larger budget."""
+    return [rows[k] for k in (place - 1, place + 1) if 0 <= k < len(rows)]
+
+
+def _edge(best: Estimate, rows: Sequence[Estimate]) -> str:
+    """Whether the best is the smallest or largest budget of its strategy."""
+    own = [row for row in rows if row.dims["strategy"] == best.dims["strategy"]]
+    if len(own) < 2 or best not in (own[0], own[-1]):
+        return ""
+    return "lowest" if best is own[0] else "highest"
+
+
+def _point(row: Estimate, share: float | None = None) -> SweepPoint:
+    return SweepPoint(
+        strategy=row.dims["strategy"],
+        budget=_budget(row),
+        value=row.value,
+        lower=row.lower,
+        upper=row.upper,
+        best=share,
+    )
+
+
+def _difference(row: Estimate, best: Estimate) -> SweepDifference:
+    """What a row costs more than the best."""
+    found = compare(row, best)
+    return SweepDifference(
+        strategy=row.dims["strategy"],
+        budget=_budget(row) or 0.0,
+        value=found.difference.value,
+        lower=found.difference.lower,
+        upper=found.difference.upper,
+        verdict=found.verdict,
+    )
+
+
+def _text(
+    row: Estimate,
+    best: SweepPoint,
+    others: Sequence[SweepDifference],
+    edge: str,
+    strategy: str,
+    application: str,
+) -> str:
+    """The advice in words."""
+    whose = strategy or f"all strategies: {best.strategy}"
+    where = f" ({application})" if application else ""
+    found = f"{figure(row.value, row.scale)} {between(row.lower, row.upper, row.scale)}".strip()
+    share = (
+        "" if best.best is None else f", the best in {percent(round(best.best, 2))} of replicates"
+    )
+    said = [f"{whose}, {questions(best.budget)}: {row.measure}{where} {found}{share}"]
+    said += [_said(other, strategy) for other in others]
+    if edge:
+        beyond = "more" if edge == "highest" else "fewer"
+        asked = "" if edge == "lowest" and not best.budget else f": try {beyond}"
+        said.append(f"it is the {edge} budget tried{asked}")
+    return "; ".join(said)
+
+
+def _said(other: SweepDifference, strategy: str) -> str:
+    """What another choice costs more, in words."""
+    name = f"{other.budget:g}" if strategy else f"{other.strategy}, {questions(other.budget)}"
+    if other.value is None:
+        return f"{name} cannot be compared"
+    more = f"{figure(other.value)} more {between(other.lower, other.upper)}".strip()
+    return f"{name} {'costs' if strategy else 'cost'} {more}: {other.verdict}"
+
+
+def questions(budget: float | None) -> str:
+    """`4 questions a batch`."""
+    return f"{budget:g} question{'s' * (budget != 1)} a batch"

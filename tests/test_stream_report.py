@@ -1,0 +1,561 @@
+"""Streams as readers see them: the verdict, advice, sections, pictures and their numbers."""
+
+import html
+import re
+from dataclasses import replace
+
+import pytest
+from msgspec import structs
+
+import streaming
+from truecost import study
+from truecost.errors import UsageError
+from truecost.report import online_curves, online_sections, sections, verdict
+from truecost.report.page import render
+from truecost.report.sections import SECTIONS
+from truecost.report.story import Story
+from truecost.study.directory import render_again
+from truecost.study.sweep import advice_of
+
+BUDGETS = (1, 2, 4, 8)
+NOISE = {1: 1.0, 2: 0.7, 4: 0.3, 8: 0.28}  # the more is asked the less, but with little gain at 8
+
+
+def prefixed(events, stream):
+    """Events on a stream of its own."""
+    named = ({"id": f"{stream}-{e['id']}"} if "id" in e else {} for e in events)
+    return [{**e, "stream": stream, **own} for e, own in zip(events, named, strict=True)]
+
+
+def passive(seed):
+    """What was trained once: both phases alike, and no questions."""
+    events, _ = streaming.events(seed=seed, noise=(0.9, 0.9), asked=0, bootstrap=0)
+    before = [e for e in events if e.get("phase") != "post"]
+    after = [{**e, "phase": "post"} for e in before if e["event"] == "predict"]
+    return sorted([*before, *after], key=lambda e: e["batch"])
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Logs: two systems on one stream, one on three, and those of a sweep with its baseline."""
+    folder = tmp_path_factory.mktemp("streams")
+    events, labels = streaming.events()
+    streaming.write_log(folder / "one.jsonl", events)
+    streaming.write_log(folder / "other.jsonl", streaming.events(seed=5, noise=(1.6, 1.4))[0])
+    streaming.write_log(folder / "pre.jsonl", [e for e in events if e.get("phase") != "post"])
+    rows = {k: f"{v},{'even' if int(k[1:]) % 2 == 0 else 'odd'}" for k, v in labels.items()}
+    streaming.write_labels(folder / "labels.csv", rows, "id,label,parity")
+    of_streams = {f"{s}-{k}": v for s in ("hi", "or", "ta") for k, v in labels.items()}
+    streaming.write_labels(folder / "languages.csv", of_streams)
+    found = [
+        e
+        for s, name in enumerate(("hi", "or", "ta"))
+        for e in prefixed(streaming.events(seed=s)[0], name)
+    ]
+    streaming.write_log(folder / "languages.jsonl", found)
+    for seed in range(4):
+        for budget in BUDGETS:
+            for name, worse in (("margin", 1.0), ("random", 1.7)):
+                noise = (worse * 1.2 * NOISE[budget], worse * NOISE[budget])
+                events, _ = streaming.events(seed=seed, asked=budget, noise=noise)
+                streaming.write_log(folder / name / f"{budget}" / f"seed-{seed}.jsonl", events)
+        streaming.write_log(folder / "passive" / f"seed-{seed}.jsonl", passive(seed))
+    return folder
+
+
+TABLES = {
+    "task": "stream",
+    "data": {"labels": "labels.csv"},
+    "systems": {"one": {"file": "one.jsonl"}},
+    "interval": {"replicates": 100},
+}
+TWO = {"systems": {n: {"file": f"{n}.jsonl"} for n in ("one", "other")}, "baseline": "one"}
+LANGUAGES = {
+    "systems": {"one": {"file": "languages.jsonl"}},
+    "data": {"labels": "languages.csv"},
+}
+TRIED = {
+    f"{name}-{budget}": {"file": f"{name}/{budget}", "strategy": name, "budget": budget}
+    for name in ("margin", "random")
+    for budget in BUDGETS
+}
+SWEEP = {"systems": TRIED | {"passive": {"file": "passive", "strategy": "passive"}}}
+
+
+@pytest.fixture(scope="module")
+def run(files):
+    """The outcome of a study with some tables replaced; each made once."""
+    made = {}
+
+    def outcome(**changes):
+        key = repr(changes)
+        if key not in made:
+            with pytest.MonkeyPatch.context() as patch:
+                patch.chdir(files)
+                made[key] = study.run(study.Study.of(TABLES | changes))
+        return made[key]
+
+    return outcome
+
+
+@pytest.fixture(scope="module")
+def swept(run):
+    """A sweep with its advice."""
+    outcome = run(**SWEEP)
+    advice = advice_of(outcome.estimates)
+    return replace(outcome, sweeps=advice, remarks=tuple(a.text for a in advice))
+
+
+def story_of(outcome):
+    return Story(outcome.result, ())
+
+
+def row_of(outcome, measure, system="one", phase="post"):
+    [row] = [
+        r
+        for r in outcome.result.rows
+        if (r.label, r.dims["system"], r.kind) == (measure, system, "value")
+        and r.dims.get("phase", phase) == phase
+        and not {"subset", "application"} & {*r.dims}
+    ]
+    return row
+
+
+def plain(page):
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
+
+
+def lines_of(outcome):
+    return [line for g in verdict.verdict(story_of(outcome)).groups for line in g.lines]
+
+
+def cells_of(table):
+    return [dict(zip(table.header, row, strict=True)) for row in table.rows]
+
+
+# the verdict
+
+
+def test_the_verdict_has_both_phases_and_the_cost_of_errors(run):
+    outcome = run()
+    said = verdict.verdict(story_of(outcome))
+    assert said.lead.startswith("imlm (person's time over that of doing all by hand): lower is ")
+    assert "1 is the naive system: labelling everything by hand. " in said.lead
+    whole = row_of(outcome, "imlm")
+    times = round(whole.n_trials / whole.counts["targets"], 1)
+    assert f"misses, which count {times:g} times (items over targets), and divides" in said.lead
+    [line] = lines_of(outcome)
+    assert (line.look, line.chip, line.name) == ("good", "less than by hand", "one")
+    before, cost = row_of(outcome, "imlm", phase="pre"), row_of(outcome, "act_dcf")
+    shown = [f"{r.value:.4g} [{r.lower:.4g}, {r.upper:.4g}]" for r in (whole, before, cost)]
+    assert line.text == f"{shown[0]} after adapting, {shown[1]} before; act_dcf {shown[2]}"
+    missed, false = (row_of(outcome, n).value for n in ("n_missed", "n_false_alarms"))
+    assert line.more.startswith(
+        f"28 annotations for 120 items; {missed:g} of {whole.counts['targets']} targets missed, "
+        f"{false:g} false alarms; resampled: blocks of 3 batches within each stream. But "
+    )
+    assert said.signatures == (whole.signature,)
+
+
+def test_an_interval_above_one_is_more_than_by_hand(run):
+    outcome = run(stream={"q": 40})
+    [line] = lines_of(outcome)
+    assert row_of(outcome, "imlm").lower > 1
+    assert (line.look, line.chip) == ("bad", "more than by hand")
+    assert "misses, which count 40 times, and divides" in verdict.verdict(story_of(outcome)).lead
+
+
+def test_a_cost_of_errors_has_another_naive_system(run):
+    outcome = run(measures=["act_dcf"])
+    said = verdict.verdict(story_of(outcome))
+    assert said.lead.startswith("act_dcf (detection cost of the decisions): lower is better. 0.25 ")
+    assert "is the naive system: rejecting or accepting everything. " in said.lead
+    assert "It adds up" not in said.lead
+    assert [line.chip for line in lines_of(outcome)] == ["better than naive"]
+
+
+def test_one_phase_is_told_as_such(run):
+    outcome = run(systems={"one": {"file": "pre.jsonl"}})
+    [line] = lines_of(outcome)
+    assert " before; act_dcf " in line.text
+    assert "after" not in line.text
+    section = online_sections.before_and_after(story_of(outcome))
+    assert section.text.endswith("The logs have predictions of one phase only: pre.")
+    assert cells_of(section.tables[0])[0].keys() >= {"before"}
+    assert "after" not in section.tables[0].header
+    assert online_curves.over_the_stream(story_of(outcome)) is None
+
+
+def test_systems_are_compared_after_adaptation(run):
+    outcome = run(**TWO)
+    one, other, against = lines_of(outcome)
+    assert (one.name, other.name, against.name) == ("one", "other", "other, against one")
+    [difference] = [
+        c.difference
+        for c in outcome.comparisons
+        if c.difference.label == "imlm" and c.difference.dims["phase"] == "post"
+    ]
+    assert against.text.startswith(f"difference +{difference.value:.4g} [")
+
+
+def test_the_worst_subset_is_one_after_adaptation(run):
+    outcome = run(subsets={"parity": "parity"}, interval={"replicates": 100})
+    rows = [r for r in outcome.result.rows if r.label == "imlm" and "subset" in r.dims]
+    weak = tuple(structs.replace(r, flags=()) for r in rows)
+    others = [r for r in outcome.result.rows if r not in rows]
+    story = Story(structs.replace(outcome.result, rows=(*others, *weak)), ())
+    line = verdict.verdict(story).groups[-1].lines[0]
+    worst = max((r for r in rows if r.dims["phase"] == "post"), key=lambda r: r.value)
+    assert line.text.startswith(f"{worst.dims['subset']} (one): {worst.value:.4g} [")
+    drawing = sections.subsets(story).drawings[0]
+    assert [cell["of"] for cell in cells_of(drawing.table)] == ["all", "parity=even", "parity=odd"]
+    values = [float(cell["value"]) for cell in cells_of(drawing.table)]
+    after = [r.value for r in rows if r.dims["phase"] == "post"]
+    assert values == pytest.approx([row_of(outcome, "imlm").value, *after], rel=1e-3)
+
+
+# the advice of a sweep
+
+
+def test_the_advice_stands_first(swept):
+    said = verdict.verdict(story_of(swept))
+    assert [g.title for g in said.groups] == [
+        "Which budget pays off",
+        "The best budget of each strategy by imlm",
+    ]
+    over = next(a for a in swept.sweeps if a.measure == "imlm" and not a.strategy)
+    own = next(a for a in swept.sweeps if a.measure == "imlm" and a.strategy == "margin")
+    line = said.groups[0].lines[0]
+    best = row_of(swept, "imlm", f"margin-{over.best.budget:g}")
+    assert (over.best.strategy, over.best.budget, own.edge) == ("margin", 2, "")
+    assert line.name == "imlm"
+    assert line.text.startswith(f"margin, 2 questions a batch: {best.value:.4g} [")
+    for other in own.others:
+        verb = "costs" if other.budget == 1 else "cost"
+        assert f"{other.budget:g} {verb} {other.value:.4g} more [" in line.more
+    assert "random, " in line.more
+    assert f"it is the best in {100 * round(over.best.best, 2):g}% of the replicates" in line.more
+    assert f"The passive baseline has {over.passive.value:.4g} [" in line.more
+    assert said.remarks == ()  # the same words stand above
+    assert said.groups[0].summary == "The other strategies"
+    assert [line.text.split(",")[0] for line in said.groups[0].folded] == ["random", "random"]
+
+
+def test_only_the_best_budgets_have_a_line(swept):
+    group = verdict.verdict(story_of(swept)).groups[1]
+    values = {r.dims["system"]: r.value for r in story_of(swept).mains(story_of(swept).parts[0])}
+    best = [
+        min((n for n in values if n.startswith(name)), key=values.get)
+        for name in ("margin", "random")
+    ]
+    assert [line.name for line in group.lines] == [*best, "passive"]
+    assert "after adapting" not in group.lines[-1].text  # the same before and after
+    assert "after adapting" in group.lines[0].text
+
+
+def changed(advice, **best):
+    return structs.replace(advice, **best)
+
+
+def test_the_best_at_the_edge_says_to_try_more(swept):
+    advice = [structs.replace(a, edge="highest") for a in swept.sweeps]
+    result = structs.replace(swept.result, sweeps=tuple(advice))
+    line = verdict.verdict(Story(result, ())).groups[0].lines[0]
+    assert (line.look, line.chip) == ("open", "at the edge")
+    assert "It is the highest budget that was tried: try more." in line.more
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "chip"), [(("worse", "worse"), "best"), (("worse", "undecided"), "undecided")]
+)
+def test_the_best_is_said_to_be_so_where_no_neighbour_may_be(swept, verdicts, chip):
+    own = next(a for a in swept.sweeps if a.measure == "imlm" and a.strategy == "margin")
+    others = tuple(structs.replace(o, verdict=v) for o, v in zip(own.others, verdicts, strict=True))
+    alone = structs.replace(own, others=others, edge="")
+    line = (
+        verdict.verdict(Story(structs.replace(swept.result, sweeps=(alone,)), ()))
+        .groups[0]
+        .lines[0]
+    )
+    assert line.chip == chip
+
+
+def test_rivals_are_named(swept):
+    own = next(a for a in swept.sweeps if a.measure == "imlm" and a.strategy == "margin")
+    shares = (0.02, 0.3, 0.48, 0.2)
+    points = tuple(structs.replace(p, best=s) for p, s in zip(own.points, shares, strict=True))
+    advice = structs.replace(own, points=points, best=points[2])
+    result = structs.replace(swept.result, sweeps=(advice,))
+    line = verdict.verdict(Story(result, ())).groups[0].lines[0]
+    assert "the best in 48% of the replicates; 2, 8 are in others." in line.more
+
+
+def test_a_sweep_is_named_by_what_it_tried(swept, run):
+    assert "What it really costs: margin, random with 4 budgets; passive" in plain(
+        render(swept.result, ())
+    )
+    assert "What it really costs: one, other" in plain(render(run(**TWO).result, ()))
+
+
+# the sections
+
+
+def titles(outcome):
+    made = (make(story_of(outcome)) for make in SECTIONS)
+    return [s.title for s in made if s is not None]
+
+
+def test_the_sections_of_the_page(run, swept):
+    both = ["Before and after adaptation", "Over the stream"]
+    assert titles(run()) == both
+    assert titles(run(**LANGUAGES)) == [*both, "Streams one by one"]
+    assert titles(run(**TWO)) == [*both, "Paired comparison"]
+    assert titles(swept) == [
+        *(both[0], "Which budget pays off", both[1]),
+        "Passive against active",
+    ]
+
+
+EMPTY = {"schema_version": 1, "truecost": "0", "problems": (), "inputs": ()}
+
+
+def test_a_page_of_trials_has_none_of_it():
+    story = Story(study.ResultFile(**EMPTY, rows=()), ())
+    made = (
+        online_sections.before_and_after,
+        online_sections.by_budget,
+        online_curves.over_the_stream,
+        online_curves.streams,
+        online_sections.passive_and_active,
+    )
+    assert [make(story) for make in made] == [None] * 5
+
+
+def test_every_picture_has_its_table(run, swept):
+    drawings = [
+        d
+        for outcome in (run(**LANGUAGES), run(**TWO), swept)
+        for make in SECTIONS
+        if (s := make(story_of(outcome))) is not None
+        for d in s.drawings
+    ]
+    assert len(drawings) >= 16
+    for drawing in drawings:
+        assert drawing.table.rows
+        assert len(drawing.alternative) > 40
+
+
+def test_pre_and_post_stand_side_by_side(run):
+    outcome = run()
+    [table] = online_sections.before_and_after(story_of(outcome)).tables
+    found = {cells["measure"]: cells for cells in cells_of(table)}
+    for name, cells in found.items():
+        for column, phase in (("before", "pre"), ("after", "post")):
+            row = row_of(outcome, name, phase=phase)
+            scale = 100 if row.scale else 1
+            assert float(cells[column].rstrip("%")) == pytest.approx(scale * row.value, rel=1e-3)
+    for name in ("imlm", "act_dcf"):
+        saved = row_of(outcome, f"{name}_gap").value
+        assert float(found[name]["saved"]) == pytest.approx(saved, rel=1e-3)
+        gap = float(found[name]["before"]) - float(found[name]["after"])
+        assert saved == pytest.approx(gap, abs=2e-4)
+    assert found["pmiss"]["saved"] == ""
+
+
+def test_of_many_systems_each_measure_has_a_table(swept):
+    tables = online_sections.before_and_after(story_of(swept)).tables
+    assert [t.caption for t in tables][:2] == ["imlm", "act_dcf"]
+    rows = cells_of(tables[0])
+    assert [(c["strategy"], c["questions a batch"]) for c in rows] == [
+        *((name, f"{b}") for name in ("margin", "random") for b in BUDGETS),
+        ("passive", ""),
+    ]
+    assert "system" not in tables[0].header  # strategy and budget name it
+
+
+def test_the_table_of_budgets_has_all_of_them(swept):
+    section = online_sections.by_budget(story_of(swept))
+    assert [d.title for d in section.drawings] == ["imlm", "act_dcf"]
+    for drawing in section.drawings:
+        cells = cells_of(drawing.table)
+        assert len(cells) == 9
+        for name in ("margin", "random"):
+            own = [c for c in cells if c["strategy"] == name]
+            values = [float(c[drawing.title]) for c in own]
+            [best] = [k for k, c in enumerate(own) if c["of its strategy"] == "best"]
+            assert values[best] == min(values)
+        for c in cells:
+            system = (
+                "passive"
+                if c["strategy"] == "passive"
+                else (f"{c['strategy']}-{c['questions a batch']}")
+            )
+            value = row_of(swept, drawing.title, system).value
+            assert float(c[drawing.title]) == pytest.approx(value, rel=1e-3)
+
+
+def test_passive_stands_against_the_best(swept):
+    section = online_sections.passive_and_active(story_of(swept))
+    cells = cells_of(section.tables[0])
+    assert [c["strategy"] for c in cells] == ["passive", "margin", "random"]
+    for c in cells:
+        system = (
+            "passive"
+            if c["strategy"] == "passive"
+            else (f"{c['strategy']}-{c['questions a batch']}")
+        )
+        for name, column in (("n_annotations", "annotations"), ("imlm", "imlm")):
+            assert float(c[column]) == pytest.approx(row_of(swept, name, system).value, rel=1e-3)
+    assert "were trained on do not count" not in section.text
+    assert "was trained on do not count (annotations: queries, bootstrap)" in section.text
+
+
+def test_labels_of_training_that_count_need_no_word(run):
+    sets = {"annotations": ["queries", "bootstrap", "training"]}
+    section = online_sections.passive_and_active(story_of(run(**SWEEP, stream=sets)))
+    assert "do not count" not in section.text
+
+
+def test_the_best_budgets_are_drawn_over_the_stream(swept):
+    section = online_curves.over_the_stream(story_of(swept))
+    best = [line.name for line in verdict.verdict(story_of(swept)).groups[1].lines[:2]]
+    assert [d.title for d in section.drawings][:3] == [
+        f"{best[0]}, imlm so far",
+        f"{best[1]}, imlm so far",
+        f"{best[0]}, act_dcf so far",
+    ]
+    assert section.text.endswith("Of each strategy the best budget is drawn.")
+    assert {line.name for line in section.lines} == {
+        f"{name}, {measure}" for name in best for measure in ("imlm", "act_dcf")
+    }
+
+
+def test_what_adapting_saves_is_told(run):
+    outcome = run()
+    lines = online_curves.over_the_stream(story_of(outcome)).lines
+    gap = row_of(outcome, "imlm_gap")
+    assert lines[0].text.startswith(f"adapting saves {gap.value:.4g} [{gap.lower:.4g}, ")
+    assert lines[0].chip == ("adapting helps" if gap.lower > 0 else "undecided")
+    trend = row_of(outcome, "imlm_gap_trend")
+    assert f"from the start of the stream to its end is {trend.value:.4g} [" in lines[0].more
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "chip"),
+    [(0.1, 0.2, "adapting helps"), (-0.2, -0.1, "adapting harms"), (-0.1, 0.2, "undecided")],
+)
+def test_the_side_of_the_gap_is_told(run, lower, upper, chip):
+    result = run().result
+    rows = tuple(
+        structs.replace(r, value=(lower + upper) / 2, lower=lower, upper=upper)
+        if r.label == "imlm_gap"
+        else r
+        for r in result.rows
+    )
+    lines = online_curves.over_the_stream(Story(structs.replace(result, rows=rows), ())).lines
+    assert lines[0].chip == chip
+
+
+def test_windows_are_told_up_to_some_of_them(run):
+    outcome = run(stream={"window": 1})
+    [so_far, *_] = online_curves.over_the_stream(story_of(outcome)).drawings
+    assert [c["up to batch"] for c in cells_of(so_far.table)] == [f"{k}" for k in range(1, 13)]
+    last = cells_of(so_far.table)[-1]
+    assert float(last["after"]) == pytest.approx(row_of(outcome, "imlm").value, rel=1e-3)
+    assert float(last["before"]) == pytest.approx(
+        row_of(outcome, "imlm", phase="pre").value, rel=1e-3
+    )
+
+
+def test_bands_that_too_few_batches_tell_are_left_out(run):
+    section = online_curves.over_the_stream(story_of(run()))
+    assert "; a single window has too few batches for one" in section.text
+    assert "interval" not in section.drawings[2].table.header
+    assert "interval" in section.drawings[0].table.header
+
+
+def test_streams_stand_one_by_one(run):
+    outcome = run(**LANGUAGES)
+    section = online_curves.streams(story_of(outcome))
+    assert [d.title for d in section.drawings] == ["imlm", "act_dcf"]
+    [described] = outcome.result.online
+    for drawing in section.drawings:
+        for c in cells_of(drawing.table):
+            [of] = [
+                x
+                for x in described.by_stream
+                if (x.stream, x.phase, x.measure) == (c["stream"], c["phase"], drawing.title)
+            ]
+            assert float(c[drawing.title]) == pytest.approx(of.value, rel=1e-3)
+            assert (c["items"], c["targets"]) == (f"{of.items}", f"{of.targets}")
+
+
+def test_parts_have_pictures_of_their_own(run):
+    applications = {"cheap": {"cost_miss": 3.0}, "strict": {"cost_miss": 10.0}}
+    story = story_of(run(**SWEEP, applications=applications))
+    assert [d.title for d in online_sections.by_budget(story).drawings] == [
+        f"{measure}, {name}" for name in applications for measure in ("imlm", "act_dcf")
+    ]
+    assert len(online_curves.over_the_stream(story).drawings) == 16
+
+
+# the page
+
+
+def test_the_page_repeats_itself_from_what_is_stored(swept, tmp_path):
+    study.write(swept, str(tmp_path / "out"))
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert render_again(str(tmp_path / "out")).read_text() == page
+    assert "nan" not in plain(page).split()
+
+
+def test_rows_are_titled_by_their_own_measure(run):
+    page = plain(render(run().result, ()))
+    assert (
+        "act_dcf Detection cost of the decisions; lower is better; the naive system has 0.25."
+        in page
+    )
+    assert "(normalised)" not in page
+    assert "pmiss Missed targets; lower is better." in page
+
+
+def test_how_it_was_computed_is_told(run):
+    said = plain(render(run().result, ())).split("How it was computed")[-1]
+    assert "resampled: blocks of 3 batches within each stream" in said
+    assert "q (annotations that a miss costs): prevalence" in said
+    assert "prequential (whose annotations count before adaptation): earlier-batches" in said
+    assert "block-length:" not in said.split("Signature")[0]
+
+
+def test_runs_and_both_are_resampled_in_words(run):
+    systems = {"one": {"file": "margin/4"}}
+    for resample, wanted in (
+        ("seed", "resampled: 4 runs"),
+        ("both", "resampled: 4 runs and blocks of 3 batches within each stream"),
+    ):
+        outcome = run(systems=systems, stream={"resample": resample})
+        assert wanted in lines_of(outcome)[0].more
+    outcome = run(**LANGUAGES, stream={"resample": "stream"})
+    assert "resampled: 3 streams" in lines_of(outcome)[0].more
+
+
+def test_gates_name_their_phase(run):
+    gate = {"measure": "imlm", "phase": "post", "max_upper": 0.9}
+    outcome = run(gate=[gate])
+    said = verdict.verdict(story_of(outcome))
+    assert said.groups[0].title == "Gates: 1 passed"
+    assert said.groups[0].lines[0].name == "imlm, one, post"
+    with pytest.raises(UsageError, match="say which with phase=NAME"):
+        run(gate=[{"measure": "imlm", "max_upper": 0.9}])
+
+
+def test_many_streams_are_cut_to_those_that_cost_most(run):
+    [described] = run(**LANGUAGES).result.online
+    [of, *_] = [x for x in described.by_stream if (x.measure, x.phase) == ("imlm", "post")]
+    streams = (structs.replace(of, stream=f"s{k:02}", value=k / 30) for k in range(30))
+    result = structs.replace(
+        run(**LANGUAGES).result, online=(structs.replace(described, by_stream=tuple(streams)),)
+    )
+    [drawing] = online_curves.streams(Story(result, ())).drawings
+    assert drawing.title == "imlm: the 24 of 30 streams that cost most"
+    assert {row[0] for row in drawing.table.rows} == {f"s{k:02}" for k in range(6, 30)}
