@@ -21,6 +21,7 @@ COLUMNS = {
     "run": pl.String,
     "set": pl.String,
     "count": pl.Int64,
+    "part": pl.String,
 }
 
 

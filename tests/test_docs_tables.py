@@ -15,6 +15,10 @@ from truecost.cli.stream_options import Counted, Drawn, Judged, Priced
 from truecost.flags import FLAGS
 from truecost.formats.events import SCHEMA
 from truecost.gates import Gate
+from truecost.learning.learners import NAMES as LEARNERS
+from truecost.learning.strategies import NAMES as STRATEGIES
+from truecost.learning.strategies import OPTIONS
+from truecost.learning.streams import NAMES as SOURCES
 from truecost.measures import registry
 from truecost.names import FORMATS, NORMALISATIONS, TASK_FORMATS
 from truecost.study import Study
@@ -157,6 +161,25 @@ def test_every_choice_of_streams_is_explained():
     assert {"--person-price", "--cpu-price", "--operating-price"} == first_cells(prices) - {
         "option"
     }
+
+
+def test_every_part_of_a_live_run_is_explained():
+    text = page("docs/live-runs.md")
+    sources = section(text, "(sources-of-streams)=", "All of them take")
+    learners = section(text, "(learners)=", "`pip install")
+    assert first_cells(sources) - {"name"} == {*SOURCES}
+    assert first_cells(learners) - {"name"} == {*LEARNERS}
+
+
+def test_every_strategy_is_explained_with_its_options():
+    table = section(page("docs/live-runs.md"), "(strategies-of-streams)=", "Most read")
+    rows = re.findall(r"^\| `([^`]+)` \| (.*) \| (.*) \|$", table, re.MULTILINE)
+    said = {name: (text, options.strip()) for name, text, options in rows if name != "name"}
+    options = {
+        name: "; ".join(f"`{key}`: {text}" for key, text in known.items())
+        for name, known in OPTIONS.items()
+    }
+    assert said == {name: (text, options[name]) for name, text in STRATEGIES.items()}
 
 
 def test_every_quirk_of_the_reference_scorer_is_explained():

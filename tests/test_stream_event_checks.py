@@ -97,11 +97,86 @@ def test_streams_and_runs_may_take_turns(tmp_path):
             "line 2, batch 0: the answer about item 'a' comes before its question (line 3, batch "
             "0)",
         ),
+        (
+            ["predict pre 0 a", "query 0 a", "predict pre 1 b", "query 2 b"],
+            "line 4, batch 2: item 'b' is asked about in a batch without predictions; a question "
+            "belongs to the batch in which it is asked, beside its predictions",
+        ),
     ],
 )
 def test_errors(tmp_path, events, expected):
-    [(state, _, message)] = checked(tmp_path, *events)
-    assert (state, message) == ("error", expected)
+    [message] = [text for state, _, text in checked(tmp_path, *events) if state == "error"]
+    assert message == expected
+
+
+FIRST = (
+    "; in a batch all predictions of phase pre come first, then questions, answers and adapt, then "
+    "predictions of phase post"
+)
+KNOWN = "; write it in the batch in which it becomes known"
+
+
+@pytest.mark.parametrize(
+    ("events", "expected"),
+    [
+        (
+            ["predict pre 0 a", "query 0 a", "answer 0 a", "predict pre 0 b", "predict pre 0 c"],
+            "line 4, batch 0: item 'b' is predicted before adaptation (phase pre), but after the "
+            f"answer about item 'a' (line 3){FIRST} (2 such events)",
+        ),
+        (
+            ["predict pre 0 a", "adapt 0", "query 0 a", "answer 0 a", "predict pre 0 b"],
+            "line 5, batch 0: item 'b' is predicted before adaptation (phase pre), but after its "
+            f"batch was adapted to (line 2){FIRST}",
+        ),
+        (
+            ["predict post 0 a", "predict pre 0 a", "predict pre 1 b", "predict post 1 b"],
+            "line 2, batch 0: item 'a' is predicted before adaptation (phase pre), but after the "
+            f"prediction of item 'a' after adaptation (line 1){FIRST}",
+        ),
+        (
+            ["predict pre 0 a", "query 0 a", "predict post 0 a", "answer 0 a"],
+            "line 4, batch 0: the answer about item 'a' comes after the predictions of its batch "
+            f"after adaptation (line 3){KNOWN}",
+        ),
+    ],
+)
+def test_steps_out_of_order(tmp_path, events, expected):
+    """What is said before adapting knows nothing of the answers."""
+    [(_, name, message)] = [f for f in checked(tmp_path, *events) if f[0] == "error"]
+    assert (name, message) == ("order", expected)
+
+
+def test_steps_are_those_of_a_batch_of_a_stream_of_a_run(tmp_path):
+    """Another batch, stream or run may be at another step; questions may come one by one."""
+    asked = ("query 0 a", "answer 0 a", "query 0 b", "answer 0 b")
+    log = ("predict pre 0 a", "predict pre 0 b", *asked, "adapt 0", "adapt 0")
+    whole = (*log, "predict post 0 a", "predict post 0 b")
+    assert checked(tmp_path, *whole) == []
+    ways = [{"stream": s, "run": r} for s, r in (("x", "1"), ("y", "1"), ("x", "2"))]
+    assert checked(tmp_path, *(event(e, **way) for way in ways for e in whole)) == []
+    turns = [event(e, **way) for e in whole for way in ways]
+    assert checked(tmp_path, *turns) == []
+    late = [event(e, stream="y", run="1") for e in ("predict post 0 a", "predict pre 0 a")]
+    others = [e for e in turns if (e["stream"], e["run"]) != ("y", "1")]
+    [(_, name, message)] = [f for f in checked(tmp_path, *late, *others) if f[0] == "error"]
+    assert name == "order"
+    assert message.startswith("line 2, run '1', stream 'y', batch 0: item 'a' is predicted before")
+
+
+def test_a_late_answer_stands_in_the_batch_where_it_becomes_known(tmp_path):
+    log = ("predict pre 0 a", "query 0 a", "adapt 0", "predict post 0 a")
+    known = ("predict pre 1 b", "answer 1 a", "adapt 1", "predict post 1 b")
+    assert checked(tmp_path, *log, *known) == []
+    early = (*log, "answer 1 a", *(e for e in known if "answer" not in e))
+    [(state, _, message)] = checked(tmp_path, *early)
+    assert state == "error"
+    assert message.startswith("line 6, batch 1: item 'b' is predicted before adaptation")
+
+
+def test_only_the_labels_that_were_given_stand_before_the_predictions(tmp_path):
+    given_ = [{"event": "adapt", "cpu_seconds": 1.0}, "answer - z", {"event": "adapt"}]
+    assert checked(tmp_path, *given_, "predict pre 0 a", "predict post 0 a", "answer - y") == []
 
 
 @pytest.mark.parametrize(
@@ -134,7 +209,8 @@ def test_errors(tmp_path, events, expected):
         ),
         (
             ["predict pre 0 a", "query 0 b", "answer 0 b"],
-            "line 2, batch 0: item 'b' is asked about, but not predicted",
+            "line 2, batch 0: item 'b' is asked about, but not predicted: it counts as an "
+            "annotation of its batch, but helps no item",
         ),
     ],
 )
@@ -169,7 +245,7 @@ def test_sets_before_the_stream_are_told_apart(tmp_path):
 
 EVENTS = st.builds(
     lambda kind, batch, item, stream: event(f"{kind} {batch} {item}", stream=stream),
-    st.sampled_from(["predict pre", "predict post", "query", "answer"]),
+    st.sampled_from(["predict pre", "predict post", "query", "answer", "adapt"]),
     st.integers(0, 2),
     st.sampled_from("ab"),
     st.sampled_from(["x", "y", None]),
@@ -209,6 +285,19 @@ class Slow:
         """The lines of a kind of which something holds."""
         return [e[0] for e in self.events if (e[1], e[2]) == (kind, phase) and wrong(e)]
 
+    def beside(self, one, kind):
+        """Events of a kind in the batch of one."""
+        return [e for e in self.events if e[1] == kind and e[3:5] == one[3:5]]
+
+    def after(self, kind, phase, others):
+        """The lines of a kind with others before them in their batch."""
+
+        def late(e):
+            around = [o for other, _ in others for o in self.beside(e, other)]
+            return any(o[0] < e[0] and o[1:3] in others for o in around)
+
+        return self.lines(kind, phase, late)
+
     def again(self, kind, phase=None):
         return self.lines(kind, phase, lambda e: self.like(e, kind, phase)[0] != e)
 
@@ -224,6 +313,9 @@ class Slow:
 
     def errors(self):
         yield "order", [line for line, _, step in self.steps() if step is not None and step < 0]
+        told = [("answer", None), ("adapt", None), ("predict", "post")]
+        yield "order", self.after("predict", "pre", told)
+        yield "order", self.after("answer", None, [("predict", "post")])
         yield "predictions", self.again("predict", "pre")
         yield "predictions", self.again("predict", "post")
 
@@ -231,6 +323,8 @@ class Slow:
             return any(first[4] != e[4] for first in self.like(e, "predict", "pre")[:1])
 
         yield "predictions", self.lines("predict", "post", moved)
+        alone = [e for e in self.events if e[1] == "query" and not self.beside(e, "predict")]
+        yield "questions", [e[0] for e in alone]
         yield "questions", self.again("query")
         yield "answers", self.again("answer")
         yield "answers", self.lines("answer", None, lambda e: not self.like(e, "query"))

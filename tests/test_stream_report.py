@@ -430,6 +430,14 @@ def test_the_best_budgets_are_drawn_over_the_stream(swept):
     }
 
 
+def test_the_one_that_is_drawn_of_many_is_named(run):
+    margin = {name: system for name, system in TRIED.items() if name.startswith("margin")}
+    story = story_of(run(systems={**margin, "passive": SWEEP["systems"]["passive"]}))
+    best = verdict.verdict(story).groups[0].lines[0].name
+    titles = [d.title for d in online_curves.over_the_stream(story).drawings]
+    assert titles[:2] == [f"{best}, imlm so far", f"{best}, act_dcf so far"]
+
+
 def test_what_adapting_saves_is_told(run):
     outcome = run()
     lines = online_curves.over_the_stream(story_of(outcome)).lines

@@ -64,7 +64,6 @@ def test_by_hand():
             "post",
             18 / 8 + 1 / 3,
         ),
-        (StreamScoring(before=(("training", 16),)), "post", 4 / 8 + 1 / 3),
     ],
     ids=str,
 )
@@ -475,10 +474,11 @@ def test_the_trend_is_the_slope_of_the_gaps():
 @pytest.mark.parametrize(
     ("choice", "message"),
     [
-        ({"q": 0}, "q is 0: it must be a number above 0"),
+        ({"q": -1}, "q is -1: it must be a number, 0 or more"),
         ({"queried": "wrong"}, "queried is 'wrong': choose one of right, removed, model"),
         ({"annotations": ("query",)}, "annotations is 'query'"),
         ({"window": 0}, "at least one batch"),
+        ({"before": (("training", 4),)}, "do not count: say so .*queries,bootstrap,training"),
         ({"before": (("training", -1),)}, "give 0 or more labels"),
         ({"before": (("queries", 1),)}, "give 0 or more labels of bootstrap"),
         ({"tolerance": float("nan")}, "tolerance is nan"),

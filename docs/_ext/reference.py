@@ -24,7 +24,7 @@ HIDDEN = {"__version__"}
 def home_of(name: str) -> str:
     """The module in which a public name is made."""
     value = getattr(truecost, name)
-    return getattr(value, "__module__", None) or truecost._MODULE[name]
+    return getattr(value, "__module__", None) or (truecost._MODULE | truecost._ROOMS)[name]
 
 
 def entry_of(name: str) -> str:

@@ -85,6 +85,17 @@ def sweep() -> tc.Outcome:
         return run_live(tc.Study.of(study), folder)
 
 
+def digits() -> Figure:
+    """IMLM and detection cost against the questions, as `truecost demo stream` finds them."""
+    study = tc.Study.read(str(files("truecost") / "data" / "demo" / "stream" / "study.toml"))
+    with TemporaryDirectory() as folder:
+        rows = run_live(study, folder).estimates
+    figure = Figure(figsize=(10.5, 4.4), layout="constrained", facecolor="white")
+    for measure, ax in zip(("imlm", "act_dcf"), figure.subplots(1, 2), strict=True):
+        plots.budgets([r for r in rows if r.measure == measure], ax)
+    return figure
+
+
 def planes() -> list[Plane]:
     """Both ratios over the thresholds of a made-up candidate, as in docs/abba.md."""
     rng, items = np.random.default_rng(4), 9000
@@ -143,6 +154,7 @@ def main() -> None:
     with plots.style(INK):
         outcome = demo()
         plots.save(picture(outcome).axes[0], place / "demo.svg")
+        plots.save(digits().axes[0], place / "stream-digits.svg")
         for name, ax in pictures(outcome).items():
             plots.save(ax, place / f"{name}.svg")
 

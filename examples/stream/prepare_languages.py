@@ -2,9 +2,9 @@
 
     python prepare_languages.py GCOMPRIS [FOLDER]
 
-GCOMPRIS holds `features_102.npz` (matrix X) and `index.csv.gz` (path, lang, ...), row by row. FOLDER,
-the present one unless given, gets `all.npz`, every clip of 43 languages, and `ten.npz`, the ten
-languages of which there are about 200 clips each.
+GCOMPRIS holds `features_102.npz` (matrix X) and `index.csv.gz` (path, lang, ...), row by row.
+FOLDER, the present one unless given, gets `all.npz`, every clip of 43 languages, and `ten.npz`, the
+ten languages of which there are about 200 clips each.
 """
 
 import argparse

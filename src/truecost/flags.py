@@ -199,6 +199,15 @@ _ALL = (
         "separable",
         "the scores tell all targets from all nontargets: the least cross entropy is 0",
     ),
+    Flag(
+        "outside",
+        "outside its interval",
+        "the value lies outside its own interval: in moving blocks the ends of a stream weigh less "
+        "than its middle, and here the errors stand at an end: look at it alone (--subset), or "
+        "resample seeds",
+        caveat="the value lies outside its interval",
+        weak=True,
+    ),
 )
 FLAGS = {flag.name: flag for flag in _ALL}
 

@@ -112,7 +112,9 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         - `floors_differ`: the lowest submitted scores of queries lie far apart;
         - `vanished`: in some replicates queries have no targets left;
         - `uninformative`: the best affine map of the scores does not rise with them;
-        - `separated`: no target scores below a nontarget.
+        - `separated`: no target scores below a nontarget;
+        - `outside`: the value lies outside its own interval (moving blocks: errors stand at an end
+          of the stream).
     signature : str
         How the figure was computed: measure, parameters, choices while reading and scoring,
         resampling, method, level and version, separated by bars.

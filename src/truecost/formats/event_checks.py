@@ -5,43 +5,31 @@ warning is worth knowing.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal
 
 import polars as pl
 
+from truecost.formats.event_findings import Finding, item_of
+from truecost.formats.event_order import (
+    asked_beside_predictions,
+    batches_in_order,
+    steps_in_order,
+    stretches_of,
+)
 from truecost.formats.events import EventLog
 
 Key = list[str]  # columns that tell items, or questions, apart
 
 
-@dataclass(frozen=True)
-class Finding:
-    """What a check found.
-
-    Attributes
-    ----------
-    state : {"error", "warning"}
-    name : {"order", "predictions", "questions", "answers"}
-        What was checked.
-    message : str
-        What is wrong, with file, line, item and batch of the first such event, and how many there
-        are.
-    """
-
-    state: Literal["error", "warning"]
-    name: str
-    message: str
-
-
 def check_events(log: EventLog) -> tuple[Finding, ...]:
     """Everything that is wrong or odd about how the events of a log fit together.
 
-    Errors: a batch number goes down; an item is predicted twice in a phase, or in two batches; a
-    question is asked or answered twice, answered before it is asked, or was never asked (answers
-    without a batch need no question). Warnings: batch numbers begin above 0 or leave gaps; items
-    are predicted in one of the phases only; questions have no answer, or are about items that were
-    not predicted.
+    Errors: a batch number goes down; within a batch, a prediction before adaptation comes after an
+    answer, `adapt` or a prediction after adaptation, or an answer after the latter; an item is
+    predicted twice in a phase, or in two batches; a question is asked in a batch without
+    predictions; it is asked or answered twice, answered before it is asked, or was never asked
+    (answers without a batch need no question). Warnings: batch numbers begin above 0 or leave gaps;
+    items are predicted in one of the phases only; questions have no answer, or are about items that
+    were not predicted.
 
     Parameters
     ----------
@@ -54,14 +42,17 @@ def check_events(log: EventLog) -> tuple[Finding, ...]:
     """
     columns = ("batch", "id", "event", "phase", "set", "part")
     events = log.frame.select(pl.row_index("row"), _group(log.frame), *columns)
+    stretches = stretches_of(events)
     predicted = events.filter(pl.col("event") == "predict")
     phases = [predicted.filter(pl.col("phase") == p).drop("event") for p in ("pre", "post")]
     asked = events.filter(pl.col("event") == "query")
     answered = events.filter(pl.col("event") == "answer")
     item, question = _telling(events, "group"), _telling(events, "group", "part")
     checks = (
-        _order(log, events),
+        batches_in_order(log, stretches),
+        steps_in_order(log, stretches),
         _predictions(log, item, *phases),
+        asked_beside_predictions(log, stretches),
         _asked_once(log, question, asked),
         _about_predicted(log, item, asked, *phases),
         _answered(log, question, asked, answered),
@@ -85,40 +76,6 @@ def _telling(events: pl.DataFrame, *names: str) -> Key:
     return ["id", *(name for name in names if events[name].n_unique() > 1)]
 
 
-def _order(log: EventLog, events: pl.DataFrame) -> Iterator[Finding]:
-    """Whether batch numbers begin with 0, and never go down nor leave gaps."""
-    steps = _steps(events.filter(pl.col("batch").is_not_null()).select("row", "group", "batch"))
-    down = steps.filter(~pl.col("begins") & (pl.col("step") < 0))
-    if len(down):
-        batch, step = down["batch"][0], down["step"][0]
-        yield _error(
-            log,
-            "order",
-            down,
-            f"batch {batch} comes after batch {batch - step}; within a stream batches are in order",
-        )
-        return
-    late = steps.filter(pl.col("begins") & (pl.col("batch") > 0))
-    if len(late):
-        text = f"the first batch is {late['batch'][0]}; batches are numbered from 0"
-        yield _warning(log, "order", late, text)
-    gaps = steps.filter(~pl.col("begins") & (pl.col("step") > 1))
-    if len(gaps):
-        batch, step = gaps["batch"][0], gaps["step"][0]
-        text = f"batch {batch} follows batch {batch - step}; numbers between them are missing"
-        yield _warning(log, "order", gaps, text)
-
-
-def _steps(events: pl.DataFrame) -> pl.DataFrame:
-    """Where a stream begins, and by how much the batch number changes from event to event."""
-    begins = (pl.col("group") != pl.col("group").shift()).fill_null(True).alias("begins")
-    step = pl.col("batch").diff().fill_null(0).alias("step")
-    steps = events.with_columns(begins, step)
-    if steps["begins"].sum() > events["group"].n_unique():  # streams take turns
-        steps = events.sort("group", maintain_order=True).with_columns(begins, step)
-    return steps.filter(pl.col("begins") | (pl.col("step") != 0)).sort("row")
-
-
 def _predictions(
     log: EventLog, item: Key, pre: pl.DataFrame, post: pl.DataFrame
 ) -> Iterator[Finding]:
@@ -139,7 +96,7 @@ def _predictions(
         yield from _in_one_batch(log, item, pre, post)
     lone = pre.slice(len(post)) if alike else pre.join(post, on=item, how="anti").sort("row")
     if len(lone):
-        text = f"item {_item(lone)} is predicted before adaptation, but not after it"
+        text = f"item {_item(log, lone)} is predicted before adaptation, but not after it"
         yield _warning(log, "predictions", lone, text)
 
 
@@ -150,7 +107,7 @@ def _predicted_once(log: EventLog, item: Key, part: pl.DataFrame) -> Iterator[Fi
     phase, batch, first = again["phase"][0], again["batch"][0], again["first_batch"][0]
     where = f" of batch {batch}" if batch == first else f", in batch {first} and in batch {batch}"
     text = (
-        f"item {_item(again)} is predicted twice in phase {phase}{where} (first in "
+        f"item {_item(log, again)} is predicted twice in phase {phase}{where} (first in "
         f"{log.where(again['first'][0])}); each item is predicted once in a phase"
     )
     yield _error(log, "predictions", again, text)
@@ -165,13 +122,13 @@ def _in_one_batch(
     moved = both.filter(pl.col("other") != pl.col("batch"))
     if len(moved):
         text = (
-            f"item {_item(moved)} is predicted in batch {moved['batch'][0]} after adaptation, but "
-            f"in batch {moved['other'][0]} before it; an item is of one batch"
+            f"item {_item(log, moved)} is predicted in batch {moved['batch'][0]} after adaptation, "
+            f"but in batch {moved['other'][0]} before it; an item is of one batch"
         )
         yield _error(log, "predictions", moved, text)
     lone = both.filter(pl.col("other").is_null())
     if len(lone):
-        text = f"item {_item(lone)} is predicted after adaptation, but not before it"
+        text = f"item {_item(log, lone)} is predicted after adaptation, but not before it"
         yield _warning(log, "predictions", lone, text)
 
 
@@ -179,8 +136,8 @@ def _asked_once(log: EventLog, question: Key, asked: pl.DataFrame) -> Iterator[F
     again = _again(asked, question)
     if len(again):
         text = (
-            f"item {_item(again)} is asked about twice (first in {log.where(again['first'][0])}); "
-            f"each question is asked once"
+            f"item {_item(log, again)} is asked about twice (first in "
+            f"{log.where(again['first'][0])}); each question is asked once"
         )
         yield _error(log, "questions", again, text)
 
@@ -194,7 +151,10 @@ def _about_predicted(
         return  # looked at from the side of the questions first, as they are few
     unknown = asked.join(pre, on=item, how="anti").join(post, on=item, how="anti").sort("row")
     if len(unknown):
-        text = f"item {_item(unknown)} is asked about, but not predicted"
+        text = (
+            f"item {_item(log, unknown)} is asked about, but not predicted: it counts as an "
+            f"annotation of its batch, but helps no item"
+        )
         yield _warning(log, "questions", unknown, text)
 
 
@@ -204,7 +164,7 @@ def _answered(
     """Whether questions have answers."""
     waiting = asked.join(answered, on=question, how="anti", nulls_equal=True).sort("row")
     if len(waiting):
-        text = f"the question about item {_item(waiting)} has no answer"
+        text = f"the question about item {_item(log, waiting)} has no answer"
         yield _warning(log, "questions", waiting, text)
 
 
@@ -216,7 +176,7 @@ def _answered_once(log: EventLog, question: Key, answered: pl.DataFrame) -> Iter
         again = _again(part, key)
         if len(again):
             text = (
-                f"item {_item(again)} is answered twice (first in "
+                f"item {_item(log, again)} is answered twice (first in "
                 f"{log.where(again['first'][0])}); each question has one answer"
             )
             yield _error(log, "answers", again, text)
@@ -233,16 +193,16 @@ def _answers(
     never = joined.filter(pl.col("asked_row").is_null())
     if len(never):
         text = (
-            f"an answer about item {_item(never)}, which was never asked about; each answer needs "
-            f"a query before it (only labels that were given before the stream need none: they "
-            f"have no batch)"
+            f"an answer about item {_item(log, never)}, which was never asked about; each answer "
+            f"needs a query before it (only labels that were given before the stream need none: "
+            f"they have no batch)"
         )
         yield _error(log, "answers", never, text)
     row, batch = pl.col("row"), pl.col("batch")
     early = joined.filter((row < pl.col("asked_row")) | (batch < pl.col("asked_batch")))
     if len(early):
         text = (
-            f"the answer about item {_item(early)} comes before its question "
+            f"the answer about item {_item(log, early)} comes before its question "
             f"({log.where(early['asked_row'][0])}, batch {early['asked_batch'][0]})"
         )
         yield _error(log, "answers", early, text)
@@ -260,26 +220,14 @@ def _again(part: pl.DataFrame, key: Key) -> pl.DataFrame:
     return known.filter(pl.col("row") > pl.col("first"))
 
 
-def _item(events: pl.DataFrame) -> str:
-    """The id of the first event, with the part that was asked about."""
-    part = events["part"][0]
-    return f"{events['id'][0]!r}" + (f" (part {part!r})" if part is not None else "")
-
-
 def _error(log: EventLog, name: str, events: pl.DataFrame, text: str) -> Finding:
-    return Finding("error", name, _said(log, events, text))
+    return Finding.of("error", name, log, events, text)
 
 
 def _warning(log: EventLog, name: str, events: pl.DataFrame, text: str) -> Finding:
-    return Finding("warning", name, _said(log, events, text))
+    return Finding.of("warning", name, log, events, text)
 
 
-def _said(log: EventLog, events: pl.DataFrame, text: str) -> str:
-    """Where it is, of which stream, run and batch, what it is, and how many more there are."""
-    row = int(events["row"][0])
-    names = {name: log.frame[name][row] for name in ("run", "stream")}
-    batch = log.frame["batch"][row]
-    of = "".join(f", {name} {value!r}" for name, value in names.items() if value is not None)
-    more = f" ({len(events)} such events)" if len(events) > 1 else ""
-    of += f", batch {batch}" if batch is not None else ""
-    return f"{log.source}, {log.where(row)}{of}: {text}{more}"
+def _item(log: EventLog, events: pl.DataFrame) -> str:
+    """The item of the first event."""
+    return item_of(log, int(events["row"][0]))

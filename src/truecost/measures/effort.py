@@ -1,10 +1,10 @@
 """What human-assisted online learning costs: errors and the person's time in one measure.
 
 All read the tallies `online` (counts) and `online_sums` of one phase, before (`pre`, prequential)
-or after (`post`, postquential) adaptation, with the axes seed and stream: `n` items, `targets`,
-`fp` and `fn` (false alarms and misses), `wrong` outputs, `annotations`, of which `timed` have
-measured `seconds`, `batches`, `loss` (the sum of a cost matrix, or of absolute errors over the
-tolerance) and seconds of `cpu`.
+or after (`post`, postquential) adaptation, with the axes seed and stream: `n` items that are
+scored, of all `items`, `targets`, `fp` and `fn` (false alarms and misses), `wrong` outputs,
+`annotations`, of which `timed` have measured `seconds`, `batches`, `loss` (the sum of a cost
+matrix, or of absolute errors over the tolerance) and seconds of `cpu`.
 
 How streams are pooled and what a miss costs comes as `how` (`effort_pools.Effort`).
 Source: paper 000.
@@ -208,7 +208,7 @@ def n_annotations(totals: Totals, application: Application, how: Effort = PLAIN)
     item. Paper 000, Eq. 2.
     """
     del application, how
-    return _summed(totals, lambda s: s["annotations"]), _summed(totals, lambda s: s["n"])
+    return _summed(totals, lambda s: s["annotations"]), _summed(totals, lambda s: s["items"])
 
 
 def _measure(name: str, function: Any, title: str, source: str, **more: Any) -> Measure:

@@ -53,18 +53,10 @@ def dcf_value(how: Effort, application: Application) -> Value:
 VALUES = {"imlm": imlm_value, "act_dcf": dcf_value}
 
 
-def whole_prevalence(totals: Totals, how: Effort) -> Floats:
-    """Q of each run from the whole stream, shape (replicates, seeds, 1): N / N_target."""
-    sums = of_part(totals, "online_pre")
-    over = pooled(sums, outer(totals, "stream", sums["n"].shape[2]))
-    q = share(over["n"], over["targets"])
-    return np.asarray(q if how.q is None else np.full(q.shape, how.q))
-
-
 def by_window(
     totals: Totals, application: Application, how: Effort, name: str, phase: str, *, so_far: bool
 ) -> Floats:
-    """A measure window by window: streams added up, runs averaged; q is that of the whole stream.
+    """A measure window by window, pooled as the whole is; q is that of the whole stream.
 
     Parameters
     ----------
@@ -74,33 +66,69 @@ def by_window(
     name : {"imlm", "act_dcf"}
     phase : {"pre", "post"}
     so_far : bool
-        Everything up to the end of each window, in place of the window alone.
+        Everything up to the end of each window, in place of the window alone; reads what was
+        annotated before the streams from the tallies `online_{phase}_before`.
 
     Returns
     -------
     ndarray, shape (replicates, windows)
         NaN where a window has no items, or no targets where rates need them.
     """
-    sums = of_part(totals, f"online_{phase}_windows")
-    over = pooled(sums, outer(totals, "stream", sums["n"].shape[2]))
+    sums: Sums = of_part(totals, f"online_{phase}_windows")
+    whole: Sums = of_part(totals, f"online_{phase}")
+    streams = outer(totals, "stream", sums["n"].shape[2])
     if so_far:
-        fixed = of_part(totals, f"online_{phase}_before")
-        start = pooled(fixed, outer(totals, "stream", sums["n"].shape[2]))
-        over = {k: x.cumsum(axis=-1) + start[k][..., None] for k, x in over.items()}
-    values = _with_q(over, whole_prevalence(totals, how), application, how, name)
-    seeds = outer(totals, "seed", values.shape[1])
-    last = np.moveaxis(values, 1, -1)
-    return mean_of(last, np.broadcast_to(seeds[:, None, :], last.shape))
+        start = of_part(totals, f"online_{phase}_before")
+        sums = {k: x.cumsum(axis=-1) + start[k][..., None] for k, x in sums.items()}
+    return valued(totals, sums, prevalence(whole, streams, how), application, how, name)
 
 
-def _with_q(sums: Sums, q: Floats, application: Application, how: Effort, name: str) -> Floats:
-    """Values of sums of shape (replicates, seeds, windows) with a q of each run."""
+def prevalence(whole: Sums, streams: Floats, how: Effort) -> Floats:
+    """Q of each pool: N / N_target of its whole stream unless it is given; 0 without targets.
+
+    Parameters
+    ----------
+    whole : mapping of str to ndarray, shape (replicates, seeds, streams)
+    streams : ndarray, shape (replicates, streams)
+        Weights.
+    how : Effort
+
+    Returns
+    -------
+    ndarray, shape (replicates, seeds), or (replicates, seeds, streams) where values are averaged
+    """
+    over = whole if how.macro else pooled(whole, streams)
+    q = share(over["n"], over["targets"])
+    return np.nan_to_num(q) if how.q is None else np.full(q.shape, how.q)
+
+
+def valued(
+    totals: Totals, sums: Sums, q: Floats, application: Application, how: Effort, name: str
+) -> Floats:
+    """A measure of sums of shape (replicates, seeds, streams, ...) with a q of each pool."""
+    streams = outer(totals, "stream", sums["n"].shape[2])
+    over = sums if how.macro else pooled(sums, streams)
+    further = over["n"].ndim - q.ndim
+    values = value_at(over, q[(..., *(None,) * further)], application, how, name)
+    if how.macro:
+        values = _averaged(values, 2, streams[:, None])
+    return _averaged(values, 1, outer(totals, "seed", values.shape[1]))
+
+
+def _averaged(values: Floats, axis: int, weights: Floats) -> Floats:
+    """The weighted mean over one axis; the weights have the axes up to it."""
+    last = np.moveaxis(values, axis, -1)
+    lean = weights.reshape(*weights.shape[:-1], *(1,) * (last.ndim - weights.ndim), -1)
+    return mean_of(last, np.broadcast_to(lean, last.shape))
+
+
+def value_at(sums: Sums, q: Floats, application: Application, how: Effort, name: str) -> Floats:
+    """Values of sums where q is known already, of a shape that broadcasts with theirs."""
     if name == "act_dcf":
         return np.asarray(dcf_value(how, application)(sums))
     if not how.missing:
         return np.asarray(imlm_value(how, application)(sums))
-    missed = np.where(np.isfinite(q), q, 0.0)[..., None] * sums["fn"]
-    return share(sums["annotations"] + sums["fp"] + missed, sums["n"])
+    return share(sums["annotations"] + sums["fp"] + q * sums["fn"], sums["n"])
 
 
 def _gap(name: str) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 from truecost.evidence import Totals
 from truecost.measures.base import Array, Floats
 
-COUNTS = ("n", "targets", "fp", "fn", "wrong", "annotations", "timed", "batches")
+COUNTS = ("n", "items", "targets", "fp", "fn", "wrong", "annotations", "timed", "batches")
 SUMS = ("loss", "seconds", "cpu")
 Sums = Mapping[str, Array]
 

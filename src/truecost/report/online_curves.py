@@ -29,8 +29,9 @@ def over_the_stream(story: Story) -> Section | None:
     if not every:
         return None
     shown = every[:MOST_SYSTEMS]
+    chosen = any(is_chosen(story, part) for part in story.parts)
     drawings = [
-        _phases(d, measure, so_far, _title(d, part, alone=len(every) == 1))
+        _phases(d, measure, so_far, _title(d, part, alone=len(every) == 1 and not chosen))
         for so_far in (True, False)
         for measure in dict.fromkeys(c.measure for _, d in shown for c in d.curves)
         for part, d in shown
@@ -38,7 +39,7 @@ def over_the_stream(story: Story) -> Section | None:
     ]
     lines = tuple(line for part, d in shown for line in _gap_lines(story, part, d))
     text = _of_windows(shown[0][1])
-    if any(is_chosen(story, part) for part in story.parts):
+    if chosen:
         text += " Of each strategy the best budget is drawn."
     if len(shown) < len(every):
         text += f" The first {len(shown)} of {len(every)} systems are drawn."

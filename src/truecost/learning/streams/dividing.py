@@ -27,6 +27,12 @@ from truecost.learning.streams.goals import Goal
 from truecost.learning.streams.items import Items
 from truecost.learning.streams.orders import Rows, dirichlet_order, time_order
 from truecost.learning.streams.source import ORDERED, Source
+from truecost.learning.streams.sufficing import (
+    check_bootstrap,
+    check_length,
+    check_pool,
+    check_times,
+)
 from truecost.learning.system import Array, generator
 
 
@@ -100,7 +106,7 @@ class Divider:
     def _in_time(self, rows: Rows) -> list[Division]:
         if self.source.order == "time" and self.items.times is not None:
             rows = rows[time_order(self.items.times[rows])]
-        self._check_times(rows)
+        check_times(self.where, self.items, rows)
         start = self._start(rows)
         before, after = rows[:start], rows[start:]
         wants_pool = bool(self.source.pool or self.source.items)
@@ -109,7 +115,7 @@ class Divider:
             boot = self._bootstrap(before, goal)
             pool = before[~np.isin(before, boot)] if wants_pool else before[:0]
             if self.source.pool:
-                self._check_pool(self._pooled(len(rows)), len(pool))
+                check_pool(self.where, self.source, self._pooled(len(rows)), len(pool))
                 pool = pool[-self._pooled(len(rows)) :]
             found.append(Division(self._thinned(after, goal), np.sort(boot), pool))
         return found
@@ -117,7 +123,7 @@ class Divider:
     def _start(self, rows: Rows) -> int:
         """How many items come before the stream: no more than bootstrap sets and pool need."""
         if self.source.items and self.source.prevalence is None:
-            self._check_length(len(rows))
+            check_length(self.where, self.source, len(rows))
             return len(rows) - self.source.items
         enough = max(self._reach(rows, goal) for goal in self.goals)
         pooled = self._pooled(len(rows))
@@ -172,7 +178,7 @@ class Divider:
 
     def _by_share(self, rows: Rows) -> Rows:
         """The items of the stream, those of every class by its share."""
-        self._check_length(len(rows))
+        check_length(self.where, self.source, len(rows))
         wanted = self.source.items or len(rows)
         return stratified(rows, self._classes, wanted, self._draws("items"))
 
@@ -193,7 +199,7 @@ class Divider:
             return rows[:0]
         rest = rows[~np.isin(rows, stream) & ~np.isin(rows, boot)]
         wanted = self._pooled(len(rows)) or len(rest)
-        self._check_pool(wanted, len(rest))
+        check_pool(self.where, self.source, wanted, len(rest))
         return stratified(rest, self._classes, wanted, self._draws("training"))
 
     def _ordered(self, rows: Rows, name: str) -> Rows:
@@ -222,26 +228,9 @@ class Divider:
                 ["1", "0"] if goal.kind == "detection" else list(draws.permutation(goal.classes))
             )
             chosen = even(rows, self._codes(goal), names, self.bootstrap, draws)
-        self._check_bootstrap(goal, chosen)
+        in_time = self.source.order in ORDERED
+        check_bootstrap(self.where, goal, chosen, self._codes(goal), self.bootstrap, in_time)
         return chosen
-
-    def _check_bootstrap(self, goal: Goal, chosen: Rows) -> None:
-        """Refuse when there are not enough items, or not of both classes."""
-        place = "before the stream" if self.source.order in ORDERED else "beside the stream"
-        needed = [("item", len(chosen), self.bootstrap)]
-        if goal.kind == "detection":
-            found = int((self._codes(goal)[chosen] == "1").sum())
-            needed = [
-                (f"target {goal.target!r}", found, (self.bootstrap + 1) // 2),
-                (f"item that is not {goal.target!r}", len(chosen) - found, self.bootstrap // 2),
-            ]
-        for kind, found, wanted in needed:
-            if found < wanted:
-                raise InputError(
-                    f"{self.where}: the bootstrap set needs {wanted} of this kind: {kind}; there "
-                    f"{'is' if found == 1 else 'are'} {found} {place}: ask for a smaller bootstrap "
-                    f"set, or for fewer items in the stream"
-                )
 
     def _exact(self, rows: Rows, goal: Goal) -> Rows:
         share = self.source.prevalence or 0.0
@@ -253,34 +242,6 @@ class Divider:
         """Size of the pool that was asked for; 0 where it is what is left over."""
         pool = self.source.pool or 0
         return round(pool * total) if pool < 1 else int(pool)
-
-    def _check_length(self, there: int) -> None:
-        if self.source.items and self.source.items > there:
-            raise UsageError(
-                f"[source] items = {self.source.items}: {self.where} has {counted(there, 'item')} "
-                f"for the stream: ask for fewer"
-            )
-
-    def _check_times(self, rows: Rows) -> None:
-        """Refuse times that go back in the given order."""
-        if self.items.times is None:
-            return
-        back = np.flatnonzero(np.diff(self.items.times[rows]) < 0)
-        if len(back):
-            name = self.items.ids[rows[back[0] + 1]]
-            raise InputError(
-                f"{self.where}, order = 'given': item {name} arrives before the one that stands "
-                f"before it ({counted(len(back), 'such item')}): say order = 'time', or leave the "
-                f"column of times out"
-            )
-
-    def _check_pool(self, wanted: int, there: int) -> None:
-        if wanted > there:
-            raise UsageError(
-                f"[source] pool = {self.source.pool}: {wanted} wanted, but {self.where} has "
-                f"{counted(there, 'item')} beside the stream and its bootstrap set: ask for a "
-                f"smaller pool or a shorter stream"
-            )
 
     def _check(self, goal: Goal, division: Division) -> None:
         if not len(division.stream):

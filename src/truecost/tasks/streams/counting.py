@@ -55,13 +55,7 @@ class Counted:
         InputError
             When a batch has no targets and that is to be an error, or decisions are missing.
         """
-        if how.tolerance is None and online.kind == "numbers":
-            raise UsageError(
-                "numbers need a tolerance: the absolute error that costs as much as one "
-                "annotation (--tolerance)"
-            )
-        if online.kind != "detection" and how.decision == "bayes":
-            raise UsageError("Bayes decisions are for detection: leave out --decision bayes")
+        _refuse_others(online, how)
         if how.last == "dropped":
             online = online.without_short_ends()
         found = Counted(online, application, how)
@@ -120,10 +114,28 @@ class Counted:
         )
 
     @cached_property
+    def place(self) -> Array:
+        """Which batch of its stream each batch is, from 0, whatever its number."""
+        return self.online.batches["batch"].rank("dense").to_numpy().astype(np.int64) - 1
+
+    @cached_property
+    def longest(self) -> int:
+        """Batches of a stream, of which none may have all."""
+        return int(self.place.max(initial=-1)) + 1
+
+    @cached_property
     def window(self) -> int:
         """Batches of a window."""
-        longest = int(self.online.batches["batch"].max() or 0) + 1  # type: ignore[arg-type]
-        return self.how.window or -(-longest // WINDOWS)
+        return self.how.window or max(1, -(-self.longest // WINDOWS))
+
+    def units(self, kept: Array | None = None) -> tuple[Factor, npt.NDArray[np.int32]]:
+        """The batches that are resampled among each other, and the unit of each kept batch."""
+        factor, codes = self.online.factor
+        if kept is None:
+            return factor, codes
+        found, places = np.unique(codes[kept], return_inverse=True)
+        strata = np.asarray(factor.strata)[found]
+        return Factor("batch", factor.labels[found], strata), places.astype(np.int32)
 
     @cached_property
     def unit(self) -> Array:
@@ -142,10 +154,8 @@ class Counted:
         """
         items = self.online.items
         if self.how.decision == "bayes":
-            score = items[f"score_{phase}"].to_numpy()
-            if np.isnan(score).any():
-                raise InputError(f"{self.online.name}: Bayes decisions need a score for every item")
-            found = (score >= self._threshold).astype(np.int32)
+            score = self._scores(phase)
+            found = (score >= self.threshold).astype(np.int32)
         else:
             decision = items[f"decision_{phase}"]
             if decision.null_count():
@@ -162,8 +172,22 @@ class Counted:
             found = np.where(told, answer.fill_null(0).to_numpy(), found)
         return np.asarray(found)
 
+    def _scores(self, phase: str) -> Array:
+        """The scores that Bayes decisions are made of; InputError where they are none."""
+        score = self.online.items[f"score_{phase}"].to_numpy()
+        if np.isnan(score).any():
+            raise InputError(f"{self.online.name}: Bayes decisions need a score for every item")
+        outside = (score < 0) | (score > 1)
+        if self.how.posterior and outside.any():
+            at = int(np.argmax(outside))
+            raise InputError(
+                f"{self.online.name}: score {score[at]:g} of item {self.online.items['id'][at]} is "
+                f"no probability, as --type posterior says: they lie between 0 and 1"
+            )
+        return score
+
     @property
-    def _threshold(self) -> float:
+    def threshold(self) -> float:
         """The Bayes threshold on the score."""
         if not self.how.posterior:
             return self.application.threshold
@@ -196,6 +220,28 @@ class Counted:
             )
 
 
+def _refuse_others(online: Online, how: StreamScoring) -> None:
+    """Refuse choices that do not go with what a system puts out: UsageError."""
+    if how.tolerance is None and online.kind == "numbers":
+        raise UsageError(
+            "numbers need a tolerance: the absolute error that costs as much as one annotation "
+            "(--tolerance)"
+        )
+    wrong = {
+        "tolerance": how.tolerance is not None and online.kind != "numbers",
+        "q": how.q is not None and online.kind != "detection",
+        "empty error": how.empty == "error" and online.kind != "detection",
+        "decision bayes": how.decision == "bayes" and online.kind != "detection",
+    }
+    found = [name for name, given in wrong.items() if given]
+    if found:
+        kind = "numbers" if "tolerance" in found else "detection"
+        raise UsageError(
+            f"{', '.join(f'--{name}' for name in found)} is for {kind}, and {online.name} puts out "
+            f"{'decisions on targets' if online.kind == 'detection' else online.kind}: leave it out"
+        )
+
+
 def by_batch(count: Counted, phase: str) -> dict[str, Array]:
     """Every statistic of a phase by batch.
 
@@ -221,7 +267,7 @@ def by_batch(count: Counted, phase: str) -> dict[str, Array]:
             "wrong": np.bincount(unit, output != label, batches),
             "loss": np.bincount(unit, _losses(count, label, output), batches),
         }
-    found |= _effort(count, phase)
+    found |= {"items": count.online.sizes, **_effort(count, phase)}
     nothing = np.zeros(batches)
     return {
         name: np.asarray(found.get(name, nothing), np.int64 if name in COUNTS else np.float64)
@@ -260,13 +306,12 @@ def _effort(count: Counted, phase: str) -> dict[str, Array]:
     Before adaptation those of the batch before count, unless the own batch is asked for: those of
     the last batch never reach a prequential score.
     """
-    items, batches = count.online.items, count.online.batches
-    asked = items["asked"].to_numpy()
-    seconds = items["seconds"].fill_null(np.nan).to_numpy()
-    timed = asked & np.isfinite(seconds)
-    unit, rows = count.unit, batches.height
+    questions, batches = count.online.questions, count.online.batches
+    unit, rows = questions["unit"].to_numpy(), batches.height
+    seconds = questions["seconds"].fill_null(np.nan).to_numpy()
+    timed = np.isfinite(seconds)
     found = {
-        "annotations": np.bincount(unit[asked], minlength=rows),
+        "annotations": np.bincount(unit, minlength=rows),
         "timed": np.bincount(unit[timed], minlength=rows),
         "seconds": np.bincount(unit[timed], seconds[timed], rows),
         "cpu": batches["cpu_rest"].to_numpy().copy(),
@@ -280,16 +325,11 @@ def _effort(count: Counted, phase: str) -> dict[str, Array]:
 
 
 def _shifted(count: Counted, column: Array) -> Array:
-    """What each batch had, at the next batch of its stream, if any item is scored from there on."""
-    batches = count.online.batches
-    stream = batches.select(pl.struct("seed", "stream").rle_id()).to_series().to_numpy()
-    stream = stream.astype(np.int64)
-    last = np.full(int(stream.max(initial=-1)) + 1, -1)
-    filled = np.flatnonzero(count.online.sizes)
-    last[stream[filled]] = filled  # rows are in order: the last one stays
+    """What each batch had, at the next batch of its stream."""
+    keys = count.online.batches.select("seed", "stream")
+    first = keys.select(pl.struct(pl.all()).is_first_distinct()).to_series().to_numpy()
     moved = np.concatenate([np.zeros(1, column.dtype), column[:-1]])[: len(column)]
-    first = np.diff(stream, prepend=-1) != 0
-    return np.asarray(np.where(first | (np.arange(len(column)) > last[stream]), 0, moved))
+    return np.asarray(np.where(first, 0, moved))
 
 
 def before(count: Counted) -> dict[str, Array]:
@@ -298,8 +338,9 @@ def before(count: Counted) -> dict[str, Array]:
     shape = (len(online.seeds), len(online.streams))
     found = {n: np.zeros(shape, np.int64 if n in COUNTS else np.float64) for n in (*COUNTS, *SUMS)}
     for row in online.before.iter_rows(named=True):
+        cell = (row["seed"], row["stream"])
+        found["cpu"][cell] += row["cpu"]
         if row["set"] in count.how.annotations:
-            cell = (row["seed"], row["stream"])
             found["annotations"][cell] += row["count"]
             found["timed"][cell] += row["timed"]
             found["seconds"][cell] += row["seconds"]
@@ -334,8 +375,29 @@ def evidence_of(count: Counted, phase: str, *, windows: bool = False) -> Evidenc
     return Evidence(parts, outer=count.outer)
 
 
-def parts_of(count: Counted, phase: str, part: str, *, windows: bool = False) -> dict[str, Tally]:
-    """The two tallies of a phase under the name of a part."""
+def parts_of(
+    count: Counted,
+    phase: str,
+    part: str,
+    *,
+    windows: bool = False,
+    kept: Array | None = None,
+    started: bool = True,
+) -> dict[str, Tally]:
+    """The two tallies of a phase under the name of a part.
+
+    Parameters
+    ----------
+    count : Counted
+    phase : {"pre", "post"}
+    part : str
+    windows : bool
+        With a third axis, `window`, and without what was before the streams.
+    kept : ndarray of bool, shape (batches,), optional
+        Batches that are counted, and resampled among each other; all when left out.
+    started : bool
+        Whether what was before the streams counts.
+    """
     online, values = count.online, count.phases[phase]
     axes = {
         "seed": (online.seeds, online.batches["seed"].to_numpy()),
@@ -343,13 +405,17 @@ def parts_of(count: Counted, phase: str, part: str, *, windows: bool = False) ->
     }
     fixed = before(count)
     if windows:
-        window = online.batches["batch"].to_numpy() // count.window
+        window = count.place // count.window
         axes["window"] = (tuple(str(w) for w in range(int(window.max(initial=0)) + 1)), window)
+    if windows or not started:
         shape = tuple(len(labels) for labels, _ in axes.values())
         fixed = {name: np.zeros(shape, column.dtype) for name, column in fixed.items()}
+    if kept is not None:
+        values = {name: column[kept] for name, column in values.items()}
+        axes = {name: (labels, codes[kept]) for name, (labels, codes) in axes.items()}
     return {
-        part: _tally(count, {n: values[n] for n in COUNTS}, axes, fixed),
-        f"{part}_sums": _tally(count, {n: values[n] for n in SUMS}, axes, fixed),
+        part: _tally(count, {n: values[n] for n in COUNTS}, axes, fixed, kept),
+        f"{part}_sums": _tally(count, {n: values[n] for n in SUMS}, axes, fixed, kept),
     }
 
 
@@ -358,12 +424,12 @@ def _tally(
     statistics: Mapping[str, Array],
     axes: Mapping[str, tuple[tuple[str, ...], Array]],
     fixed: Mapping[str, Array],
+    kept: Array | None,
 ) -> Tally:
     """Sums with batches as units where they are resampled, and fixed where they are not."""
     always = np.stack([fixed[name] for name in statistics], axis=-1)
     if count.by_batch:
-        factor, codes = count.online.factor
-        return Tally.count([(factor, codes)], statistics, axes, fixed=always)
+        return Tally.count([count.units(kept)], statistics, axes, fixed=always)
     shape = tuple(len(labels) for labels, _ in axes.values())
     flat = np.ravel_multi_index(tuple(codes for _, codes in axes.values()), shape)
     columns = []

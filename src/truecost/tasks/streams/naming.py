@@ -58,9 +58,10 @@ class Naming:
             return self._numbers(texts, what)
         codes = {text: code for code, text in enumerate(self.classes)}
         if self.kind == "detection":
-            codes |= {text: code for pair in PAIRS for code, text in enumerate(pair)}
-        if self.target is not None:
-            codes = self._of_target(codes, texts)
+            present = texts_of(texts)
+            codes |= {text: said for text in present if (said := plain(text)) is not None}
+            if self.target is not None and (self.target in present or set(present) - set(codes)):
+                codes = {text: int(text == self.target) for text in present}
         found = pl.Series(texts.name, code_of(texts, codes))
         if found.min() == NONE:
             found = found.set(texts.is_null(), None)
@@ -83,13 +84,14 @@ class Naming:
                 f"{wanted}{hint}"
             )
 
-    def _of_target(self, codes: dict[str, int], texts: pl.Series) -> dict[str, int]:
-        """Codes where one label is the target: its own text is 1, and any other text 0."""
-        present = texts_of(texts)
-        plain = set(present) <= {text for pair in PAIRS for text in pair}
-        if plain and self.target not in present:
-            return codes  # decisions such as accept, beside labels with names
-        return {text: int(text == self.target) for text in present}
+
+def plain(text: str) -> int | None:
+    """1 for a text that says target, 0 for one that says nontarget, None for any other."""
+    bare = text.strip().casefold().removesuffix(".0")
+    for pair in PAIRS:
+        if bare in pair:
+            return pair.index(bare)
+    return None
 
 
 def naming_of(
@@ -114,19 +116,17 @@ def naming_of(
             raise UsageError("numbers have no target and no classes: leave out one or the other")
         return Naming("numbers", (), source=source)
     present = texts_of(items["label"])
+    decided = sorted({text for c in DECIDED if c in items.columns for text in texts_of(items[c])})
     if target is not None:
         if target not in present:
             raise InputError(
                 f"{source}: no item has the target label {target!r}; the labels are "
                 f"{first_five(present)}"
             )
+        _refuse_strange([t for t in decided if plain(t) is None], present, source)
         return Naming("detection", ("other", target), target, source)
-    for pair in PAIRS:
-        if not classes and set(present) <= set(pair):
-            return Naming("detection", pair, source=source)
-    decided = {
-        text for column in DECIDED if column in items.columns for text in texts_of(items[column])
-    }
+    if not classes and all(plain(text) is not None for text in present):
+        return Naming("detection", PAIRS[0], source=source)
     found = tuple(classes) or tuple(sorted({*present, *decided}))
     if len(found) < 2:
         raise InputError(
@@ -135,4 +135,15 @@ def naming_of(
         )
     if len(set(found)) < len(found):
         raise UsageError(f"classes {', '.join(found)}: name each once")
+    _refuse_strange(decided, present, source)
     return Naming("classes", found, source=source)
+
+
+def _refuse_strange(decided: Sequence[str], present: Sequence[str], source: str) -> None:
+    """Refuse decisions of which none is a label: they are written in another way."""
+    if decided and not set(decided) & set(present):
+        raise InputError(
+            f"{source}: no decision is one of the labels: decisions are {first_five(decided)}, "
+            f"labels {first_five(present)}: write both alike (or name the target with --target and "
+            f"decide 1 or 0)"
+        )

@@ -107,7 +107,9 @@ class StreamScoring:
 
     def __post_init__(self) -> None:
         self._check_words()
-        for name in ("q", "tolerance", "item_seconds"):
+        if self.q is not None and not (np.isfinite(self.q) and self.q >= 0):
+            raise UsageError(f"q is {self.q:g}: it must be a number, 0 or more")
+        for name in ("tolerance", "item_seconds"):
             value = getattr(self, name)
             if value is not None and not (np.isfinite(value) and value > 0):
                 raise UsageError(f"{name} is {value:g}: it must be a number above 0")
@@ -118,6 +120,11 @@ class StreamScoring:
                 raise UsageError(
                     f"{count} labels of {name} before the stream: give 0 or more labels of "
                     f"{', '.join(SETS[1:])}"
+                )
+            if name not in self.annotations:
+                raise UsageError(
+                    f"{count} labels of {name} before the stream do not count: say so "
+                    f"(--annotations {','.join((*self.annotations, name))}), or leave them out"
                 )
 
     def _check_words(self) -> None:
@@ -135,21 +142,6 @@ class StreamScoring:
             _known("resample", self.resample, get_args(OnlineFactor))
         for name in self.annotations:
             _known("annotations", name, SETS)
-
-    @property
-    def signature(self) -> str:
-        """Every choice that decides a value, separated by bars."""
-        words = {
-            "q": "prevalence" if self.q is None else f"{self.q:g}",
-            "queried": self.queried,
-            "pooling": self.pooling,
-            "annotations": "+".join(name for name in SETS if name in self.annotations) or "none",
-            "prequential": "current-batch" if self.current_batch else "earlier-batches",
-            "empty": self.empty,
-            "last": self.last,
-            "decision": self.decision,
-        }
-        return "|".join(f"{name}:{word}" for name, word in words.items())
 
 
 def _known(name: str, value: str, choices: tuple[str, ...]) -> None:

@@ -7,7 +7,6 @@ adaptation stand in the order of those before, they are laid side by side withou
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -81,10 +80,12 @@ def read_online(
     """
     seeds, streams, frame = _joined(logs)
     source = ", ".join(log.source for log in logs)
-    items = _labelled(_items(frame, source), labels, source, seeds, streams)
+    predicted = _items(frame, source)
+    items = _labelled(predicted, labels, source, seeds, streams)
+    notes = _others(predicted, items, labels)
     naming = naming_of(items, target, classes, numbers=numbers, source=source)
     places, items = _placed(naming.coded(items))
-    items = _asked(items, frame, naming)
+    items = items.with_columns(answer=_answers(items, frame, naming))
     return Online(
         name,
         naming.kind,
@@ -93,11 +94,12 @@ def read_online(
         streams,
         _batches(places, frame),
         items.drop(PLACE),
+        _questions(items, places, frame, source),
         _before(frame),
         phases=tuple(p for p in PHASES if f"decision_{p}" in items.columns),
         about=dict(about or {}),
         signature=naming.signature,
-        problems=tuple(p for log in logs for p in log.problems),
+        problems=(*(p for log in logs for p in log.problems), *notes),
         cpu_s=cpu_s,
     )
 
@@ -131,9 +133,9 @@ def _items(frame: pl.DataFrame, source: str) -> pl.DataFrame:
     first = parts[phases[0]].select(*KEYS, "label", *_renamed(phases[0]))
     if len(phases) == 1:
         return first
-    second = parts["post"].select(*KEYS, *_renamed("post"))
+    second = parts["post"].select(*KEYS, pl.col("label").alias("again"), *_renamed("post"))
     if first.select(KEYS).equals(second.select(KEYS)):
-        return first.hstack(second.drop(KEYS))
+        return _agreed(first.hstack(second.drop(KEYS)), source)
     keys = [*KEYS]
     joined = first.join(second, on=keys, how="full", coalesce=True, maintain_order="left")
     if joined.height != first.height or first.height != second.height:
@@ -145,7 +147,18 @@ def _items(frame: pl.DataFrame, source: str) -> pl.DataFrame:
             f"{source}: {counted(len(lost), 'item')} of one phase only: {first_five(lost)}: every "
             f"item needs a prediction before and after its batch (pre and post), or none has both"
         )
-    return joined
+    return _agreed(joined, source)
+
+
+def _agreed(items: pl.DataFrame, source: str) -> pl.DataFrame:
+    """The items with one label each; InputError where both phases say another."""
+    differ = items.filter(pl.col("label") != pl.col("again"))
+    if differ.height:
+        raise InputError(
+            f"{source}: {counted(differ.height, 'item', 'have')} another label after adaptation "
+            f"than before it: {first_five(differ['id'])}: an item has one right label"
+        )
+    return items.with_columns(pl.coalesce("label", "again").alias("label")).drop("again")
 
 
 def _renamed(phase: str) -> list[pl.Expr]:
@@ -179,6 +192,22 @@ def _labelled(
             f"{first_five(missing)}: every predicted item needs one"
         )
     return joined
+
+
+def _others(predicted: pl.DataFrame, items: pl.DataFrame, labels: Labels | None) -> list[str]:
+    """A note where the labels of a file are others than those in the log, written alike."""
+    if labels is None:
+        return []
+    own = predicted.select(*KEYS, own=pl.col("label").cast(pl.String)).drop_nulls("own")
+    both = own.join(items.select(*KEYS, "label"), on=KEYS)
+    alike = set(both["own"].unique()) & set(both["label"].unique())
+    differ = both.filter(pl.col("own") != pl.col("label"))
+    if not alike or not differ.height:
+        return []
+    return [
+        f"{labels.source}: {counted(differ.height, 'item', 'have')} another label than in the log: "
+        f"{first_five(differ['id'])}: the file is right"
+    ]
 
 
 def _keyed(
@@ -221,28 +250,46 @@ def _placed(items: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     return places, placed.sort("unit", maintain_order=True)
 
 
-def _asked(items: pl.DataFrame, frame: pl.DataFrame, naming: Naming) -> pl.DataFrame:
-    """The items with what was asked about them, what was answered in time, and how long it took."""
-    keys = ["seed", "stream", "id"]
-    wanted = pl.col("event").is_in(["query", "answer"]) & pl.col("batch").is_not_null()
-    events = frame.filter(wanted).select(*keys, "batch", "event", "label", "active_seconds")
-    rows = items.select(*keys, pl.col("batch").alias("own")).with_row_index("row")
-    told = events.join(rows, on=keys).sort("row", "event")  # a query comes before its answer
-    asked = told.filter(pl.col("event") == "query")
-    timed = told.filter(pl.col("active_seconds").is_not_null())
-    answered = (pl.col("event") == "answer") & pl.col("label").is_not_null()
-    answers = told.filter(answered & (pl.col("batch") == pl.col("own")))
+def _rows(items: pl.DataFrame) -> pl.DataFrame:
+    """Where each item stands, and in which batch."""
+    return items.select("seed", "stream", "id", own="batch").with_row_index("item")
 
-    def column(kind: pl.DataType, start: bool | None, at: pl.Series, values: Any) -> Any:
-        whole = pl.repeat(start, items.height, dtype=kind, eager=True)
-        return whole.scatter(at, values)
 
-    kind = items["label"].dtype
-    return items.with_columns(
-        asked=column(pl.Boolean(), False, asked["row"], True),
-        answer=column(kind, None, answers["row"], naming.code(answers["label"], "answers")),
-        seconds=column(pl.Float64(), None, timed["row"], timed["active_seconds"]),
+def _answers(items: pl.DataFrame, frame: pl.DataFrame, naming: Naming) -> pl.Series:
+    """What was answered about each item in its own batch; null where nothing was."""
+    told = frame.filter((pl.col("event") == "answer") & pl.col("label").is_not_null())
+    told = told.select("seed", "stream", "id", "batch", "label")
+    on_time = told.join(_rows(items), on=["seed", "stream", "id"], maintain_order="left").filter(
+        pl.col("batch") == pl.col("own")
     )
+    empty = pl.repeat(None, items.height, dtype=items["label"].dtype, eager=True)
+    return empty.scatter(on_time["item"], naming.code(on_time["label"], "answers"))
+
+
+def _questions(
+    items: pl.DataFrame, places: pl.DataFrame, frame: pl.DataFrame, source: str
+) -> pl.DataFrame:
+    """The questions with their batch, their item and the seconds that they took the person."""
+    keys = ["seed", "stream", "id", "part"]
+    columns = frame.select(*keys, "batch", "event", "active_seconds")
+    known = pl.col("batch").is_not_null()
+    asked = columns.filter((pl.col("event") == "query") & known).drop("event")
+    told = columns.filter((pl.col("event") == "answer") & known).select(
+        *keys, told="active_seconds"
+    )
+    both = asked.join(told, on=keys, how="left", nulls_equal=True, maintain_order="left")
+    units = places.with_row_index("unit").with_columns(pl.col("unit").cast(pl.Int32))
+    placed = both.join(units, on=PLACE, how="left", maintain_order="left").join(
+        _rows(items), on=["seed", "stream", "id"], how="left", maintain_order="left"
+    )
+    if placed["unit"].null_count():
+        lost = placed.filter(pl.col("unit").is_null())
+        raise InputError(
+            f"{source}: {counted(lost.height, 'question')} in batches without predictions, the "
+            f"first about item {lost['id'][0]} in batch {lost['batch'][0]}: ask in the batch of "
+            f"the item"
+        )
+    return placed.select("unit", "item", seconds=pl.coalesce("told", "active_seconds")).sort("unit")
 
 
 def _batches(places: pl.DataFrame, frame: pl.DataFrame) -> pl.DataFrame:
@@ -258,18 +305,20 @@ def _batches(places: pl.DataFrame, frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _before(frame: pl.DataFrame) -> pl.DataFrame:
-    """What was annotated before the streams, by run, stream and set."""
-    told = frame.filter((pl.col("event") == "answer") & pl.col("batch").is_null())
+    """What was done before the streams, by run, stream and set."""
+    told = frame.filter(pl.col("batch").is_null())
+    answer = pl.col("event") == "answer"
+    measured = answer & pl.col("active_seconds").is_not_null()
     count = pl.col("count").fill_null(1)
-    measured = pl.col("active_seconds").is_not_null()
     return (
         told.select(
             "seed",
             "stream",
-            pl.col("set").cast(pl.String).fill_null("bootstrap"),
-            count.alias("count"),
-            pl.col("active_seconds").fill_null(0.0).alias("seconds"),
+            pl.when(answer).then(pl.col("set").cast(pl.String).fill_null("bootstrap")).alias("set"),
+            pl.when(answer).then(count).otherwise(0).alias("count"),
+            pl.when(measured).then("active_seconds").otherwise(0.0).alias("seconds"),
             pl.when(measured).then(count).otherwise(0).alias("timed"),
+            pl.col("cpu_seconds").fill_null(0.0).alias("cpu"),
         )
         .group_by("seed", "stream", "set")
         .sum()

@@ -22,7 +22,7 @@ Array = npt.NDArray[Any]
 Kind = Literal["detection", "classes", "numbers"]
 PHASES = ("pre", "post")
 OWN = (
-    *("unit", "id", "label", "asked", "answer", "seconds"),
+    *("unit", "id", "label", "answer"),
     *(f"{what}_{phase}" for what in ("decision", "score") for phase in PHASES),
 )  # columns of the items; others come with the labels
 SUBSETS = ("stream", "seed", "batch")  # what items can always be told apart by
@@ -46,12 +46,15 @@ class Online:
     items : polars.DataFrame
         One row for each item in order of its batch: `unit` (row of `batches`), `id`, `label`,
         `decision_pre` and `decision_post` (codes of classes, or numbers), `score_pre` and
-        `score_post`, `asked`, `answer` (what the person answered in time for the postquential
-        prediction; null otherwise), `seconds` that the person was active (null where unmeasured),
-        and the further columns of the labels.
+        `score_post`, `answer` (what the person answered in time for the postquential prediction;
+        null otherwise), and the further columns of the labels.
+    questions : polars.DataFrame
+        One row for each question: `unit` (row of `batches`) in which it was asked, `item` (row of
+        `items`; null where the item was never predicted) and the `seconds` that the person was
+        active (null where unmeasured).
     before : polars.DataFrame
-        Annotations made before the streams: `seed`, `stream`, `set`, `count`, `seconds`, `timed`
-        (how many of them have measured seconds).
+        What was done before the streams: `seed`, `stream`, `set`, the `count` of its annotations,
+        their `seconds`, how many of them are `timed`, and seconds of `cpu`.
     phases : tuple of {"pre", "post"}
         Those that were predicted.
     about : mapping of str to str
@@ -71,6 +74,7 @@ class Online:
     streams: tuple[str, ...]
     batches: pl.DataFrame
     items: pl.DataFrame
+    questions: pl.DataFrame
     before: pl.DataFrame
     phases: tuple[str, ...] = PHASES
     about: Mapping[str, str] = field(default_factory=dict)
@@ -91,15 +95,15 @@ class Online:
         """Whether all runs have the same items in the same batches, so that batches are shared."""
         if len(self.seeds) < 2:
             return True
-        by_seed = self.items.select(
-            "id",
-            *(
-                self.batches[name].gather(self.items["unit"])
-                for name in ("seed", "stream", "batch")
-            ),
-        ).partition_by("seed", include_key=False, maintain_order=True)
-        same = all(len(part) == len(by_seed[0]) for part in by_seed)
-        return same and all(part.equals(by_seed[0]) for part in by_seed[1:])
+        keys = ["stream", "batch"]
+        by_seed = (
+            self.items.select(
+                "id", *(self.batches[c].gather(self.items["unit"]) for c in ("seed", *keys))
+            )
+            .sort("seed", *keys, "id")
+            .partition_by("seed", include_key=False, maintain_order=True)
+        )
+        return all(part.equals(by_seed[0]) for part in by_seed[1:])
 
     @cached_property
     def factor(self) -> tuple[Factor, npt.NDArray[np.int32]]:
@@ -144,10 +148,40 @@ class Online:
 
     def take(self, mask: npt.NDArray[np.bool_]) -> "Online":
         """The items of a subset, with what was annotated before the streams that it touches."""
-        items = self.items.filter(pl.Series(mask))
-        seen = self.batches[items["unit"].unique().to_list()].select("seed", "stream").unique()
-        before = self.before.join(seen, on=("seed", "stream"), how="semi")
-        return replace(self, items=items, before=before)
+        kept = pl.Series(mask)
+        place = kept.cast(pl.Int64).cum_sum() - 1
+        asked = self.questions.filter(pl.col("item").is_not_null())
+        asked = asked.filter(kept.gather(asked["item"]))
+        items = asked["item"]
+        part = replace(
+            self,
+            items=self.items.filter(kept),
+            questions=asked.with_columns(item=place.gather(items).cast(items.dtype)),
+        )
+        filled = part.sizes > 0
+        seen = self.batches.filter(pl.Series(filled)).select("seed", "stream").unique()
+        before = self.before.join(seen, on=["seed", "stream"], how="semi", maintain_order="left")
+        return replace(part, before=before)._of_batches(filled)
+
+    def _of_batches(self, filled: npt.NDArray[np.bool_]) -> "Online":
+        """Some batches alone, with their items and the questions that were asked in them."""
+        kept = pl.Series(filled)
+        place = kept.cast(pl.Int64).cum_sum() - 1
+        row = self.items["unit"]
+        stays = kept.gather(row)
+        row_place = stays.cast(pl.Int64).cum_sum() - 1
+        items = self.items.filter(stays)
+        asked = self.questions.filter(kept.gather(self.questions["unit"]))
+        at = asked["item"]
+        return replace(
+            self,
+            batches=self.batches.filter(kept),
+            items=items.with_columns(unit=place.gather(items["unit"]).cast(row.dtype)),
+            questions=asked.with_columns(
+                unit=place.gather(asked["unit"]).cast(row.dtype),
+                item=pl.when(stays.gather(at)).then(row_place.gather(at)).cast(at.dtype),
+            ),
+        )
 
     def without_short_ends(self) -> "Online":
         """Without the last batch of each stream where it has fewer items than the first."""
@@ -157,11 +191,7 @@ class Online:
             first=pl.col("size").first(), last=pl.col("size").last(), row=pl.col("row").last()
         )
         short = found.filter(pl.col("last") < pl.col("first"))["row"]
-        kept = ~ends["row"].is_in(short.implode())
-        place = kept.cast(pl.Int64).cum_sum() - 1
-        items = self.items.filter(kept.gather(self.items["unit"]))
-        unit = place.gather(items["unit"]).cast(items["unit"].dtype)
-        return replace(self, batches=self.batches.filter(kept), items=items.with_columns(unit=unit))
+        return self._of_batches(~ends["row"].is_in(short.implode()).to_numpy())
 
 
 def pair_online(systems: Sequence[Online], given: int) -> list[Online]:

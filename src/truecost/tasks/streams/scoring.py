@@ -18,6 +18,7 @@ from truecost.tasks.scoring import Scoring
 from truecost.tasks.streams.counting import Counted, evidence_of, parts_of
 from truecost.tasks.streams.options import StreamScoring
 from truecost.tasks.streams.records import PHASES, Online
+from truecost.tasks.streams.signing import PRICED, SECONDS, choices, signed
 from truecost.tasks.subsets import Masks
 
 PLAIN = StreamScoring()
@@ -170,50 +171,73 @@ class Rows:
             jobs=scoring.jobs,
             progress=None if tell is None else lambda done, total: tell(what, done, total),
         )
-        alike = f"|{count.how.signature}|{count.online.kind}"
         return [
-            structs.replace(row, resampling=f"{row.resampling}{alike}", flags=_flags(row))
-            for row in rows
+            self._finished(row, measure, phase.get("phase", ""))
+            for row, measure in zip(rows, measures, strict=True)
         ]
+
+    def _finished(self, row: Estimate, measure: Measure, phase: str) -> Estimate:
+        """A row with its signature and flags, paired only with one of the same choices."""
+        signature = signed(row.signature, measure, phase, self.count)
+        chosen = "|".join(choices(measure.name, phase, self.count))
+        told = {} if row.value is not None else {"reason": _reason(row, self.count)}
+        return structs.replace(
+            row,
+            signature=signature,
+            resampling=f"{row.resampling}|{chosen}",
+            flags=_flags(row),
+            **told,
+        )
 
     def _context(self, phase: Mapping[str, str]) -> Context:
         """What the rows say besides their values."""
         count, online = self.count, self.count.online
-        asked = online.items["asked"]
+        kept = count.scored(phase.get("phase", ""))
+        label = count.label if kept is None else count.label[kept]
         counts: dict[str, float] = {
-            "batches": int((online.sizes > 0).sum()),
-            "queries": int(asked.sum()),
+            "batches": online.batches.height,
+            "queries": online.questions.height,
             "in_time": online.items["answer"].count(),
             "runs": len(online.seeds),
             "streams": len(online.streams),
         }
         if online.kind == "detection":
-            targets = int((count.label == 1).sum())
-            counts |= {"targets": targets, "nontargets": len(online) - targets}
-        made = (online.signature, count.how.signature, self._resampled())
+            targets = int((label == 1).sum())
+            counts |= {"targets": targets, "nontargets": len(label) - targets}
         return Context(
             {**self.about, **phase},
-            len(online),
+            len(label),
             counts=counts,
             item="item",
-            signature="|".join(filter(None, made)),
+            signature="|".join(filter(None, (online.signature, self._resampled()))),
             flags=raised(crossed=count.resample == "both"),
         )
 
     def _resampled(self) -> str:
         """What is resampled, and the length of the blocks, in the signature."""
         count = self.count
-        tolerance = "" if count.how.tolerance is None else f"tolerance:{count.how.tolerance:g}|"
         if not count.by_batch:
-            return f"{tolerance}resampled:{count.resample}"
+            return f"resampled:{count.resample}"
         length = self.scoring.plan.block_length or count.block_length
-        return f"{tolerance}resampled:{count.resample}|block-length:{length}"
+        return f"resampled:{count.resample}|block-length:{length}"
+
+
+def _reason(row: Estimate, count: Counted) -> str | None:
+    """Why a row has no value: of a price, what is lacking."""
+    if row.measure not in SECONDS:
+        return row.reason
+    if row.measure in PRICED and count.how.prices.person is None:
+        return "undefined: no price of the person's hour is known (--person-price)"
+    return "undefined: no annotation was timed: state the seconds of an item (--item-seconds)"
 
 
 def _flags(row: Estimate) -> tuple[str, ...]:
     """Flags of a row; that exactly as many questions are asked of every batch is nothing odd."""
     planned = row.measure in ("n_annotations", "n_items")
-    return tuple(f for f in row.flags if not (planned and f == "no_spread"))
+    flags = tuple(f for f in row.flags if not (planned and f == "no_spread"))
+    ends = (row.lower, row.upper)
+    apart = row.value is not None and None not in ends and not ends[0] <= row.value <= ends[1]  # type: ignore[operator]
+    return (*flags, *raised(outside=apart))
 
 
 def gap_evidence(count: Counted, *, windows: bool) -> Evidence:
