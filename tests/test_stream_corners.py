@@ -37,7 +37,7 @@ def said(log, decisions, labels):
 def test_spellings_of_targets(decisions, labels):
     plain = values_of(by_hand())
     if decisions == ("no", "yes"):
-        with pytest.raises(InputError, match=r"decisions (no|yes)"):
+        with pytest.raises(InputError, match=r"decision (yes|no), "):
             read_online([said(by_hand(), decisions, labels)])
         return
     assert values_of(said(by_hand(), decisions, labels)) == plain
@@ -48,6 +48,16 @@ def test_decisions_that_share_no_text_with_the_labels_are_refused():
         read_online([said(by_hand(), ("0", "1"), ("cat", "dog"))])
     with pytest.raises(InputError, match="no decision is one of the labels"):
         read_online([said(by_hand(), ("Cat", "Dog"), ("cat", "dog"))], target="dog")
+    one = [("a", "wake", "Wake", "wake"), ("b", "other", "other", "other")]
+    for how in ({"target": "wake"}, {}):
+        with pytest.raises(InputError, match=r"'Wake' is no label \(did you mean 'wake'\?\)"):
+            read_online([log_of(batch_of(0, one))], **how)
+    eel = [("a", "cat", "eel", "cat"), ("b", "dog", "dog", "dog")]
+    with pytest.raises(InputError, match=r"'eel' is no label.*named with --classes"):
+        read_online([log_of(batch_of(0, eel))], target="cat")
+    known = values_of(log_of(batch_of(0, eel)), target="cat", classes=("cat", "dog", "eel"))
+    assert known["pmiss", "pre"] == 1
+    assert values_of(log_of(batch_of(0, eel)))["error_rate", "pre"] == 1 / 2
     found = values_of(said(by_hand(), ("0", "1"), ("cat", "dog")), target="dog")
     assert found == values_of(by_hand())
 

@@ -415,7 +415,7 @@ def test_logs_of_one_phase():
     with pytest.raises(UsageError, match="needs predictions before and after"):
         rows_of(pre, measures=("imlm_gap",))
     lost = [r for r in log.frame.to_dicts() if not (r["phase"] == "post" and r["id"] == "g")]
-    with pytest.raises(InputError, match=r"1 item of one phase only: g"):
+    with pytest.raises(InputError, match=r"1 item has a prediction of one phase only: g"):
         read_online([log_of(lost)])
 
 

@@ -1,7 +1,8 @@
 """What labels and decisions mean: a target or none, one of several classes, or a number."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 import polars as pl
 
@@ -41,12 +42,14 @@ class Naming:
 
     def coded(self, items: pl.DataFrame) -> pl.DataFrame:
         """The items with codes (or numbers) for labels and decisions."""
-        named = {c: "labels" if c == "label" else "decisions" for c in ("label", *DECIDED)}
+        named = {c: "label" if c == "label" else "decision" for c in ("label", *DECIDED)}
         return items.with_columns(
-            self.code(items[c], what) for c, what in named.items() if c in items.columns
+            self.code(items[c], what, items["id"])
+            for c, what in named.items()
+            if c in items.columns
         )
 
-    def code(self, texts: pl.Series, what: str) -> pl.Series:
+    def code(self, texts: pl.Series, what: str, ids: pl.Series) -> pl.Series:
         """Codes of texts (int32; numbers as float64), null where there is none.
 
         Raises
@@ -55,7 +58,7 @@ class Naming:
             When a text is no class, or no number.
         """
         if self.kind == "numbers":
-            return self._numbers(texts, what)
+            return self._numbers(texts, what, ids)
         codes = {text: code for code, text in enumerate(self.classes)}
         if self.kind == "detection":
             present = texts_of(texts)
@@ -65,24 +68,27 @@ class Naming:
         found = pl.Series(texts.name, code_of(texts, codes))
         if found.min() == NONE:
             found = found.set(texts.is_null(), None)
-            self._refuse(texts.filter(found == NONE), what, ", ".join(self.classes))
+            self._refuse(found == NONE, texts, what, ids)
         return found
 
-    def _numbers(self, texts: pl.Series, what: str) -> pl.Series:
+    def _numbers(self, texts: pl.Series, what: str, ids: pl.Series) -> pl.Series:
         """The numbers that texts are."""
         found = texts.cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False)
         known = found.is_finite().fill_null(False)
-        self._refuse(texts.filter(texts.is_not_null() & ~known), what, "finite numbers")
+        self._refuse(texts.is_not_null() & ~known, texts, what, ids)
         return found
 
-    def _refuse(self, wrong: pl.Series, what: str, wanted: str) -> None:
-        """Refuse texts that are not what is wanted."""
-        if len(wrong):
-            hint = "" if self.kind == "numbers" else " (--classes, --target)"
-            raise InputError(
-                f"{self.source}: {what} {first_five(wrong.unique(maintain_order=True))}: expected "
-                f"{wanted}{hint}"
-            )
+    def _refuse(self, wrong: pl.Series, texts: pl.Series, what: str, ids: pl.Series) -> None:
+        """Refuse texts that are not what is wanted, naming the first item."""
+        if not wrong.any():
+            return
+        others = texts.filter(wrong).unique(maintain_order=True)
+        wanted = "finite numbers" if self.kind == "numbers" else ", ".join(self.classes)
+        hint = "" if self.kind == "numbers" else " (--classes, --target)"
+        raise InputError(
+            f"{self.source}: {what} {first_five(others)}, the first of item "
+            f"{ids.filter(wrong)[0]}: expected {wanted}{hint}"
+        )
 
 
 def plain(text: str) -> int | None:
@@ -123,7 +129,9 @@ def naming_of(
                 f"{source}: no item has the target label {target!r}; the labels are "
                 f"{first_five(present)}"
             )
-        _refuse_strange([t for t in decided if plain(t) is None], present, source)
+        words = [t for t in decided if plain(t) is None]
+        _refuse_strange(words, present, source)
+        _refuse_unknown(words, {*present, *classes}, source)
         return Naming("detection", ("other", target), target, source)
     if not classes and all(plain(text) is not None for text in present):
         return Naming("detection", PAIRS[0], source=source)
@@ -136,7 +144,23 @@ def naming_of(
     if len(set(found)) < len(found):
         raise UsageError(f"classes {', '.join(found)}: name each once")
     _refuse_strange(decided, present, source)
+    folded = {text.strip().casefold() for text in present}
+    near = [t for t in decided if t not in present and t.strip().casefold() in folded]
+    _refuse_unknown(near, {*present, *classes}, source)
     return Naming("classes", found, source=source)
+
+
+def _refuse_unknown(decided: Sequence[str], known: Collection[str], source: str) -> None:
+    """Refuse a decision that is no label, and most often one that is spelled in another way."""
+    for text in decided:
+        if text not in known:
+            folded = {name.casefold(): name for name in sorted(known)}
+            close = get_close_matches(text.strip().casefold(), folded, n=1)
+            hint = f" (did you mean {folded[close[0]]!r}?):" if close else ":"
+            raise InputError(
+                f"{source}: decision {text!r} is no label{hint} the labels are "
+                f"{first_five(sorted(known))}; a class that no item has is named with --classes"
+            )
 
 
 def _refuse_strange(decided: Sequence[str], present: Sequence[str], source: str) -> None:

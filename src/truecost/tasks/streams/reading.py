@@ -144,8 +144,8 @@ def _items(frame: pl.DataFrame, source: str) -> pl.DataFrame:
             how="diagonal",
         )["id"]
         raise InputError(
-            f"{source}: {counted(len(lost), 'item')} of one phase only: {first_five(lost)}: every "
-            f"item needs a prediction before and after its batch (pre and post), or none has both"
+            f"{source}: {counted(len(lost), 'item', 'have')} a prediction of one phase only: "
+            f"{first_five(lost)}: where pre and post are logged, every item needs both"
         )
     return _agreed(joined, source)
 
@@ -263,7 +263,7 @@ def _answers(items: pl.DataFrame, frame: pl.DataFrame, naming: Naming) -> pl.Ser
         pl.col("batch") == pl.col("own")
     )
     empty = pl.repeat(None, items.height, dtype=items["label"].dtype, eager=True)
-    return empty.scatter(on_time["item"], naming.code(on_time["label"], "answers"))
+    return empty.scatter(on_time["item"], naming.code(on_time["label"], "answer", on_time["id"]))
 
 
 def _questions(
