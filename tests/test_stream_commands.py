@@ -107,7 +107,7 @@ def test_score_as_written(result):
     assert row["dims"] == {"system": "events", "phase": "post"}
     assert row["lower"] < row["value"] < row["upper"]
     assert (row["reference"], row["factors"], row["n_units"]) == (1.0, ["batch"], 12)
-    assert "q:prevalence|queried:right|pooling:micro" in row["signature"]
+    assert {"q:prevalence", "queried:right", "pooling:micro"} <= {*row["signature"].split("|")}
     assert known["act_dcf", "pre"]["parameters"] == {"costs": {"miss": 3, "fa": 1}, "prior": 0.5}
     assert [entry["file"] for entry in found["inputs"]] == ["labels.csv", "events.jsonl"]
 
@@ -132,6 +132,8 @@ def test_the_log_that_is_counted_by_hand(result):
         ("--queried model", None, (2 + 2) / 8),
         ("--queried removed", None, (2 + 1) / 6),
         ("--annotations bootstrap", (2 + 8 / 3) / 8, 1 / 8),
+        ("--annotations none", (2 + 8 / 3) / 8, 1 / 8),
+        ("--q 0", (1 + 2) / 8, 3 / 8),
         ("--annotations queries,training --before training=4", (5 + 2 + 8 / 3) / 8, 7 / 8),
         ("--current-batch", (2 + 2 + 8 / 3) / 8, None),
     ],
@@ -160,7 +162,7 @@ def test_costs_and_prior_weigh_the_errors(result):
     assert alone == values(result(line))
 
 
-def test_several_classes_and_their_costs(result, folder):
+def test_several_classes_and_their_costs(result, run, folder):
     made, labels = streaming.events(classes=("cat", "dog", "owl"), asked=0, bootstrap=0)
     streaming.write_log(folder / "animals.jsonl", made)
     streaming.write_labels(folder / "animals.csv", labels)
@@ -176,6 +178,10 @@ def test_several_classes_and_their_costs(result, folder):
     dogs = wrong.count(("dog", "cat"))
     assert dogs
     assert costly["imlm", "post"] == pytest.approx((len(wrong) + 4 * dogs) / 120)
+    code, _, err = run(f'{line} --cost-matrix "0 1; 10 0"')
+    assert code == 2
+    assert "the data have 3: name the target (--target), or give costs of all 3 classes" in err
+    assert "--priors" not in err
     one = values(result(f"{line} --target owl"))  # detection, and the others are one class
     missed = sum(right == "owl" for right, _ in wrong)
     assert one["n_missed", "post"] == missed
@@ -455,7 +461,7 @@ def test_a_gap_in_the_middle_is_a_fault(broken):
 
     code, err = broken(without)
     assert code == 3
-    assert "1 item of one phase only: i0040" in err
+    assert "1 item has a prediction of one phase only: i0040" in err
 
 
 def test_files_that_are_not_there_or_empty(run, folder):
@@ -472,6 +478,81 @@ def test_files_that_are_not_there_or_empty(run, folder):
     code, _, err = run("stream score twice --labels labels.csv")
     assert code == 3
     assert "twice: run a has several logs" in err
+
+
+def test_a_folder_of_folders_is_no_system(run, folder):
+    """Of a sweep, each strategy and budget has a folder of its own."""
+    lines = (folder / "events.jsonl").read_text()
+    for name in ("margin/4/seed-0.jsonl", "margin/8/seed-0.jsonl", "streams/seed-0.json"):
+        (folder / "swept" / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "swept" / name).write_text(lines)
+    said = (
+        "holds folders of event logs, and no log of its own; a system is a log or a folder of "
+        "logs: name one of them: swept/margin/4, swept/margin/8"
+    )
+    code, _, err = run("stream score swept --labels labels.csv")
+    assert code == 3
+    assert f"swept: {said}" in err
+    code, out, _ = run("stream validate swept/margin")
+    assert code == 3
+    assert f"error: swept/margin: {said}" in out
+    code, _, err = run("stream score swept/streams --labels labels.csv")
+    assert code == 3
+    assert "no event log lies in this folder" in err
+    (folder / "swept/margin/own.jsonl").write_text(lines)  # the folders beside it are no runs
+    code, out, _ = run("stream validate swept/margin --labels labels.csv")
+    assert code == 0
+    assert "ok: margin: 120 items in 12 batches\n" in out
+
+
+def test_predictions_that_know_the_answers(broken, run):
+    """Before adapting nothing may be known of the answers of the batch."""
+
+    def moved(found):
+        places = [k for k, e in enumerate(found) if e.get("batch") == 3 and e.get("phase") == "pre"]
+        adapt = next(k for k, e in enumerate(found) if e["event"] == "adapt" and e["batch"] == 3)
+        first, *others = [found[k] for k in places]
+        rest = [e for k, e in enumerate(found[adapt + 1 :])]
+        between = found[places[-1] + 1 : adapt + 1]
+        return [*found[: places[0]], first, *between, *others, *rest]
+
+    code, err = broken(moved)
+    assert code == 3
+    assert "batch 3: item 'i0031' is predicted before adaptation (phase pre), but after" in err
+    assert "(9 such events)" in err
+    code, out, _ = run("stream validate broken.jsonl")
+    assert code == 3
+    assert "item 'i0031' is predicted before adaptation (phase pre), but after the answer" in out
+
+    def late(found):
+        answers = [e for e in found if e["event"] == "answer" and e.get("batch") == 3]
+        next_batch = next(k for k, e in enumerate(found) if e.get("batch") == 4)
+        kept = [e for e in found[:next_batch] if e not in answers]
+        return [*kept, *answers, *found[next_batch:]]
+
+    code, err = broken(late)
+    assert code == 3
+    assert "write it in the batch in which it becomes known (2 such events)" in err
+
+
+def test_questions_about_items_that_are_not_predicted(run, folder, broken):
+    made = streaming.events()[0]
+    query = {"batch": 3, "id": "other", "event": "query"}
+    where = next(k for k, e in enumerate(made) if e["event"] == "query" and e["batch"] == 3)
+    streaming.write_log(folder / "beside.jsonl", [*made[:where], query, *made[where:]])
+    line = f"--labels labels.csv --measure n_annotations {FAST} --json"
+    code, out, err = run(f"stream score beside.jsonl events.jsonl {line}")
+    assert code == 0, err
+    found = json.loads(out)
+    counts = {
+        r["dims"]["system"]: r["value"] for r in found["rows"] if r["dims"]["phase"] == "post"
+    }
+    assert counts["beside"] == counts["events"] + 1
+    [said] = [p["message"] for p in found["problems"] if "not predicted" in p["message"]]
+    assert "'other' is asked about, but not predicted: it counts as an annotation" in said
+    code, err = broken(lambda e: [*e, {"batch": 12, "id": "i0000", "event": "query"}])
+    assert code == 3
+    assert "batch 12: item 'i0000' is asked about in a batch without predictions" in err
 
 
 def test_labels_under_other_names_and_with_streams(result, run, folder):
@@ -524,10 +605,24 @@ def test_columns_of_labels_that_events_have_are_left_out_and_said(run, folder):
     [
         ("--q many", "--q 'many' is not understood: give a number, or prevalence"),
         ("--q 1,2", "give a number, or prevalence"),
-        ("--q 0", "q is 0: it must be a number above 0"),
+        ("--q -1", "q is -1: it must be a number, 0 or more"),
         ("--annotations asked", "annotations is 'asked': choose one of queries, bootstrap"),
+        ("--annotations ''", "--annotations '' is not understood: name queries, bootstrap"),
+        ("--annotations queries,none", "or none alone, where no annotation counts"),
         ("--before training=few", "give a whole number of labels"),
-        ("--before queries=3", "give 0 or more labels of bootstrap"),
+        ("--before 3", "--before '3' is not understood: write SET=NUMBER, such as training=1000"),
+        ("--before bootstrap=-3", "-3 labels of bootstrap before the stream: give 0 or more"),
+        (
+            "--before foo=3",
+            "--before foo=3: 'foo' is no set of labels; before a stream there are bootstrap, "
+            "development, training, pretraining",
+        ),
+        ("--before queries=3", "'queries' is no set of labels; before a stream there are"),
+        (
+            "--before training=5",
+            "5 labels of training before the stream do not count: say so (--annotations "
+            "queries,bootstrap,training), or leave them out",
+        ),
         ("--window 0", "window is 0: at least one batch"),
         ("--tolerance -1", "tolerance is -1: it must be a number above 0"),
         ("--person-price 0", "the price of the person's time is 0"),

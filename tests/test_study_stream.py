@@ -78,7 +78,7 @@ def test_a_study_file_names_files_beside_it(folder, tmp_path, capsys):
         '[data]\nlabels = "labels.csv"\n'
         '[systems.often]\nfile = "events.jsonl"\nstrategy = "margin"\nbudget = 2\n'
         '[systems.runs]\nfile = "events.jsonl"\n'
-        '[stream]\nq = "prevalence"\nqueried = "model"\nbefore = { training = 20 }\n'
+        '[stream]\nq = "prevalence"\nqueried = "model"\nbefore = { bootstrap = 20 }\n'
         "[interval]\nreplicates = 100\n"
         '[[gate]]\nmeasure = "imlm"\nphase = "post"\nsystem = "often"\nmax_upper = 2\n'
     )
@@ -89,7 +89,8 @@ def test_a_study_file_names_files_beside_it(folder, tmp_path, capsys):
     assert 'file = "events.jsonl"' in found["configuration"]
     [gate] = found["gates"]
     assert (gate["state"], gate["dims"]["phase"]) == ("pass", "post")
-    assert "queried:model" in found["rows"][0]["signature"]
+    signatures = {row["dims"]["phase"]: row["signature"] for row in found["rows"]}
+    assert "queried:model" in signatures["post"]
     assert (tmp_path / "o" / "result.json").is_file()
 
 
@@ -132,7 +133,7 @@ def test_every_key_of_the_table_is_an_option_of_scoring():
         "q": 2.0,
         "queried": "model",
         "pooling": "macro",
-        "annotations": ("queries",),
+        "annotations": ("queries", "training"),
         "current_batch": True,
         "empty": "error",
         "last": "dropped",
@@ -151,6 +152,60 @@ def test_every_key_of_the_table_is_an_option_of_scoring():
     )
     assert stream_options(StreamTable(), DataTable()) == StreamScoring()
     assert stream_options(StreamTable(q="prevalence"), DataTable()).q is None
+
+
+def test_no_annotations_are_a_choice():
+    nothing = StreamTable(annotations=())
+    assert nothing.given() == {"annotations": ()}
+    assert stream_options(nothing, DataTable()) == StreamScoring(annotations=())
+    assert nothing.over(StreamTable(annotations=("queries",))).annotations == ()
+    assert StreamTable().over(nothing).annotations == ()
+    assert StreamTable(q=2.0).over(StreamTable()).annotations is None
+    study = study_of(stream={"annotations": []})
+    assert study.stream == nothing
+    assert stream_options(StreamTable(q=0.0), DataTable()).q == 0
+
+
+def test_no_annotations_stand_in_the_stored_configuration(folder, tmp_path):
+    outcome = run(systems={"s": SYSTEMS["often"]}, stream={"annotations": []})
+    studies.write(outcome, str(tmp_path / "r"))
+    found = json.loads((tmp_path / "r/result.json").read_text())
+    assert "annotations = []" in found["configuration"]
+    assert "annotations:none" in found["rows"][0]["signature"]
+
+
+MARGIN = "strategy = 'margin'\nbudget = 2"
+PASSIVE = "strategy = 'passive'"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "columns"),
+    [
+        (("margin-2", MARGIN), ("k-centre-0.5", "strategy = 'k-centre'\nbudget = 0.5"), False),
+        (("split-margin-2", "strategy = 'split:margin'\nbudget = 2"), ("passive", PASSIVE), False),
+        (("margin-2", MARGIN), ("often", MARGIN), True),
+        (("margin-rate-0.1", MARGIN), ("passive", PASSIVE), True),
+    ],
+)
+def test_names_that_say_strategy_and_budget_need_no_columns(
+    folder, monkeypatch, capsys, first, second, columns
+):
+    """One table of values before and after, and one of what has no phase."""
+    monkeypatch.setenv("COLUMNS", "200")
+    systems = "".join(
+        f"[systems.'{name}']\nfile = '{file}'\n{more}\n"
+        for file, (name, more) in zip(("events.jsonl", "other.jsonl"), (first, second), strict=True)
+    )
+    (folder / "named.toml").write_text(
+        'task = "stream"\nmeasures = ["imlm", "imlm_gap"]\n'
+        f'[data]\nlabels = "labels.csv"\n[interval]\nreplicates = 100\n{systems}'
+    )
+    assert cli.run(["run", str(folder / "named.toml")]) == 0
+    out = capsys.readouterr().out
+    heads = [line.split() for line in out.splitlines() if " measure " in line]
+    assert [head[0] for head in heads] == ["strategy" if columns else "system"] * 2
+    assert all(("budget" in head) == columns for head in heads)
+    assert all(name in out for name, _ in (first, second))
 
 
 def test_the_application_is_that_of_the_paper_unless_given(folder):

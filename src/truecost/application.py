@@ -198,7 +198,8 @@ class Application:
         if len(self.costs) != classes and self.plain_detection:
             raise UsageError(
                 f"costs and prior are those of detection, which has two classes; the data have "
-                f"{classes}: name the target with --target, or give --priors and --cost-matrix"
+                f"{classes}: name the target (--target), or give costs of all {classes} classes, a "
+                f"row for each (--cost-matrix)"
             )
         if len(self.costs) != classes:
             raise UsageError(

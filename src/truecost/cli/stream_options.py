@@ -1,20 +1,29 @@
 """Options of `truecost stream`: what is right, what counts, and what it costs."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from cyclopts import Parameter
 
 from truecost.cli.options import Flag, Whole, numbers, pairs, read_matrix
 from truecost.errors import UsageError
-from truecost.names import Empty, LastBatch, OnlineDecision, OnlineFactor, Pooling, Queried
+from truecost.names import (
+    AnnotationSet,
+    Empty,
+    LastBatch,
+    OnlineDecision,
+    OnlineFactor,
+    Pooling,
+    Queried,
+)
 
 if TYPE_CHECKING:
     from truecost.study.stream_tables import StreamTable
     from truecost.study.tables import ApplicationTable, DataTable, IntervalTable
 
 StreamType = Literal["llr", "posterior", "score", "decision", "number"]
-PREVALENCE = "prevalence"
+PREVALENCE, NONE = "prevalence", "none"
+SETS = get_args(AnnotationSet)
 
 
 @Parameter(name="*", group="Data")
@@ -61,7 +70,7 @@ class Counted:
     pooling: Pooling | None = None
     """Over streams: add counts up (micro, unless given), or average values (macro)."""
     annotations: str | None = None
-    """Which count: queries,bootstrap unless given; development, training, pretraining."""
+    """Which count: queries,bootstrap unless given; development, training, pretraining; or none."""
     before: str = ""
     """Labels made before each stream that no log tells: SET=NUMBER,..., such as training=1000."""
     current_batch: Annotated[bool, Flag] = False
@@ -80,8 +89,9 @@ class Counted:
     def keys(self) -> dict[str, Any]:
         """The keys of `[stream]` that were given."""
         own = {k: v for k, v in vars(self).items() if v is not None and v is not False}
-        own["annotations"] = tuple(filter(None, (self.annotations or "").split(",")))
-        own["before"] = {k: _count(k, v) for k, v in pairs(self.before, "--before").items()}
+        if self.annotations is not None:
+            own["annotations"] = _sets(self.annotations)
+        own["before"] = _before(self.before)
         if self.q is not None:
             own["q"] = _q(self.q)
         return own
@@ -180,8 +190,36 @@ def _q(text: str) -> float | str:
     return number
 
 
+def _sets(text: str) -> tuple[str, ...]:
+    """Sets of annotations; none at all where that is said."""
+    if text.strip() == NONE:
+        return ()
+    found = tuple(name for part in text.split(",") if (name := part.strip()))
+    if not found or NONE in found:
+        raise UsageError(
+            f"--annotations {text!r} is not understood: name {', '.join(SETS)}, separated by "
+            f"commas; or {NONE} alone, where no annotation counts"
+        )
+    return found
+
+
+def _before(text: str) -> dict[str, int]:
+    """How many labels of each set were made before."""
+    for part in filter(None, text.split(",")):
+        if "=" not in part:
+            raise UsageError(
+                f"--before {part!r} is not understood: write SET=NUMBER, such as training=1000"
+            )
+    return {name: _count(name, number) for name, number in pairs(text, "--before").items()}
+
+
 def _count(name: str, text: str) -> int:
     """A number of labels."""
+    if name not in SETS[1:]:
+        raise UsageError(
+            f"--before {name}={text}: {name!r} is no set of labels; before a stream there are "
+            f"{', '.join(SETS[1:])}"
+        )
     try:
         return int(text)
     except ValueError as error:

@@ -24,12 +24,12 @@ def check_events(log: EventLog) -> tuple[Finding, ...]:
     """Everything that is wrong or odd about how the events of a log fit together.
 
     Errors: a batch number goes down; within a batch, a prediction before adaptation comes after an
-    answer, `adapt` or a prediction after adaptation, or an answer after the latter; an item is
-    predicted twice in a phase, or in two batches; a question is asked in a batch without
-    predictions; it is asked or answered twice, answered before it is asked, or was never asked
-    (answers without a batch need no question). Warnings: batch numbers begin above 0 or leave gaps;
-    items are predicted in one of the phases only; questions have no answer, or are about items that
-    were not predicted.
+    answer to a question of that batch, `adapt` or a prediction after adaptation, or any answer
+    after the latter; an item is predicted twice in a phase, or in two batches; a question is asked
+    in a batch without predictions; it is asked or answered twice, answered before it is asked, or
+    was never asked (answers without a batch need no question). Warnings: batch numbers begin above
+    0 or leave gaps; items are predicted in one of the phases only; questions have no answer, or are
+    about items that were not predicted.
 
     Parameters
     ----------
@@ -48,9 +48,10 @@ def check_events(log: EventLog) -> tuple[Finding, ...]:
     asked = events.filter(pl.col("event") == "query")
     answered = events.filter(pl.col("event") == "answer")
     item, question = _telling(events, "group"), _telling(events, "group", "part")
+    own = answered.join(asked, on=[*question, "batch"], how="semi", nulls_equal=True)
     checks = (
         batches_in_order(log, stretches),
-        steps_in_order(log, stretches),
+        steps_in_order(log, stretches, own),
         _predictions(log, item, *phases),
         asked_beside_predictions(log, stretches),
         _asked_once(log, question, asked),

@@ -2,6 +2,7 @@
 
 Within a batch, predictions before adaptation come first, then questions, answers and `adapt`, and
 predictions after adaptation last: what is said before adapting may know nothing of the answers.
+Answers to questions of earlier batches may come at any time before the latter.
 
 All is read off the *stretches* of a log: events of one kind in one batch that follow each other
 within a stream of a run. There are few of them, however many events there are.
@@ -16,7 +17,7 @@ from truecost.formats.events import EventLog
 
 PRE, QUERY, ANSWER, ADAPT, POST = range(5)  # kinds of stretches; the first four as in `EVENTS`
 PLACE = ["group", "batch"]
-_SAID = {
+_WHAT = {
     ANSWER: "the answer about item {}",
     ADAPT: "its batch was adapted to",
     POST: "the prediction of item {} after adaptation",
@@ -73,19 +74,25 @@ def batches_in_order(log: EventLog, stretches: pl.DataFrame) -> Iterator[Finding
         yield Finding.of("warning", "order", log, gaps, text)
 
 
-def steps_in_order(log: EventLog, stretches: pl.DataFrame) -> Iterator[Finding]:
-    """Whether no prediction before adaptation, and no answer, comes too late in its batch."""
-    leaked = _after(stretches, PRE, (ANSWER, ADAPT, POST))
+def steps_in_order(log: EventLog, stretches: pl.DataFrame, own: pl.DataFrame) -> Iterator[Finding]:
+    """Whether no prediction before adaptation, and no answer, comes too late in its batch.
+
+    `own` are the answers to questions of their own batch.
+    """
+    after = stretches.filter(pl.col("kind") == POST).drop("size")
+    adapted = stretches.filter(pl.col("kind") == ADAPT).drop("size")
+    told = own.select("row", *PLACE, kind=pl.lit(ANSWER, pl.UInt8))
+    leaked = _behind(stretches, PRE, pl.concat([told, adapted, after]))
     if len(leaked):
         row, first = int(leaked["row"][0]), int(leaked["first_row"][0])
         text = (
             f"item {item_of(log, row)} is predicted before adaptation (phase pre), but after "
-            f"{_said(log, first, leaked['first_kind'][0])} ({log.where(first)}); in a batch all "
-            f"predictions of phase pre come first, then questions, answers and adapt, then "
-            f"predictions of phase post"
+            f"{_WHAT[leaked['first_kind'][0]].format(item_of(log, first))} ({log.where(first)}); "
+            f"in a batch all predictions of phase pre come first, then questions, answers and "
+            f"adapt, then predictions of phase post"
         )
         yield Finding.of("error", "order", log, leaked, text, _events(leaked))
-    late = _after(stretches, ANSWER, (POST,))
+    late = _behind(stretches, ANSWER, after)
     if len(late):
         row, first = int(late["row"][0]), int(late["first_row"][0])
         text = (
@@ -110,18 +117,12 @@ def asked_beside_predictions(log: EventLog, stretches: pl.DataFrame) -> Iterator
         yield Finding.of("error", "questions", log, lost, text, _events(lost))
 
 
-def _after(stretches: pl.DataFrame, kind: int, others: tuple[int, ...]) -> pl.DataFrame:
-    """The stretches of a kind behind the first of other kinds in their batch, and that one."""
-    found = stretches.filter(pl.col("kind").is_in(others)).sort("row")
-    first = found.unique(PLACE, keep="first", maintain_order=True)
+def _behind(stretches: pl.DataFrame, kind: int, others: pl.DataFrame) -> pl.DataFrame:
+    """The stretches of a kind behind the first of others in their batch, and that one."""
+    first = others.sort("row").unique(PLACE, keep="first", maintain_order=True)
     named = first.select(*PLACE, pl.col("row", "kind").name.prefix("first_"))
     both = stretches.filter(pl.col("kind") == kind).join(named, on=PLACE)
     return both.filter(pl.col("row") > pl.col("first_row")).sort("row")
-
-
-def _said(log: EventLog, row: int, kind: int) -> str:
-    """What happened in a row, for a message."""
-    return _SAID[kind].format(item_of(log, row))
 
 
 def _events(stretches: pl.DataFrame) -> int:

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from truecost.errors import InputError, UsageError, counted, named
+from truecost.errors import InputError, UsageError, counted, first_five, named
 from truecost.formats import Table
 from truecost.formats.events import EventLog, read_events
-from truecost.names import STREAM_MAP_KEYS
+from truecost.names import STANDARD_INPUT, STREAM_MAP_KEYS
 from truecost.resources import phase_of
 from truecost.study.reader import Reader
 from truecost.study.stream_tables import StreamTable
 from truecost.study.tables import DataTable
 from truecost.tasks.streams.describing import describe
-from truecost.tasks.streams.files import checked, files_of
+from truecost.tasks.streams.files import ENDINGS, checked, files_of
 from truecost.tasks.streams.options import Prices, StreamScoring
 from truecost.tasks.streams.reading import Labels, read_online
 from truecost.tasks.streams.records import OWN, Online
@@ -87,7 +87,7 @@ def read_stream(source: "Source", reader: Reader) -> Online:
     UsageError, InputError
         When a file cannot be read, the events contradict each other, or labels are missing.
     """
-    paths, unfinished = files_of(source.file)
+    paths, unfinished = logs_of(source.file, source.runs)
     read = (read_events(path, source.data.input_format) for path in paths)
     logs = [checked(log) for log in read]
     labels, said = labels_of(source, reader)
@@ -97,6 +97,63 @@ def read_stream(source: "Source", reader: Reader) -> Online:
     left = [f"left out: {Path(path).name} is not finished" for path in unfinished]
     problems = tuple(_bare(text, logs) for text in found.problems)
     return replace(found, problems=(*left, *said, *problems))
+
+
+def logs_of(path: str, runs: Sequence[str] = ()) -> tuple[list[str], list[str]]:
+    """The logs of a system, and those of a folder that are not finished.
+
+    Parameters
+    ----------
+    path : str
+        A log, `-` for standard input, or a folder of logs.
+    runs : sequence of str
+        Which logs of a folder, by name up to the first point; all when empty.
+
+    Returns
+    -------
+    logs, unfinished : list of str
+        Sorted by name.
+
+    Raises
+    ------
+    InputError
+        When a folder has no log of its own, as one of a sweep, two whose runs have one name, or no
+        log of one of the runs.
+    """
+    logs, unfinished = _logs_in(path)
+    if not runs:
+        return logs, unfinished
+    if lost := sorted({*runs} - {*map(_run_of, logs)}):
+        raise InputError(
+            f"{path}: has no log of {first_five(lost)}, named under runs; the logs there are "
+            f"{first_five(map(_run_of, logs))}"
+        )
+    return [p for p in logs if _run_of(p) in runs], [p for p in unfinished if _run_of(p) in runs]
+
+
+def _run_of(path: str) -> str:
+    """The run of a log: its name up to the first point."""
+    return Path(path).name.partition(".")[0]
+
+
+def _logs_in(path: str) -> tuple[list[str], list[str]]:
+    """All logs of a system, and those that are not finished."""
+    folder = Path(path)
+    if path in STANDARD_INPUT or not folder.is_dir() or any(map(_is_log, folder.iterdir())):
+        return files_of(path)
+    inside = {p.parent for p in folder.rglob("*") if _is_log(p)}
+    if inside:
+        raise InputError(
+            f"{path}: holds folders of event logs, and no log of its own; a system is a log or a "
+            f"folder of logs: name one of them: {first_five(sorted(map(str, inside)))}"
+        )
+    return files_of(path)
+
+
+def _is_log(path: Path) -> bool:
+    """Whether this is a file that is named as event logs are."""
+    named_so = not path.name.startswith(".") and path.name.removesuffix(".gz").endswith(ENDINGS)
+    return named_so and path.is_file()
 
 
 def record_of(logs: Sequence[EventLog], labels: Labels | None, source: "Source") -> Online:

@@ -8,11 +8,10 @@ from truecost.errors import InputError, TruecostError, counted, first_five
 from truecost.formats.event_checks import check_events
 from truecost.formats.events import EventLog, read_events
 from truecost.study.config import Study
-from truecost.study.online import labels_of, record_of
+from truecost.study.online import labels_of, logs_of, record_of
 from truecost.study.reader import Reader
 from truecost.study.sources import Source, sources_of
 from truecost.tasks.streams.ending import without_open_end
-from truecost.tasks.streams.files import files_of
 from truecost.tasks.streams.reading import Labels
 from truecost.tasks.streams.records import Online
 from truecost.tasks.validation import Check
@@ -52,7 +51,7 @@ def _checks(source: Source, reader: Reader) -> Iterator[Check]:
     labels, said = labels_of(source, reader)
     yield from (Check("labels", "warning", text) for text in said)
     try:
-        paths, unfinished = files_of(source.file)
+        paths, unfinished = logs_of(source.file, source.runs)
     except InputError as error:
         yield Check("file", "error", str(error))
         return

@@ -1,6 +1,6 @@
 """`[stream]`: how the event logs of streams are scored, in `study.toml` and on the command line."""
 
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -28,8 +28,9 @@ class StreamTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
         unless given.
     pooling : {"micro", "macro"}, optional
         Over streams: counts are added up, unless given, or values averaged.
-    annotations : tuple of str
-        Which count: queries and bootstrap unless given, development, training, pretraining.
+    annotations : tuple of str, optional
+        Which count: queries and bootstrap unless given, development, training, pretraining; none
+        where it is empty.
     before : dict of str to int
         Labels made before each stream, by set, where the log does not say.
     current_batch : bool, optional
@@ -57,7 +58,7 @@ class StreamTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     q: float | Literal["prevalence"] | None = None
     queried: Queried | None = None
     pooling: Pooling | None = None
-    annotations: tuple[AnnotationSet, ...] = ()
+    annotations: tuple[AnnotationSet, ...] | None = None
     before: dict[AnnotationSet, int] = msgspec.field(default_factory=dict)
     current_batch: bool | None = None
     empty: Empty | None = None
@@ -70,3 +71,8 @@ class StreamTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     person_price: float | None = None
     cpu_price: float | None = None
     operating_price: float | None = None
+
+    def given(self) -> dict[str, Any]:
+        """The keys that were given; no annotations at all are a choice too."""
+        found = super().given()
+        return found if self.annotations is None else {**found, "annotations": self.annotations}

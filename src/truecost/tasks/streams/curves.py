@@ -135,10 +135,20 @@ def _piece_by_piece(
             for phase in count.online.phases:
                 parts |= parts_of(count, phase, f"online_{phase}", kept=kept, started=so_far)
             run = partial(_values, lines=some, q=q, application=application, how=count.effort)
-            bands = drawn(Evidence(parts, count.outer), count, scoring, run)
+            fitting = _with_shorter_blocks(count, scoring, kept)
+            bands = drawn(Evidence(parts, count.outer), count, fitting, run)
             for line, band in zip(some, bands, strict=True):
                 found[line].append(band)
     return [_row(bands) for bands in found.values()]
+
+
+def _with_shorter_blocks(count: Counted, scoring: Scoring, kept: Array) -> Scoring:
+    """The same scoring, with blocks that are shorter than the longest piece of a stream."""
+    length, factor = scoring.plan.block_length, count.units(kept)[0]
+    longest = int(np.bincount(np.asarray(factor.strata)).max(initial=0))
+    if length is None or length < longest:
+        return scoring
+    return replace(scoring, plan=replace(scoring.plan, block_length=longest - 1 or None))
 
 
 def _row(bands: Sequence[Drawn]) -> Drawn:
