@@ -62,8 +62,19 @@ def first(work: str, trials: int) -> dict[str, float]:
     return {"seconds": time.perf_counter() - start}
 
 
+def steps(log: str, small: str, repeats: str) -> dict[str, float]:
+    """Seconds of the steps of scoring an event log."""
+    from benchmarks import event_logs
+
+    return event_logs.steps(log, small, int(repeats))
+
+
+TASKS: dict[str, Callable[..., dict[str, float]]] = {
+    "peak": peak,
+    "first": lambda work, trials: first(work, int(trials)),
+    "steps": steps,
+}
+
 if __name__ == "__main__":
     task, *arguments = sys.argv[1:]
-    print(
-        json.dumps(peak(*arguments) if task == "peak" else first(arguments[0], int(arguments[1])))
-    )
+    print(json.dumps(TASKS[task](*arguments)))

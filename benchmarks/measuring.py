@@ -16,7 +16,10 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-PEERS = ("confidence-intervals", "scikit-learn", "jiwer", "sacrebleu", "pyannote.metrics")
+PEERS = (
+    *("confidence-intervals", "scikit-learn", "jiwer", "sacrebleu", "pyannote.metrics"),
+    "river",
+)
 LIBRARIES = ("numpy", "scipy", "numba", "polars", *PEERS)
 
 
@@ -51,7 +54,7 @@ class Row:
     def cells(self) -> list[str]:
         """The row of the table."""
         ratio = self.peer.median / self.ours.median
-        digits = "0" if ratio >= 100 else "1"
+        digits = "0" if ratio >= 100 else "1" if ratio >= 1 else "2"
         shown = [self.work, str(self.ours), str(self.peer), f"{ratio:,.{digits}f}x"]
         if self.target is None:
             return [*shown, "", ""]

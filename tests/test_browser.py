@@ -518,6 +518,34 @@ def test_alignments_stand_in_columns_and_scroll_in_their_own_box(browser, report
             assert min(abs(mark - start) for start in starts) < 1
 
 
+def test_wide_tables_scroll_in_their_own_box(browser, reports):
+    """On a narrow screen no column is lost: the box scrolls to its end, and the page stays."""
+    with visit(browser, reports("sweep"), width=WIDTHS["narrow"]) as seen:
+        seen.measure("open")
+        boxes = seen.page.evaluate(BOXES)
+    wide = [box for box in boxes if box["content"] > box["room"]]
+    assert len(wide) >= 3
+    for box in boxes:
+        assert box["right"] <= WIDTHS["narrow"], box["name"]
+        assert box["last"] <= box["right"] + 1, box["name"]
+        assert box["page"] == 0
+
+
+BOXES = """() => [...document.querySelectorAll(".scroll")].map((box) => {
+  box.scrollLeft = box.scrollWidth;
+  const right = box.getBoundingClientRect().right;
+  const cells = [...box.querySelectorAll("tr:first-child > :last-child")];
+  return {
+    name: box.getAttribute("aria-label"),
+    content: box.scrollWidth,
+    room: box.clientWidth,
+    right,
+    last: Math.max(...cells.map((cell) => cell.getBoundingClientRect().right)),
+    page: document.scrollingElement.scrollLeft,
+  };
+})"""
+
+
 COLUMNS = """() => [...document.querySelectorAll("pre.aligned")].map((pre) => {
   const left = (node, at) => {
     const range = document.createRange();

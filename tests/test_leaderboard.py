@@ -67,7 +67,7 @@ def test_ranks_respect_the_paired_intervals(run, folder):
     best = next(s for s in board if s["system"] == "best")
     other = copy if board[0]["system"] == "best" else best
     assert other["difference"] == other["difference_lower"] == other["difference_upper"] == 0
-    assert other["verdict"] == "undecided"
+    assert other["verdict"] == "same"
 
 
 def test_ranks_do_not_depend_on_the_order_of_files(run, folder):

@@ -3,6 +3,7 @@
 import inspect
 import sys
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -159,6 +160,23 @@ def test_a_pool_strategy_sees_the_answers_the_batch_and_a_classifier(name, optio
         assert rows == [int(row) - len(X) for row in found]
         X += [*batch.features[rows]]
         y += [row % 3 for row in rows]
+
+
+@pytest.mark.parametrize("memory", [1000, 7])
+def test_only_items_of_the_batch_are_candidates_and_none_of_them_is_answered(monkeypatch, memory):
+    shown, query = [], pool.RandomSampling.query
+
+    def watched(self, X, y, candidates=None, batch_size=1):  # noqa: N803
+        shown.append((len(X), np.flatnonzero(np.isnan(y)).tolist(), np.asarray(candidates)))
+        return query(self, X, y, candidates=candidates, batch_size=batch_size)
+
+    monkeypatch.setattr(pool.RandomSampling, "query", watched)
+    strategy = build("activeml:RandomSampling", {"memory": memory}, 3, CLASSES)
+    run(strategy)
+    assert strategy.labels.keys() <= strategy.memory.vectors.keys()  # others are forgotten
+    assert [size - 20 for size, _, _ in shown] == [min(known, memory) for known in (9, 13, 17)]
+    for size, unknown, candidates in shown:
+        assert candidates.tolist() == unknown == [*range(size - 20, size)]
 
 
 def test_a_stream_strategy_is_asked_told_and_completed():
@@ -338,6 +356,22 @@ def test_late_answers_count_with_the_place_where_the_item_lay():
     strategy.learn(later, outputs, answered(batch.take(rows)))
     seen = strategy.seen(*batch_of(20, 0, 2))
     assert np.array_equal(seen.known, batch.features[rows])
+    assert seen.labels == [CLASSES[row % 3] for row in rows]
+
+
+def test_late_answers_count_with_the_embedding_that_the_item_was_chosen_with():
+    """Later the learner embeds other items; where it put these is known from the choice only."""
+
+    def embedded(index):
+        batch, outputs = batch_of(20, 0, index)
+        return batch, replace(outputs, embedding=generator(index, "embedding").normal(size=(20, 2)))
+
+    strategy = build("activeml:CoreSet")
+    batch, outputs = embedded(0)
+    rows = strategy.choose(batch, outputs, 4)
+    strategy.learn(*embedded(1), answered(batch.take(rows)))
+    seen = strategy.seen(*embedded(2))
+    assert np.array_equal(seen.known, outputs.embedding[rows])
     assert seen.labels == [CLASSES[row % 3] for row in rows]
 
 

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from truecost.errors import InputError, MissingExtraError, UsageError
 from truecost.learning.checking import check_outputs
 from truecost.learning.learners import NAMES, build
-from truecost.learning.learners.outputs import of_numbers, softmax
-from truecost.learning.learners.pool import Scale, draws
+from truecost.learning.learners.outputs import of_numbers, proper
+from truecost.learning.learners.pool import Pool, Scale, draws
+from truecost.learning.probabilities import softmax
 from truecost.learning.stream import Stream
 from truecost.learning.system import Answer, Answered, Batch, Learner, Restorable, Task
 
@@ -540,6 +541,31 @@ def test_a_feature_that_never_varied_keeps_its_size():
     assert scale.apply(np.array([[1e6 + 3, 5.0]])).tolist() == [[3.0, 4.0]]
 
 
+def test_labelled_items_stay_as_they_were():
+    features = np.array([[1.0, 2.0], [3.0, 4.0]])
+    given_ = Answered(Batch(0, ("a", "b"), features), (Answer("a", "0"), Answer("b", "1")))
+    pool = Pool()
+    pool.add(given_, Task("detection", ("0", "1")), "me")
+    features[:] = 9.0
+    assert pool.features.tolist() == [[1.0, 2.0], [3.0, 4.0]]
+
+
+def test_probabilities_may_differ_from_1_by_rounding_only():
+    near, far = np.array([[0.5, 0.50008]]), np.array([[0.5, 0.5], [0.5, 0.5002]])
+    assert proper(near, (1, 2), "probabilities", "me").tolist() == near.tolist()
+    with pytest.raises(InputError, match=r"me: its probabilities .* sums 1 to 1\.0002"):
+        proper(far, (2, 2), "probabilities", "me")
+    with pytest.raises(
+        InputError, match=r"negative or do not add up to 1 \(least -0\.5, sums 1 to"
+    ):
+        proper(np.array([[1.5, -0.5]]), (1, 2), "probabilities", "me")
+
+
+def test_softmax_of_what_cannot_be():
+    shares = softmax(np.array([[0.0, -np.inf, np.log(3.0)]]))
+    np.testing.assert_allclose(shares, [[0.25, 0, 0.75]], rtol=1e-15)
+
+
 @settings(max_examples=20)
 @given(st.lists(st.lists(st.floats(-800, 800), min_size=3, max_size=3), min_size=1, max_size=4))
 def test_softmax(logits):
@@ -575,6 +601,34 @@ def test_any_number_of_threads_gives_the_same_bytes():
         found.add(run.stdout)
     assert len(found) == 1
     assert len(found.pop().strip()) == len(hashlib.sha256().hexdigest())
+
+
+def test_a_model_has_one_thread_whatever_is_set_outside():
+    from sklearn.base import BaseEstimator, ClassifierMixin
+    from threadpoolctl import threadpool_info, threadpool_limits
+
+    from truecost.learning.learners.estimators import Scikit
+
+    seen = []
+
+    class Model(ClassifierMixin, BaseEstimator):
+        def fit(self, matrix, labels):
+            self.classes_ = np.unique(labels)
+            seen.append([pool["num_threads"] for pool in threadpool_info()])
+            return self
+
+        def predict(self, matrix):
+            seen.append([pool["num_threads"] for pool in threadpool_info()])
+            return np.zeros(len(matrix), int)
+
+    learner = Scikit(Task("detection", ("0", "1")), "mine", Model(), "refit", False, 0)
+    batch = Batch(0, ("a", "b"), np.array([[0.0], [1.0]]))
+    with threadpool_limits(2):
+        learner.adapt(batch, Answered(batch, (Answer("a", "0"), Answer("b", "1"))))
+        learner.predict(batch)
+        assert any(pool["num_threads"] == 2 for pool in threadpool_info())
+    assert len(seen) == 2
+    assert all(pools and set(pools) == {1} for pools in seen)
 
 
 MINE = """

@@ -1,8 +1,10 @@
 """The loop: its order, its budgets, what reaches the learner and when, what it refuses."""
 
 import math
+import time
 from dataclasses import replace
 from fractions import Fraction
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from taught import CLASSES, Counting, Drawn, Follower, Restorable, batch_of, eve
 from truecost.errors import InputError, UsageError
 from truecost.formats.events import read_events
 from truecost.learning.asking import Asking, restorable
+from truecost.learning.checkpoint import folder_of
 from truecost.learning.expert import ReferenceExpert
 from truecost.learning.log import LogWriter
 from truecost.learning.loop import Budget, run_passive, run_stream
@@ -221,6 +224,21 @@ def test_questions_of_a_rate_never_lag_or_lead(rate, sizes):
         assert asked == math.floor(Fraction(str(rate)) * items)
 
 
+def test_a_rate_leaves_to_later_batches_what_a_system_did_not_ask(tmp_path):
+    """Half of 4, 8, 12 and 16 items, less what was asked, but never more than a batch holds."""
+    allowed = []
+
+    class Shy(Follower):
+        def ask(self, batch, budget):
+            allowed.append(budget)
+            return [Question(name) for name in batch.ids[: (0, 1, 4, 0)[batch.index]]]
+
+    stream = stream_of([4] * 4)
+    expert = ReferenceExpert(stream.labels, CLASSES)
+    run(tmp_path / "log", stream, expert, Budget(rate=0.5), system=Shy())
+    assert allowed == [2, 4, 4, 3]
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -262,6 +280,15 @@ def test_no_budget_asks_nothing_and_still_adapts(tmp_path):
     assert not expert.asked
 
 
+def test_a_bootstrap_set_is_answered_at_once_whoever_answers_late(tmp_path):
+    stream, learner = stream_of([2], bootstrap=2), Follower()
+    expert = ReferenceExpert(stream.labels, CLASSES, delay=1)
+    log = run(tmp_path / "log", stream, expert, 0, system=Asking(learner, Drawn()))
+    assert [event["event"] for event in log[:3]] == ["answer", "answer", "adapt"]
+    assert learner.calls[0][2].items.ids == stream.bootstrap.ids
+    assert not folder_of(tmp_path / "log").exists()  # nothing is on its way
+
+
 def test_refused_answers_are_logged_without_label_and_not_learnt(tmp_path):
     stream, learner = stream_of([2], bootstrap=1), Follower()
     expert = ReferenceExpert(stream.labels, CLASSES, refusal=1.0, seconds=3.0)
@@ -270,6 +297,49 @@ def test_refused_answers_are_logged_without_label_and_not_learnt(tmp_path):
     assert len(answers) == 2
     assert all("label" not in answer and answer["active_seconds"] == 3 for answer in answers)
     assert not learner.told
+
+
+def test_the_clock_never_goes_back(tmp_path):
+    stream = stream_of([2, 2, 1, 2], times=True)
+    times = [(5.0, 9.0), (3.0, 4.0), (8.0,), (2.0, 11.0)]
+    batches = [replace(b, times=np.array(t)) for b, t in zip(stream.batches, times, strict=True)]
+    stream = replace(stream, batches=tuple(batches))
+    log = run(tmp_path / "log", stream, ReferenceExpert(stream.labels, CLASSES), 1)
+    assert {(event["batch"], event["t"]) for event in log} == {(0, 9), (1, 9), (2, 9), (3, 11)}
+
+
+def test_cpu_seconds_are_shared_by_the_items_of_a_prediction(tmp_path):
+    """By a clock of our own: predictions take 6 s, questions 1 s, what is learnt 4 s."""
+    clock = [100.0]
+
+    def now():
+        return clock[0]
+
+    class Slow(Asks):
+        def predict(self, batch):
+            clock[0] += 6.0
+            return super().predict(batch)
+
+        def ask(self, batch, budget):
+            clock[0] += 1.0
+            return [Question(batch.ids[0])]
+
+        def adapt(self, batch, answered):
+            clock[0] += 4.0
+            super().adapt(batch, answered)
+
+    stream = stream_of([3, 2], bootstrap=1)
+    expert = ReferenceExpert(stream.labels, CLASSES)
+    with mock.patch("truecost.learning.stepping.time.process_time", now):
+        log = run(tmp_path / "log", stream, expert, 1, system=Slow(), record_cpu=True)
+    told = {(e.get("batch"), e.get("phase"), e["cpu_seconds"]) for e in log if "cpu_seconds" in e}
+    assert told == {
+        (None, None, 4.0),
+        *((0, phase, 2.0) for phase in ("pre", "post")),
+        *((1, phase, 3.0) for phase in ("pre", "post")),
+        *((batch, None, 5.0) for batch in (0, 1)),
+    }
+    assert sum(event.get("cpu_seconds", 0.0) for event in log) == clock[0] - 100.0
 
 
 def test_cpu_seconds_stand_in_the_log_when_asked_for(tmp_path):
@@ -281,7 +351,9 @@ def test_cpu_seconds_stand_in_the_log_when_asked_for(tmp_path):
     stream = stream_of([3, 3])
     expert = ReferenceExpert(stream.labels, CLASSES)
     plain = run(tmp_path / "plain", stream, expert, 1)
+    start = time.process_time()
     timed = run(tmp_path / "t", stream, expert, 1, system=_asking(stream, Busy), record_cpu=True)
+    assert sum(e.get("cpu_seconds", 0.0) for e in timed) <= time.process_time() - start
     assert not any("cpu_seconds" in event for event in plain)
     assert all(("cpu_seconds" in e) is (e["event"] in ("predict", "adapt")) for e in timed)
     shares = [e["cpu_seconds"] for e in timed if e["event"] == "predict"]
@@ -392,6 +464,10 @@ BAD = {
         outputs(probabilities=np.array([[0.5, 0.5], [1, 0], [-0.5, 1.5]])),
         r"item 'i0.2': its probabilities are -0.5, 1.5 \(sum 1\)",
     ),
+    "rounding": (
+        outputs(probabilities=np.array([[0.5, 0.5], [0.5, 0.5002], [1, 0]])),
+        r"item 'i0.1': its probabilities are 0.5, 0.5002 \(sum 1.0002\)",
+    ),
     "nan row": (
         outputs(probabilities=np.array([[0.5, 0.5], [np.nan, 1], [1, 0]])),
         "item 'i0.1': its probabilities hold",
@@ -424,7 +500,7 @@ def test_outputs_that_cannot_be(tmp_path, said, message):
 
 
 def test_outputs_that_may_be(tmp_path):
-    rows = np.full((3, 2), 0.5, np.float32) + np.float32(1e-6)
+    rows = np.full((3, 2), 0.5, np.float32) + np.float32(4e-5)  # 1.00008: as rounding may leave it
 
     class Learner(Follower):
         def predict(self, batch):
@@ -521,6 +597,7 @@ ANSWERS = {
     "part": (Answer("i0.0", "1", part="x"), "the answer is about 'i0.0' x"),
     "seconds": (Answer("i0.0", "1", -1.0), "it took -1.0 seconds, expected 0 or more"),
     "nan": (Answer("i0.0", "1", math.nan), "it took nan seconds"),
+    "inf": (Answer("i0.0", "1", math.inf), "it took inf seconds, expected 0 or more"),
     "delay": (Answer("i0.0", "1", delay=-1), "the delay is -1, expected batches"),
     "label": (Answer("i0.0", "2"), "the answer is '2', expected one of the classes 0, 1"),
 }
@@ -624,8 +701,13 @@ def test_a_system_can_be_restored_when_both_parts_can():
 
         def learn(self, batch, outputs, answered): ...
 
+    class KeepsNothing(Forgets):
+        stateless = True
+
     assert restorable(Asking(Restorable(), Drawn()))
-    assert restorable(Asking(Restorable(), rows()))  # keeps nothing
+    assert restorable(Asking(Restorable(), KeepsNothing()))
+    assert not restorable(Asking(Restorable(), rows()))  # it may count its calls
+    assert not restorable(Asking(Follower(), KeepsNothing()))
     assert not restorable(Asking(Follower(), Drawn()))
     assert not restorable(Asking(Restorable(), Forgets()))
     system = Asking(Restorable(), Drawn())
@@ -637,6 +719,30 @@ def test_a_system_can_be_restored_when_both_parts_can():
     system.restore(state)
     assert (system.predict(batch).scores == said.scores).all()
     assert system.strategy.answers == 1
+
+
+def test_who_is_restored_forgets_what_it_predicted():
+    seen = []
+
+    class Looks(Drawn):
+        def choose(self, batch, outputs, count):
+            seen.append(outputs)
+            return super().choose(batch, outputs, count)
+
+        def learn(self, batch, outputs, answered):
+            seen.append(outputs)
+
+    system, batch = Asking(Restorable(), Looks()), batch_of(0, 3)
+    state = system.snapshot()
+    system.learner.adapt(batch, Answered(batch.take([1]), (Answer("i0.1", "1"),)))
+    other = system.predict(batch)
+    system.restore(state)
+    system.adapt(batch, _nothing(batch))
+    assert seen == [None]
+    system.restore(state)
+    system.ask(batch, 1)
+    assert (seen[1].scores == Restorable().predict(batch).scores).all()
+    assert (seen[1].scores != other.scores).all()
 
 
 def test_names_in_messages():

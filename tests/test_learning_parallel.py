@@ -67,6 +67,10 @@ def leaving(shared, job, tell):
 
 def held(shared, job, tell):
     tell(os.fstat(shared).st_ino)
+
+
+def session(shared, job, tell):
+    tell([os.getsid(0), os.getpid()])
 """
 
 
@@ -164,6 +168,12 @@ def test_workers_hold_what_they_shall_hold(run, tmp_path):
         assert inode == os.fstat(lock).st_ino
     finally:
         os.close(lock)
+
+
+def test_ctrl_c_at_the_terminal_does_not_reach_the_workers(run):
+    """It goes to the session of the terminal; each worker has one of its own."""
+    [(_, (session, pid)), _] = run("session", None, [0], 1)
+    assert session == pid != os.getsid(0)
 
 
 def test_a_fault_of_the_listener_ends_the_workers(run):

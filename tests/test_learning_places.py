@@ -19,6 +19,7 @@ from choosing import (
 )
 from truecost.kernels.nearest import lower
 from truecost.learning.strategies import build
+from truecost.learning.strategies.memory import Memory
 from truecost.learning.system import Batch, generator
 
 POINTS = st.lists(st.tuples(st.integers(-4, 4), st.integers(-4, 4)), min_size=1, max_size=9)
@@ -108,12 +109,58 @@ def test_they_lie_where_the_embedding_put_them():
     assert len(strategy.memory.vectors) == 4
 
 
+@given(st.lists(st.integers(1, 5), max_size=5), st.integers(1, 6))
+def test_a_memory_holds_the_latest_and_no_more_than_its_limit(sizes, limit):
+    memory, names = Memory(limit), []
+    for index, size in enumerate(sizes):
+        memory.open("features", 1)
+        assert [*memory.vectors] == names[-limit:]
+        new = [f"{index}.{row}" for row in range(size)]
+        memory.keep(new, np.zeros((size, 1)))
+        names = names[-limit:] + new
+        assert [*memory.vectors] == names  # those of this batch come on top
+    memory.open("features", 1)
+    assert len(memory.vectors) == min(sum(sizes), limit)
+
+
+def test_a_memory_keeps_where_an_item_lay_first_and_its_age():
+    memory = Memory(2)
+    memory.open("features", 1)
+    memory.keep(["a", "b"], np.array([[1.0], [2.0]]))
+    memory.keep(["a", "c"], np.array([[7.0], [3.0]]))
+    assert {name: float(place[0]) for name, place in memory.vectors.items()} == {
+        "a": 1.0,
+        "b": 2.0,
+        "c": 3.0,
+    }
+    memory.open("features", 1)
+    assert [*memory.vectors] == ["b", "c"]  # a is the oldest
+
+
+def test_a_memory_has_vectors_of_its_own():
+    memory, places = Memory(2), np.array([[1.0]])
+    memory.keep(["a"], places)
+    places[0, 0] = 9.0
+    assert memory.without(()).tolist() == [[1.0]]
+
+
 def test_k_centre_forgets_when_the_space_becomes_another():
     strategy = build("k-centre")
     strategy.choose(items(2, [[0.0], [100.0]]), said([[1.0]] * 2), 2)
     embedding = np.array([[0.0], [100.0], [49.0]])
     chosen = strategy.choose(items(3, index=1), said([[1.0]] * 3, embedding=embedding), 1)
     assert chosen == [2]  # nearest to the mean, as if nothing had been asked
+    wider = np.array([[0.0, 0.0], [100.0, 0.0], [49.0, 0.0]])
+    chosen = strategy.choose(items(3, index=2), said([[1.0]] * 3, embedding=wider), 1)
+    assert chosen == [2]  # other dimensions are another space
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+def test_items_that_lie_nowhere_are_no_centres(bad):
+    strategy, before = build("k-centre"), items(2, [[0.0], [bad]], -1)
+    strategy.learn(before, None, answers(before, "01"))
+    assert not strategy.memory.vectors
+    assert strategy.choose(items(3, [[0.0], [100.0], [49.0]]), said([[1.0]] * 3), 1) == [2]
 
 
 def test_k_centre_looks_at_features_of_any_shape():

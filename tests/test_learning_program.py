@@ -105,6 +105,47 @@ def taught(learner, first=0, last=4):
     return learner.predict(Batch(9, tuple(f"i{row}" for row in range(50, 60)), matrix[50:]))
 
 
+@pytest.mark.parametrize(
+    ("end", "said"),
+    [
+        ("sys.exit(7)", r"it ended \(exit code 7\)"),
+        ("os.kill(os.getpid(), 9)", "it was ended by SIGKILL"),
+    ],
+)
+def test_a_program_that_ends_is_noticed_though_its_helper_holds_its_pipes(start, end, said):
+    """Its time to answer is not waited for: the output stays open, and says nothing."""
+    learner = start(
+        f"""
+        import subprocess
+        say(ready=1, name="x", asks=True, snapshots=True)
+        hear()
+        print(subprocess.Popen(["sleep", "600"]).pid, file=sys.stderr)
+        {end}
+        """
+    )
+    with pytest.raises(InputError, match=f"message predict .*: {said}") as caught:
+        learner.predict(TWO)
+    wait_until_gone(int(str(caught.value).split()[-1]))
+
+
+def test_the_last_line_of_a_program_is_heard_though_its_helper_holds_its_pipes(start):
+    learner = start(
+        textwrap.dedent(PREDICTED)
+        + textwrap.dedent(
+            """
+            import subprocess
+            subprocess.Popen(["sleep", "600"])
+            say(**right)
+            sys.stdout.flush()
+            os._exit(0)
+            """
+        )
+    )
+    assert learner.predict(TWO).decisions == ("0", "1")
+    with pytest.raises(InputError, match=r"it ended \(exit code 0\)"):
+        learner.predict(TWO)
+
+
 def test_the_example_is_the_nearest_mean():
     learner = example()
     outputs = taught(learner)
@@ -348,7 +389,7 @@ PREDICT = {
     "fewer scores": ("right['scores'] = [1]; say(**right)", r"scores have the shape \(1,\), exp"),
     "fewer decisions": ("right['decisions'] = ['1']; say(**right)", "1 decision on 2 items"),
     "no decisions": ("del right['decisions']; say(**right)", "it said no decisions"),
-    "no class": ("right['decisions'][0] = '2'; say(**right)", "decision '2' is not one of 0, 1"),
+    "no class": ("right['decisions'][0] = '2'; say(**right)", "decision '2' on 'a' is not one of 0, 1"),
     "sum": ("say(**right, probabilities=[[1, 1], [0, 1]])", "do not add up to 1"),
     "shape": (
         "say(**right, logits=[[1], [2]])",

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -85,6 +86,13 @@ def small(tmp_path):
     return stream, expert, (tmp_path / "log").read_bytes()
 
 
+@pytest.fixture
+def hasty(monkeypatch):
+    """No waiting for the disk at the end of a log: for tests of thousands of them."""
+    monkeypatch.setattr("truecost.learning.log.os.fsync", lambda file: None)
+
+
+@pytest.mark.usefixtures("hasty")
 def test_every_cut_of_a_log_is_resumed_to_the_same_bytes(tmp_path, small):
     stream, expert, whole = small
     for end in range(len(whole) + 1):
@@ -195,7 +203,15 @@ def shorten(path):
     path.write_bytes(path.read_bytes()[:-5])
 
 
-@pytest.mark.parametrize("spoil", [damage, shorten, Path.unlink])
+def mislead(path):
+    """Change a digit of what the system stored: it would go back to it, and be another."""
+    data = bytearray(path.read_bytes())
+    digit = re.search(rb"\d\.\d{9}", data).end() - 1
+    data[digit] ^= 1  # 48 to 57 come in pairs
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("spoil", [damage, mislead, shorten, Path.unlink])
 def test_a_damaged_checkpoint_is_ignored(tmp_path, spoil):
     stream, expert, whole = long_run(tmp_path)
     path = tmp_path / "log"
@@ -308,6 +324,83 @@ def test_a_late_answer_that_was_cut_short_is_asked_for_again(tmp_path):
     assert set(again) < {event["id"] for event in events(path) if event["event"] == "query"}
 
 
+class Mortal(Counting):
+    """An expert of whom the process dies when so many questions were answered."""
+
+    def __init__(self, expert, answers):
+        super().__init__(expert)
+        self.left = answers
+
+    def answer(self, question, batch):
+        if not self.left:
+            raise Killed
+        self.left -= 1
+        return super().answer(question, batch)
+
+
+def dying(path, stream, expert, budget, answers):
+    """A run that dies at a question, after so many answers; says what was asked before."""
+    person = Mortal(expert, answers)
+    with pytest.raises(Killed):
+        run(path, stream, person, budget, resume=True)
+    return person.asked
+
+
+def test_what_follows_a_line_that_was_cut_short_is_on_its_way_all_the_same(tmp_path):
+    stream = stream_of([3] * 4)
+    expert = ReferenceExpert(stream.labels, CLASSES, delay=9)
+    run(tmp_path / "whole", stream, expert, 1)
+    path = tmp_path / "log"
+    late = folder_of(path) / "late.jsonl"
+    first = dying(path, stream, expert, 1, 1)
+    late.write_bytes(late.read_bytes()[:-9])
+    again = dying(path, stream, expert, 1, 2)
+    assert first == again[:1]  # it had been lost
+    last, _ = resumed(path, stream, expert, 1)
+    assert not set(last) & set(again)
+    assert len(last) == 2
+    assert path.read_bytes() == (tmp_path / "whole").read_bytes()
+
+
+def test_a_question_of_a_new_log_is_not_answered_by_the_log_that_was_there(tmp_path):
+    """It dies between question and answer: the log has the question, as the old one had."""
+    stream = stream_of([3] * 3)
+    path = tmp_path / "log"
+    expert = ReferenceExpert(stream.labels, CLASSES, delay=1)
+    [item] = dying(path, stream, expert, 1, 1)
+    path.unlink()
+    assert dying(path, stream, expert, 1, 0) == []
+    asked, _ = resumed(path, stream, expert, 1)
+    assert item in asked
+
+
+@pytest.mark.parametrize("known", [0, 1, 2])
+def test_an_answer_is_on_its_way_only_when_the_log_has_its_question(tmp_path, known):
+    stream = stream_of([3] * 2)
+    path = tmp_path / "log"
+    expert = ReferenceExpert(stream.labels, CLASSES, delay=1)
+    both = dying(path, stream, expert, 2, 2)
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[: 3 + known]))  # 3 predictions, then the questions
+    assert dying(path, stream, expert, 2, 2 - known) == both[known:]
+
+
+def test_nothing_is_stored_while_the_log_is_followed(tmp_path):
+    class Slow(Restorable):
+        stored = 0
+
+        def snapshot(self):
+            self.stored += 1
+            return super().snapshot()
+
+    stream = stream_of([3] * 6)
+    expert = ReferenceExpert(stream.labels, CLASSES)
+    dying(tmp_path / "log", stream, expert, 1, 4)
+    system = system_of(stream, Slow)
+    run(tmp_path / "log", stream, expert, 1, system=system, resume=True, checkpoint=1)
+    assert system.learner.stored == 2  # of the fifth batch, where it died, and of the sixth
+
+
 def test_answers_on_their_way_of_a_log_that_is_gone_are_forgotten(tmp_path):
     stream = stream_of([3] * 3)
     path = tmp_path / "log"
@@ -360,6 +453,7 @@ def test_a_changed_answer_in_the_log_is_what_the_system_learns(tmp_path):
         run(path, stream, expert, 1, resume=True)
 
 
+@pytest.mark.usefixtures("hasty")
 def test_the_passive_baseline_resumes_at_every_cut(tmp_path):
     stream = stream_of([2, 2], pool=3)
 

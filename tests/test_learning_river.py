@@ -169,6 +169,10 @@ def test_pipelines_and_models_without_probabilities(tmp_path, monkeypatch):
                 def predict_proba_one(self, x):
                     return {}
 
+            class Shares(Silent):
+                def predict_proba_one(self, x):
+                    return {True: 3 * x[0], False: x[1]}
+
             class Wrong(Silent):
                 def predict_proba_one(self, x):
                     return {True: float("nan")}
@@ -187,6 +191,10 @@ def test_pipelines_and_models_without_probabilities(tmp_path, monkeypatch):
     silent = mine("Silent")
     steps(silent, 0, 1)
     assert silent.predict(batch).scores.tolist() == [0.5, 0.5]
+    shares = mine("Shares")
+    steps(shares, 0, 1)
+    batch = Batch(1, ("a", "b"), np.array([[1.0, 1.0, 0], [0.2, 0.0, 0]]))
+    assert shares.predict(batch).probabilities.tolist() == [[0.25, 0.75], [0, 1]]
     with pytest.raises(InputError, match=r"river Wrong: its probabilities are .*nan"):
         steps(mine("Wrong"), 0, 2)
 

@@ -1,5 +1,6 @@
 """Streams: what is drawn, in which order, from which source; and what is refused."""
 
+import hashlib
 import sys
 
 import msgspec
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from truecost.errors import InputError, MissingExtraError, UsageError
 from truecost.learning.streams import Items, Source, divided, read_items, streams_of
 from truecost.learning.streams.drawing import even, exact, stratified
+from truecost.learning.streams.fingerprints import fingerprints
 from truecost.learning.streams.orders import dirichlet_order, time_order
 from truecost.learning.system import generator
 
@@ -310,6 +312,34 @@ def test_what_is_learnt_before_a_stream_in_time_comes_before_it(order):
     if order == "time":
         times = np.concatenate([batch.times for batch in stream.batches])
         assert (np.diff(times) >= 0).all()
+
+
+@given(st.integers(10, 90), st.sampled_from([0.1, 0.3, 0.5]), st.integers(0, 99))
+def test_a_thinned_stream_in_time_begins_as_late_as_it_can(length, prevalence, seed):
+    held = items(300, seed=seed)
+    keys = source(targets=("c0", "c1"), order="given", items=length, prevalence=prevalence)
+    wanted = round(length * prevalence)
+
+    def enough(start, target):
+        after = held.labels[start:]
+        targets = after.count(target)
+        return targets >= wanted and len(after) - targets >= length - wanted
+
+    both = [s for s in range(301) if enough(s, "c0") and enough(s, "c1")]
+    for stream in divided(held, keys, 20, seed, bootstrap=4):
+        rows = places(stream.batches)
+        assert len(rows) == length
+        assert sum(held.labels[row] == stream.name for row in rows) == wanted
+        assert rows == sorted(rows)
+        before = places([stream.bootstrap, stream.pool])
+        assert sorted(before) == list(range(max(both)))  # all that is earlier, and nothing else
+        assert min(rows) >= max(both)
+
+
+def test_a_thinned_stream_in_time_that_is_too_long_is_refused_with_what_there_is():
+    keys = source(target="c0", order="given", items=250, prevalence=0.5)
+    with pytest.raises(InputError, match=r"250 items of prevalence 0\.5 need 125 targets and 125"):
+        divided(items(300), keys, 20, 0, bootstrap=4)
 
 
 def test_a_stream_in_time_begins_as_soon_as_its_bootstrap_set_is_there():
@@ -835,6 +865,48 @@ def test_languages_of_a_folder_of_clips_are_streams(voices):
             for name in batch.ids:
                 assert stream.labels[name] == str(int(name.startswith(stream.name)))
     assert streams[0].signature.startswith("common-voice|features:extractors_of_voices:length|")
+
+
+def test_a_source_is_known_by_its_lists_clips_and_extractor(voices, tmp_path):
+    corpus, first = tmp_path / "corpus", fingerprints(voices, tmp_path)
+    assert set(first) == {"folder", "tsv", "extractor"}
+    (corpus / "notes.txt").write_text("not read")
+    assert fingerprints(voices, tmp_path) == first
+    changes = {
+        "extractor": (tmp_path / "extractors_of_voices.py", EXTRACTOR + "\n# mended\n"),
+        "tsv": (corpus / "hi" / "test.tsv", None),
+        "folder": (corpus / "or" / "clips" / "or_a0.mp3", "longer"),
+    }
+    for key, (path, text) in changes.items():
+        path.write_text(path.read_text().replace("this", "that") if text is None else text)
+        now = fingerprints(voices, tmp_path)
+        assert {name for name in now if now[name] != first[name]} == {key}
+        first = now
+    one = msgspec.structs.replace(voices, folder=str(corpus / "hi"))
+    found = fingerprints(one, tmp_path)
+    assert found["tsv"] == hashlib.sha256((corpus / "hi" / "test.tsv").read_bytes()).hexdigest()
+
+
+def test_recordings_are_known_by_their_bytes(tmp_path):
+    for take in range(2):
+        (tmp_path / f"3_ann_{take}.wav").write_bytes(b"a")
+    spoken = Source(name="fsdd", folder=str(tmp_path), extractor="json.decoder:scan")
+    first = fingerprints(spoken)
+    assert set(first) == {"folder", "extractor"}
+    (tmp_path / "3_ann_1.wav").write_bytes(b"b")  # as long as before
+    assert fingerprints(spoken)["folder"] != first["folder"]
+    assert "extractor" not in fingerprints(
+        msgspec.structs.replace(spoken, extractor="no_such_module:f")
+    )
+
+
+def test_a_module_in_a_package_is_found_without_importing_it(tmp_path):
+    (tmp_path / "mine_of_fp").mkdir()
+    (tmp_path / "mine_of_fp" / "__init__.py").write_text("raise SystemExit")
+    (tmp_path / "mine_of_fp" / "deep.py").write_text("x = 1")
+    (tmp_path / "3_ann_0.wav").write_bytes(b"a")
+    spoken = Source(name="fsdd", folder=str(tmp_path), extractor="mine_of_fp.deep:f")
+    assert fingerprints(spoken, tmp_path)["extractor"] == hashlib.sha256(b"x = 1").hexdigest()
 
 
 def test_one_language_of_common_voice_is_read_from_its_own_folder(voices):

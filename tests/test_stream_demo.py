@@ -67,7 +67,7 @@ def test_a_small_demo_writes_a_sweep_and_goes_on_where_it_stopped(small, run, tm
     assert systems == {"margin-1", "margin-4", "passive"}
     assert len(result_of(tmp_path / "out").sweeps) == 2
     before = tree(tmp_path / "out")
-    (tmp_path / "out" / "logs" / "margin" / "4" / "seed-1.jsonl").unlink()
+    (tmp_path / "out" / "logs" / "margin" / "4" / "seed-1.jsonl.gz").unlink()
     assert run("demo", "stream", "-o", tmp_path / "out")[0] == 0
     assert tree(tmp_path / "out") == before
 

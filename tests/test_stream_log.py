@@ -85,9 +85,10 @@ def test_a_written_log_reads_back(tmp_path, whole):
             assert frame[name].to_list() == [getattr(event, name) for event in log.recorded]
 
 
-def test_resuming_at_every_byte_gives_the_same_bytes(tmp_path, whole):
-    path = tmp_path / "log.jsonl"
+def test_resuming_at_every_byte_gives_the_same_bytes(tmp_path, whole, monkeypatch):
+    monkeypatch.setattr("truecost.learning.log.os.fsync", lambda file: None)  # seconds, of a disk
     for cut in range(len(whole) + 1):
+        path = tmp_path / f"{cut}.jsonl"  # a new file: some disks are slow to write one anew
         assert resumed(path, whole[:cut]) == whole, cut
 
 
@@ -226,6 +227,40 @@ def test_answers_are_found_before_they_are_emitted_again(tmp_path):
         assert log.next_recorded == answers[0]
         log.emit_many(answers)
         assert (log.next_recorded, log.replaying, log.position) == (None, False, 3)
+
+
+def test_the_first_answer_to_a_question_counts(tmp_path):
+    """A log that someone put together: what was learnt from is what came first."""
+    path = tmp_path / "log.jsonl"
+    lines = [Event(id="a", event="answer", label=label, batch=0) for label in ("1", "0", "1")]
+    with LogWriter.open(path) as log:
+        log.emit_many(lines)
+    with LogWriter.open(path, resume=True) as log:
+        assert log.recorded_answer("a") == lines[0]
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[1:]))
+    with LogWriter.open(path, resume=True) as log:
+        assert log.recorded_answer("a") == lines[1]
+
+
+def test_a_complete_log_is_on_the_disk_before_it_is_closed(tmp_path, monkeypatch):
+    done, path = [], tmp_path / "log.jsonl"
+
+    def watch(name):
+        call = getattr(os, name)
+
+        def noted(file):
+            done.append((name, os.fstat(file).st_size))
+            call(file)
+
+        monkeypatch.setattr(f"truecost.learning.log.os.{name}", noted)
+
+    watch("fsync")
+    watch("close")
+    with LogWriter.open(path) as log:
+        run(log)
+        log.finish()
+    size = path.stat().st_size
+    assert done == [("fsync", size), ("close", size)]
 
 
 def test_each_event_is_in_the_file_before_the_next(tmp_path):

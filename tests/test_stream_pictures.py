@@ -285,6 +285,26 @@ def test_all_by_hand_is_drawn_where_it_is_near():
     assert "all by hand" not in labels_of(drawn_phases(described(scale=1.2), measure="act_dcf"))
 
 
+def test_bands_are_drawn_as_far_as_they_go():
+    found = described(6)
+    wide = [structs.replace(c, upper=tuple(9 * v for v in c.values)) for c in found.curves]
+    found = structs.replace(found, curves=tuple(wide))
+    for measure in ("imlm", "act_dcf"):
+        known = [c for c in wide if c.so_far and c.measure == measure]
+        ax = drawn_phases(found, measure=measure)
+        assert ax.get_ylim()[1] >= max(v for c in known for v in c.upper)
+
+
+def test_the_axis_goes_as_far_as_that_of_those_beside():
+    low, high = described(6, band=False, scale=0.3), described(6, scale=1.2)
+    tops = [
+        plots.phases(d, "imlm", plots.new_axes(4.2, 3.4), beside=(low, high)).get_ylim()
+        for d in (low, high)
+    ]
+    assert tops[0] == tops[1] == drawn_phases(high).get_ylim()
+    assert drawn_phases(low).get_ylim() != tops[0]
+
+
 def test_curves_that_are_not_there_are_refused():
     with pytest.raises(UsageError, match="does not have predictions of both phases"):
         plots.phases(structs.replace(described(), curves=()))
@@ -345,6 +365,21 @@ def test_streams_that_cost_most_come_first():
     after = [line.get_xdata()[0] for line, full in zip(points, filled, strict=True) if full]
     assert after == [0.5, 0.4, 0.3]
     assert [t.get_text() for t in ax.texts] == ["undefined", "undefined"]
+
+
+def test_a_stream_named_by_a_number_is_said_to_be_one_with_the_items_of_a_run():
+    ax = drawn_streams([of_streams({"1": 0.3, "odia": 0.5}, phases=("post",))])
+    assert [text.get_text().splitlines() for text in ax.get_yticklabels()] == [
+        ["odia", "84.75 targets, 1543 items"],
+        ["stream 1", "84.75 targets, 1543 items"],
+    ]
+
+
+def test_what_leaves_out_questions_has_no_best_budget():
+    assert "best budget" in labels_of(drawn(rows_like(EIGHT)))
+    found = labels_of(drawn(rows_like(EIGHT, measure="act_dcf")))
+    assert "lowest value" in found
+    assert "best budget" not in found
 
 
 def test_of_several_systems_only_what_comes_after_is_drawn():

@@ -10,7 +10,7 @@ from msgspec import structs
 import streaming
 from truecost import study
 from truecost.errors import UsageError
-from truecost.report import online_curves, online_sections, sections, verdict
+from truecost.report import online_curves, online_sections, plots, sections, verdict
 from truecost.report.page import render
 from truecost.report.sections import SECTIONS
 from truecost.report.story import Story
@@ -177,7 +177,7 @@ def test_a_cost_of_errors_has_another_naive_system(run):
 def test_one_phase_is_told_as_such(run):
     outcome = run(systems={"one": {"file": "pre.jsonl"}})
     [line] = lines_of(outcome)
-    assert " before; act_dcf " in line.text
+    assert " before adapting; act_dcf " in line.text
     assert "after" not in line.text
     section = online_sections.before_and_after(story_of(outcome))
     assert section.text.endswith("The logs have predictions of one phase only: pre.")
@@ -195,7 +195,8 @@ def test_systems_are_compared_after_adaptation(run):
         for c in outcome.comparisons
         if c.difference.label == "imlm" and c.difference.dims["phase"] == "post"
     ]
-    assert against.text.startswith(f"difference +{difference.value:.4g} [")
+    said = f"difference in imlm after adapting +{difference.value:.4g} ["
+    assert against.text.startswith(said)
 
 
 def test_the_worst_subset_is_one_after_adaptation(run):
@@ -238,7 +239,24 @@ def test_the_advice_stands_first(swept):
     assert f"The passive baseline has {over.passive.value:.4g} [" in line.more
     assert said.remarks == ()  # the same words stand above
     assert said.groups[0].summary == "The other strategies"
-    assert [line.text.split(",")[0] for line in said.groups[0].folded] == ["random", "random"]
+    imlm, cost = said.groups[0].folded
+    assert imlm.text.startswith("random, ")
+    assert cost.text.startswith("leaves out what questions cost; with random it is lowest at ")
+
+
+def test_no_budget_pays_off_by_what_leaves_out_questions(swept):
+    lines = verdict.verdict(story_of(swept)).groups[0].lines
+    [line] = [x for x in lines if x.name == "act_dcf"]
+    own = next(a for a in swept.sweeps if a.measure == "act_dcf" and a.strategy == "margin")
+    assert own.edge == ""
+    row = row_of(swept, "act_dcf", f"margin-{own.best.budget:g}")
+    assert (line.look, line.chip) == ("open", "")
+    assert line.text == (
+        f"leaves out what questions cost; with margin it is lowest at {own.best.budget:g} "
+        f"questions a batch: {row.value:.4g} [{row.lower:.4g}, {row.upper:.4g}]"
+    )
+    assert "try more" not in line.more
+    assert "undecided" not in line.more
 
 
 def test_only_the_best_budgets_have_a_line(swept):
@@ -266,7 +284,14 @@ def test_the_best_at_the_edge_says_to_try_more(swept):
 
 
 @pytest.mark.parametrize(
-    ("verdicts", "chip"), [(("worse", "worse"), "best"), (("worse", "undecided"), "undecided")]
+    ("verdicts", "chip"),
+    [
+        (("worse", "worse"), "best"),
+        (("worse", "undecided"), "undecided"),
+        (("worse", "same"), "best"),
+        (("same", "same"), "the same"),
+        (("better", "worse"), "undecided"),
+    ],
 )
 def test_the_best_is_said_to_be_so_where_no_neighbour_may_be(swept, verdicts, chip):
     own = next(a for a in swept.sweeps if a.measure == "imlm" and a.strategy == "margin")
@@ -382,7 +407,8 @@ def test_the_table_of_budgets_has_all_of_them(swept):
         for name in ("margin", "random"):
             own = [c for c in cells if c["strategy"] == name]
             values = [float(c[drawing.title]) for c in own]
-            [best] = [k for k, c in enumerate(own) if c["of its strategy"] == "best"]
+            mark = "best" if drawing.title == "imlm" else "lowest"
+            [best] = [k for k, c in enumerate(own) if c["of its strategy"] == mark]
             assert values[best] == min(values)
         for c in cells:
             system = (
@@ -496,6 +522,61 @@ def test_streams_stand_one_by_one(run):
             ]
             assert float(c[drawing.title]) == pytest.approx(of.value, rel=1e-3)
             assert (c["items"], c["targets"]) == (f"{of.items}", f"{of.targets}")
+
+
+def test_streams_have_the_items_of_a_run(run):
+    [described] = run(**LANGUAGES).result.online
+    thrice = structs.replace(
+        described,
+        runs=3,
+        by_stream=tuple(
+            structs.replace(of, items=3 * of.items, targets=3 * of.targets)
+            for of in described.by_stream
+        ),
+    )
+    result = structs.replace(run(**LANGUAGES).result, online=(thrice,))
+    section = online_curves.streams(Story(result, ()))
+    assert section.text.endswith("Items and targets are those of a run, in the mean.")
+    for alone, drawing in zip(
+        online_curves.streams(story_of(run(**LANGUAGES))).drawings, section.drawings, strict=True
+    ):
+        assert drawing.table == alone.table
+
+
+def test_a_tie_with_another_strategy_does_not_undo_the_best_budget(swept):
+    own = next(a for a in swept.sweeps if a.measure == "imlm" and a.strategy == "margin")
+    over = next(a for a in swept.sweeps if a.measure == "imlm" and not a.strategy)
+    worse = tuple(structs.replace(o, verdict="worse") for o in own.others)
+    tie = structs.replace(over.others[0], value=0.0, lower=0.0, upper=0.0, verdict="same")
+    advice = (structs.replace(own, others=worse), structs.replace(over, others=(tie,)))
+    result = structs.replace(swept.result, sweeps=advice)
+    line = verdict.verdict(Story(result, ())).groups[0].lines[0]
+    assert (line.look, line.chip) == ("good", "best")
+    assert f"random, {tie.budget:g} question" in line.more
+    assert ", costs the same in every replicate." in line.more
+
+
+def test_systems_that_are_equal_are_the_same(files, run):
+    twin = {"systems": {n: {"file": "one.jsonl"} for n in ("one", "two")}, "baseline": "one"}
+    outcome = run(**twin)
+    assert {c.verdict for c in outcome.comparisons} == {"same"}
+    *_, against = lines_of(outcome)
+    assert (against.look, against.chip) == ("open", "the same")
+
+
+def test_pictures_of_one_measure_share_their_axis(run):
+    drawings = online_curves.over_the_stream(story_of(run(**TWO))).drawings
+    tops = {}
+    for drawing in drawings:
+        ax = drawing.draw(plots.new_axes(4.2, 3.4))
+        tops.setdefault(drawing.title.partition(", ")[2], []).append(ax.get_ylim())
+    assert [*tops] == ["imlm so far", "act_dcf so far", "imlm by window", "act_dcf by window"]
+    for ends in tops.values():
+        assert len(ends) == 2
+        assert ends[0] == ends[1]
+    alone = [plots.phases(d, "imlm").get_ylim() for d in run(**TWO).result.online]
+    assert alone[0] != alone[1]
+    assert max(alone) == tops["imlm so far"][0]
 
 
 def test_parts_have_pictures_of_their_own(run):

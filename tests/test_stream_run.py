@@ -1,10 +1,12 @@
 """Live runs: logs, the result made of them, resuming, what is refused, what fails."""
 
+import gzip
 import json
 import os
 import random
 import signal
 import time
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +17,7 @@ import truecost as tc
 from lived import result_of, started, tables_of, tree, unfinished, write_study
 from truecost import cli
 from truecost.errors import InputError, UsageError
+from truecost.learning.jobs import Job
 from truecost.study.live import run_live
 
 
@@ -54,7 +57,7 @@ def whole(tmp_path_factory):
 
 
 def events(path):
-    return [json.loads(line) for line in path.read_text().splitlines()]
+    return [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
 
 
 # What a run makes
@@ -65,7 +68,7 @@ def test_a_run_writes_logs_and_then_the_result(whole):
     assert {name for name in found if name.startswith("logs")} == {
         "logs/recipe.toml",
         *(f"logs/streams/seed-{seed}.json" for seed in (0, 1)),
-        *(f"logs/margin/2/seed-{seed}.jsonl" for seed in (0, 1)),
+        *(f"logs/margin/2/seed-{seed}.jsonl.gz" for seed in (0, 1)),
     }
     result = result_of(whole / "run")
     rows = {(r.measure, r.dims["phase"]): r for r in result.rows if "phase" in r.dims}
@@ -75,7 +78,7 @@ def test_a_run_writes_logs_and_then_the_result(whole):
             assert (
                 row.dims | {"system": "margin-2", "strategy": "margin", "budget": "2"} == row.dims
             )
-    log = events(whole / "run" / "logs" / "margin" / "2" / "seed-0.jsonl")
+    log = events(whole / "run" / "logs" / "margin" / "2" / "seed-0.jsonl.gz")
     batches = {e["batch"] for e in log if "batch" in e}
     asked = [e for e in log if e["event"] == "query"]
     assert batches == set(range(10))  # 60 items, 4 of them before the stream
@@ -106,7 +109,12 @@ def test_the_configuration_names_no_paths_and_can_be_read_again(whole):
 
     tables = tomllib.loads(result.configuration)
     assert tables == {**tables_of(), "source": {**tables_of()["source"], "file": "items.csv"}}
-    assert {i.file for i in result.inputs} >= {"items.csv", "seed-0.jsonl", "seed-1.jsonl"}
+    hashes = {i.file: i.sha256 for i in result.inputs}
+    logs = whole / "run" / "logs" / "margin" / "2"
+    assert hashes == {
+        path.name: sha256(path.read_bytes()).hexdigest()
+        for path in (whole / "items.csv", *sorted(logs.iterdir()))
+    }
 
 
 @pytest.mark.parametrize("jobs", [1, 3])
@@ -155,15 +163,23 @@ def test_a_rate_of_the_items_in_place_of_a_budget(tmp_path, run):
     assert code == 0
     row = next(r for r in json.loads(out)["rows"] if r["measure"] == "n_annotations")
     assert row["dims"]["budget"] == "1.5"  # of 6 items
-    log = events(tmp_path / "run" / "logs" / "margin" / "rate-0.25" / "seed-0.jsonl")
+    log = events(tmp_path / "run" / "logs" / "margin" / "rate-0.25" / "seed-0.jsonl.gz")
     assert sum(e["event"] == "query" for e in log) == 56 // 4
+
+
+def test_rates_that_are_close_have_logs_of_their_own():
+    found = {Job(strategy="margin", seed=0, rate=rate).path for rate in (0.1234567, 0.1234568)}
+    assert found == {
+        "margin/rate-0.1234567/seed-0.jsonl.gz",
+        "margin/rate-0.1234568/seed-0.jsonl.gz",
+    }
 
 
 def test_what_a_person_is_like_enters_the_log(tmp_path):
     person = {"seconds": [3, 1], "delay": 2, "refusal": 0.3, "error_rate": 0.2}
     study = tc.Study.read(str(write_study(tmp_path, expert=person, loop={"seeds": 1})))
     run_live(study, tmp_path / "run")
-    log = events(tmp_path / "run" / "logs" / "margin" / "2" / "seed-0.jsonl")
+    log = events(tmp_path / "run" / "logs" / "margin" / "2" / "seed-0.jsonl.gz")
     queried = {e["id"]: e["batch"] for e in log if e["event"] == "query"}
     answers = [e for e in log if e["event"] == "answer" and "batch" in e]
     assert {e["batch"] - queried[e["id"]] for e in answers} == {2}
@@ -174,10 +190,10 @@ def test_what_a_person_is_like_enters_the_log(tmp_path):
 def test_a_recorded_person_answers_as_in_the_log(tmp_path):
     study = write_study(tmp_path, loop={"seeds": 1}, expert={"error_rate": 0.3, "seconds": 2})
     run_live(tc.Study.read(str(study)), tmp_path / "first")
-    log = tmp_path / "first" / "logs" / "margin" / "2" / "seed-0.jsonl"
+    log = tmp_path / "first" / "logs" / "margin" / "2" / "seed-0.jsonl.gz"
     other = write_study(tmp_path, "again.toml", loop={"seeds": 1}, expert={"file": str(log)})
     run_live(tc.Study.read(str(other)), tmp_path / "second")
-    again = tmp_path / "second" / "logs" / "margin" / "2" / "seed-0.jsonl"
+    again = tmp_path / "second" / "logs" / "margin" / "2" / "seed-0.jsonl.gz"
     assert again.read_bytes() == log.read_bytes()
 
 
@@ -245,7 +261,7 @@ def wait_for(condition, process, seconds=60):
 
 def test_resume_of_every_stage_of_a_directory(whole, tmp_path, run):
     expected = tree(whole / "run")
-    half = expected["logs/margin/2/seed-1.jsonl"]
+    half = gzip.decompress(expected["logs/margin/2/seed-1.jsonl.gz"])
     stages = [
         {},
         {"logs/recipe.toml": expected["logs/recipe.toml"], "logs/.truecost-x/new/a": b"killed"},
@@ -254,6 +270,11 @@ def test_resume_of_every_stage_of_a_directory(whole, tmp_path, run):
         | {"logs/margin/2/seed-1.jsonl.part": half[: len(half) // 2]},
         {n: c for n, c in expected.items() if n.startswith("logs")},
         expected,
+        # killed while it compressed, and before it removed what it compressed
+        {n: c for n, c in expected.items() if n.startswith("logs") and "seed-1" not in n}
+        | {"logs/margin/2/seed-1.jsonl.part": half, "logs/margin/2/.seed-1.jsonl.gz": half[:99]},
+        expected
+        | {"logs/margin/2/seed-1.jsonl.part": half, "logs/margin/2/.seed-1.jsonl.gz": b"x"},
     ]
     for k, stage in enumerate(stages):
         target = tmp_path / f"{k}"
@@ -322,6 +343,19 @@ def test_more_seeds_join_a_run(tmp_path, run):
     assert tree(tmp_path / "grown") == tree(tmp_path / "whole")
 
 
+def test_runs_of_a_system_are_those_named(whole):
+    logs = str(whole / "run" / "logs" / "margin" / "2")
+
+    def items(**keys):
+        table = {"task": "stream", "systems": {"a": {"file": logs, **keys}}}
+        [found, *_] = tc.run(tc.Study.of({**table, "interval": {"replicates": 20}})).estimates
+        return found.n_trials
+
+    assert items() == 2 * items(runs=["seed-1"])
+    with pytest.raises(InputError, match=r"has no log of seed-7, named under runs; the logs there"):
+        items(runs=["seed-0", "seed-7"])
+
+
 @pytest.mark.parametrize(
     ("tables", "said"),
     [
@@ -353,18 +387,73 @@ def test_options_of_a_strategy_are_part_of_the_recipe(tmp_path, run):
     assert "strategies.density.beta was nothing and is now 2" in err
 
 
-def test_changed_data_are_not_resumed(tmp_path, run):
+@pytest.mark.parametrize("seeds", [1, 2])
+def test_changed_data_are_not_resumed(tmp_path, run, seeds):
     study = write_study(tmp_path, loop={"seeds": 1})
     assert run("run", study, "-o", tmp_path / "run")[0] == 0
+    before = tree(tmp_path / "run")
+    study = write_study(tmp_path, loop={"seeds": seeds})
     items = tmp_path / "items.csv"
     lines = items.read_text().splitlines()
     items.write_text("\n".join([lines[0], *reversed(lines[1:])]) + "\n")
-    study = write_study(tmp_path / "other", "more.toml", loop={"seeds": 2})
-    (tmp_path / "other" / "items.csv").write_bytes(items.read_bytes())
-    (tmp_path / "run" / "logs" / "margin" / "2" / "seed-0.jsonl").unlink()
+    code, _, err = run("run", study, "-o", tmp_path / "run", "--resume")
+    assert code == 2
+    assert "of another study: source.file names data that have changed since. Give it the" in err
+    assert tree(tmp_path / "run") == before  # which also names the data that the logs saw
+
+
+def test_a_changed_recorded_person_is_not_resumed(tmp_path, run):
+    study = write_study(tmp_path, loop={"seeds": 1})
+    run_live(tc.Study.read(str(study)), tmp_path / "first")
+    log = tmp_path / "first" / "logs" / "margin" / "2" / "seed-0.jsonl.gz"
+    other = write_study(tmp_path, "again.toml", loop={"seeds": 1}, expert={"file": str(log)})
+    run_live(tc.Study.read(str(other)), tmp_path / "second")
+    log.write_bytes(gzip.decompress(log.read_bytes()))
+    code, _, err = run("run", other, "-o", tmp_path / "second", "--resume")
+    assert code == 2
+    assert "person.file names data that have changed since" in err
+
+
+def test_a_list_of_clips_named_in_a_folder_is_an_input(tmp_path):
+    clips = tmp_path / "corpus" / "clips"
+    clips.mkdir(parents=True)
+    names = [f"{language}{k}.mp3" for k in range(12) for language in ("or", "hi")]
+    for name in names:
+        (clips / name).write_bytes(b"x" * (len(name) + 40 * name.startswith("or")))
+    lines = ["path\tlocale", *(f"{name}\t{name[:2]}" for name in names)]
+    (tmp_path / "corpus" / "test.tsv").write_text("\n".join(lines) + "\n")
+    (tmp_path / "lengths.py").write_text(
+        "import os\n\n\ndef length(path):\n    return [os.path.getsize(path), 1]\n"
+    )
+    source = {"name": "common-voice", "file": None, "tsv": "test.tsv", "target": "or"}
+    study = tc.Study.of(
+        tables_of(
+            source={**source, "folder": str(tmp_path / "corpus"), "extractor": "lengths:length"},
+            loop={"folder": str(tmp_path), "seeds": 1},
+            learner={"name": "logistic", "python": None},
+        )
+    )
+    inputs = {i.file: i.sha256 for i in run_live(study, tmp_path / "run").inputs}
+    listed = (tmp_path / "corpus" / "test.tsv").read_bytes()
+    assert inputs["test.tsv"] == sha256(listed).hexdigest()
+
+
+@pytest.mark.parametrize("done", [True, False])
+def test_seeds_of_other_streams_are_not_pooled(tmp_path, run, done):
+    """As when a library gives other data than then; no file says so."""
+    study = write_study(tmp_path, loop={"seeds": 1})
+    assert run("run", study, "-o", tmp_path / "run")[0] == 0
+    logs = tmp_path / "run" / "logs"
+    said = json.loads((logs / "streams" / "seed-0.json").read_text())
+    said[0]["digest"] = "0" * 16
+    (logs / "streams" / "seed-0.json").write_text(json.dumps(said))
+    if not done:
+        (logs / "margin" / "2" / "seed-0.jsonl.gz").unlink()
+    study = write_study(tmp_path, loop={"seeds": 2})
     code, _, err = run("run", study, "-o", tmp_path / "run", "--resume")
     assert code == 3
     assert "seed-0.json: the streams are no longer those that this run began with" in err
+    assert not [*logs.rglob("seed-1.*")]
 
 
 def test_a_learner_that_changed_is_not_resumed(whole, tmp_path, run):
@@ -374,7 +463,7 @@ def test_a_learner_that_changed_is_not_resumed(whole, tmp_path, run):
     learner.write_text(learner.read_text().replace("np.ones(2)", "2 * np.ones(2)"))
     part = tmp_path / "run" / "logs" / "margin" / "2" / "seed-0.jsonl.part"
     part.parent.mkdir(parents=True)
-    part.write_bytes(expected["logs/margin/2/seed-0.jsonl"][:5000])
+    part.write_bytes(gzip.decompress(expected["logs/margin/2/seed-0.jsonl.gz"])[:5000])
     before = part.read_bytes()
     (tmp_path / "run" / "logs" / "recipe.toml").write_bytes(expected["logs/recipe.toml"])
     code, _, err = run("run", study, "-o", tmp_path / "run", "--resume")
@@ -571,7 +660,7 @@ def test_a_learner_that_asks_itself(tmp_path, run):
             "\n\nMeans.ask = ask\n"
         )
     assert run("run", study, "-o", tmp_path / "run")[0] == 0
-    log = events(tmp_path / "run" / "logs" / "own" / "2" / "seed-0.jsonl")
+    log = events(tmp_path / "run" / "logs" / "own" / "2" / "seed-0.jsonl.gz")
     first = [e["id"] for e in log if e["event"] == "predict" and e["phase"] == "pre"]
     assert [e["id"] for e in log if e["event"] == "query"][:2] == first[:2]
 

@@ -1,6 +1,8 @@
 """Sweeps: budgets x strategies x seeds on the same streams, and which budget pays off."""
 
+import gzip
 import json
+import shutil
 
 import msgspec
 import numpy as np
@@ -52,7 +54,7 @@ def outcome(tmp_path_factory):
 
 
 def events(path):
-    return [json.loads(line) for line in path.read_text().splitlines()]
+    return [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
 
 
 # What a sweep makes
@@ -72,7 +74,7 @@ def test_every_strategy_has_every_budget_in_both_phases(swept):
 def test_all_of_a_seed_see_the_same(swept):
     logs = swept / "sweep" / "logs"
     for seed in range(3):
-        paths = [*logs.glob(f"*/*/seed-{seed}.jsonl")]
+        paths = [*logs.glob(f"*/*/seed-{seed}.jsonl.gz")]
         assert len(paths) == 6
         arrived, told = set(), set()
         for path in paths:
@@ -80,14 +82,13 @@ def test_all_of_a_seed_see_the_same(swept):
             arrived.add(tuple(e["id"] for e in log if e.get("phase") == "pre"))
             told.add(tuple((e["id"], e["label"]) for e in log if e.get("set") == "bootstrap"))
         assert len(arrived) == len(told) == 1
-    orders = {
-        tuple(e["id"] for e in events(p) if e.get("phase") == "pre") for p in logs.rglob("*.jsonl")
-    }
+    found = map(events, logs.rglob("*.jsonl.gz"))
+    orders = {tuple(e["id"] for e in log if e.get("phase") == "pre") for log in found}
     assert len(orders) == 3
 
 
 def test_the_budget_is_asked_in_every_batch(swept):
-    for path in (swept / "sweep" / "logs").glob("*/*/*.jsonl"):
+    for path in (swept / "sweep" / "logs").glob("*/*/*.jsonl.gz"):
         log = events(path)
         for batch in range(max(e.get("batch", 0) for e in log) + 1):
             asked = [e["id"] for e in log if e["event"] == "query" and e["batch"] == batch]
@@ -115,6 +116,20 @@ def test_more_budgets_join_a_sweep(swept, tmp_path, run):
     assert tree(tmp_path / "grown") == tree(swept / "sweep")
 
 
+@pytest.mark.parametrize(
+    "fewer", [("1", "margin", "3"), ("0,1,3", "random", "3"), ("1,3", "margin,random", "2")]
+)
+def test_fewer_of_anything_are_scored_alone(swept, tmp_path, run, fewer):
+    study, grown = swept / "stream.toml", tmp_path / "grown"
+    shutil.copytree(swept / "sweep", grown)
+    asked = [*zip(("--budgets", "--strategies", "--seeds"), fewer, strict=True)]
+    command = ["stream", "sweep", study, *(word for pair in asked for word in pair), "-o"]
+    assert run(*command, grown, "--resume")[0] == 0
+    assert run(*command, tmp_path / "alone")[0] == 0
+    names = ("result.json", "report.html")
+    assert [tree(grown)[n] for n in names] == [tree(tmp_path / "alone")[n] for n in names]
+
+
 def test_options_of_the_interval_are_laid_over_the_study(tmp_path, run):
     study = write_study(tmp_path)
     given = ("--budgets", "1,2", "--seeds", "1", "--resample", "batch", "--replicates", "30")
@@ -130,10 +145,17 @@ def test_the_advice_is_printed_and_stored(swept, run, tmp_path):
     assert texts
     assert [text for text in result.remarks if text in texts] == texts
     given = ("--budgets", "1,3", "--seeds", "2", "-o", tmp_path / "sweep")
-    code, _, err = run("stream", "sweep", swept / "stream.toml", *given)
+    code, out, err = run("stream", "sweep", swept / "stream.toml", *given)
     assert code == 0
-    [said] = [line for line in err.splitlines() if line.startswith("margin,") and "imlm" in line]
-    assert said == result_of(tmp_path / "sweep").sweeps[0].text
+    advised = [advice.text for advice in result_of(tmp_path / "sweep").sweeps]
+    assert " ".join(out.split()).endswith(" ".join(advised))  # a result, below the table
+    assert "a batch" not in err
+    code, again, err = run("stream", "sweep", swept / "stream.toml", *given, "--resume", "--json")
+    assert code == 0
+    assert [a["text"] for a in json.loads(again)["sweeps"]] == advised
+    assert "a batch" not in err
+    _, quiet, err = run("stream", "sweep", swept / "stream.toml", *given, "--resume", "-q")
+    assert (quiet, err) == (out, "")
 
 
 # The advice, against a slow version
@@ -166,7 +188,9 @@ def test_the_advice_against_numbers_taken_from_the_replicates(outcome):
             assert other.value == pytest.approx(row.point - rows[best].point)
             ends = np.quantile(difference, [0.025, 0.975])
             assert [other.lower, other.upper] == pytest.approx(ends)
-            if other.verdict != "undecided":
+            if other.verdict == "same":
+                assert not difference.any()
+            elif other.verdict != "undecided":
                 assert other.lower > 0
         if advice.strategy:
             budgets = [0.0, 1.0, 3.0]
@@ -174,7 +198,8 @@ def test_the_advice_against_numbers_taken_from_the_replicates(outcome):
             assert [o.budget for o in advice.others] == [
                 b for k, b in enumerate(budgets) if abs(k - at) == 1
             ]
-            assert advice.edge == {0: "lowest", 1: "", 2: "highest"}[at]
+            edge = {0: "lowest", 1: "", 2: "highest"}[at] if advice.measure == "imlm" else ""
+            assert advice.edge == edge
         else:
             assert {o.strategy for o in advice.others} == {"margin", "random"} - {best[0]}
         passive = next(e for e in outcome.estimates if is_passive(e, advice.measure))
@@ -240,7 +265,7 @@ def test_an_inner_best_says_what_its_neighbours_cost():
     assert [(o.budget, o.verdict) for o in advice.others] == [(2, "worse"), (8, "undecided")]
     assert advice.text == (
         "margin, 4 questions a batch: imlm 0.3 [0.29, 0.31], the best in 75% of replicates; "
-        "2 costs 0.1 more [0.09075, 0.1093]: worse; 8 costs 0.01 more [-0.0085, 0.02]: undecided"
+        "2 cost 0.1 more [0.09075, 0.1093]: worse; 8 cost 0.01 more [-0.0085, 0.02]: undecided"
     )
 
 
@@ -293,9 +318,33 @@ def test_strategies_are_held_against_each_other_each_at_its_best():
     assert [(o.strategy, o.budget, o.verdict) for o in both.others] == [("random", 4, "worse")]
     assert both.text == (
         "all strategies: margin, 2 questions a batch: imlm 0.3 [0.3, 0.3], the best in 100% of "
-        "replicates; random, 4 questions a batch cost 0.05 more [0.05, 0.05]: worse"
+        "replicates; random, 4 questions a batch, costs 0.05 more [0.05, 0.05]: worse"
     )
     assert both.passive.value == 1.05
+
+
+def test_an_exact_tie_is_the_same_and_not_undecided():
+    rows = [
+        *(row(b, v, [v, v + 0.1]) for b, v in ((1, 0.4), (2, 0.3))),
+        *(row(b, v, [v, v + 0.1], "entropy") for b, v in ((1, 0.4), (2, 0.3))),
+        row(2, 0.3, [0.3, 0.5], "random"),
+    ]
+    both = advice_of(rows)[-1]
+    assert [(o.strategy, o.verdict) for o in both.others] == [
+        ("entropy", "same"),
+        ("random", "undecided"),
+    ]
+    assert "entropy, 2 questions a batch, costs the same in every replicate; " in both.text
+
+
+def test_what_leaves_out_questions_has_no_best_budget():
+    values = ((1, 0.3), (8, 0.2), (16, 0.1))
+    [advice] = advice_of([row(b, v, [v, v + 0.01], measure="act_dcf") for b, v in values])
+    assert (advice.best.budget, advice.edge) == (16, "")
+    assert advice.text == (
+        "margin: act_dcf leaves out what questions cost; it is lowest at 16 questions a batch: "
+        "0.1 [0.1, 0.11]"
+    )
 
 
 def test_applications_and_subsets():

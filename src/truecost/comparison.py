@@ -11,13 +11,15 @@ from truecost.intervals import ONE_UNIT, ends, finite
 from truecost.results import Comparison, Estimate
 
 Floats = npt.NDArray[np.float64]
+ON_BOTH_SIDES = "no ratio: the baseline lies on both sides of 0"
 
 
 def compare(system: Estimate, baseline: Estimate) -> Comparison:
     """Difference and ratio of two estimates of one measure, paired replicate by replicate.
 
     A difference or ratio that is not finite (a baseline of 0), or of a value that is not (an
-    infinite cost), is undefined in that replicate.
+    infinite cost), is undefined in that replicate. There is no ratio at all to a baseline whose
+    value and replicates lie on both sides of 0: near 0 it has no bounds, and its sign says nothing.
 
     Parameters
     ----------
@@ -92,11 +94,17 @@ def derived(
 
     point = float(both(system.point, baseline.point))
     replicates = both(system.replicates, baseline.replicates)
+    crossed = kind == "ratio" and _crosses(baseline)
+    if crossed:
+        point, replicates = float("nan"), np.full_like(replicates, np.nan)
     left_out = None
     if system.left_out is not None and baseline.left_out is not None:
         left_out = both(system.left_out, baseline.left_out)
-    zero = kind == "ratio" and baseline.point == 0
-    why = "the baseline is 0" if zero else "one of the two is"
+    why = "one of the two is"
+    if kind == "ratio" and baseline.point == 0:
+        why = "the baseline is 0"
+    elif crossed:
+        why = ON_BOTH_SIDES
     lower, upper, reason = ends(replicates, system.level, system.method, point, left_out, why)
     if reason is None and system.n_units < 2:
         lower, upper, reason = None, None, ONE_UNIT
@@ -104,7 +112,10 @@ def derived(
     # Whether it spreads is its own matter; systems that never differ have no spread to show.
     inherited = (flag for flag in (*system.flags, *baseline.flags) if flag != "no_spread")
     still = lower is not None and lower == upper and point != (kind == "ratio")
-    flags = [*inherited, *raised(no_spread=still, undefined_replicates=undefined > 0)]
+    flags = [
+        *inherited,
+        *raised(no_spread=still, undefined_replicates=undefined > 0 and not crossed),
+    ]
     return Estimate(
         measure=system.measure,
         kind=kind,
@@ -135,3 +146,9 @@ def derived(
         left_out=left_out,
         resampling=system.resampling,
     )
+
+
+def _crosses(baseline: Estimate) -> bool:
+    """Whether the value and the replicates of a baseline lie on both sides of 0."""
+    found = np.append(baseline.replicates, baseline.point)
+    return bool((found < 0).any() and (found > 0).any())

@@ -37,7 +37,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
         Interval of the place in replicates, 1 for the first; None when the value is undefined.
     difference, difference_lower, difference_upper : float or None
         From the first system, paired; None for the first itself.
-    verdict : {"first", "better", "worse", "undecided"}
+    verdict : {"first", "better", "worse", "same", "undecided"}
         What the paired difference from the first says.
     shown_in : {"", "percent"}
         How readers see the figures.

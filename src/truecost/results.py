@@ -15,6 +15,7 @@ from truecost.names import DIMS, Ends
 
 Floats = npt.NDArray[np.float64]
 MOST_UNITS = 1e12  # no plan goes further
+Side = Literal["better", "worse", "same", "undecided"]  # of a system against another one
 MOST_UNDEFINED = 0.05  # a larger share of the replicates leaves a verdict undecided
 
 
@@ -329,7 +330,7 @@ class Comparison:
     ratio: Estimate
 
     @property
-    def verdict(self) -> Literal["better", "worse", "undecided"]:
+    def verdict(self) -> Side:
         """Whether the interval of the difference excludes 0, and on which side.
 
         See `verdict_of`.
@@ -337,7 +338,7 @@ class Comparison:
         return verdict_of(self.difference)
 
 
-def verdict_of(difference: Row) -> Literal["better", "worse", "undecided"]:
+def verdict_of(difference: Row) -> Side:
     """Whether the interval of a difference excludes 0, and on which side.
 
     Parameters
@@ -347,14 +348,17 @@ def verdict_of(difference: Row) -> Literal["better", "worse", "undecided"]:
 
     Returns
     -------
-    {"better", "worse", "undecided"}
-        "undecided" when the interval holds 0, an end of it is missing, or more than 5 % of the
-        replicates of the difference are undefined; otherwise the side and the direction of the
-        measure tell.
+    {"better", "worse", "same", "undecided"}
+        "same" when the difference and both ends of its interval are 0: the two are equal in all
+        replicates. "undecided" when the interval holds 0 otherwise, an end of it is missing, or
+        more than 5 % of the replicates of the difference are undefined; otherwise the side and the
+        direction of the measure tell.
     """
     low, high, value = difference.lower, difference.upper, difference.value
     # When many replicates are undefined the interval speaks of the others only.
     lost = difference.n_undefined > MOST_UNDEFINED * difference.n_replicates
+    if low == value == high == 0 and not lost:
+        return "same"
     if low is None or high is None or low <= 0 <= high or lost or not value:
         return "undecided"  # a value of 0 outside its interval speaks for no side
     return "better" if (high < 0) == (difference.direction == "lower") else "worse"

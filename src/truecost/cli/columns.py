@@ -35,13 +35,26 @@ class Columns:
         table = replace(table, said=(*self.said, *said))
         if table.width() > width:
             table = table.footed()
-        for name in self.spare:
-            if table.width() > width:
-                table = table.without(name)
+        table = table.spared(width)
         for name in reversed(self.about):
             if (over := table.width() - width) > 0 and name != "measure":
                 table = table.cut(name, over)
         return table
+
+    def spared(self, width: int) -> "Columns":
+        """The table without spare columns until it fits; it says which, where any of them might
+        have stood above it.
+        """
+        table, left_out = self, []
+        for name in self.spare:
+            if table.width() > width and name in table.names:
+                shown = any(row[table.names.index(name)] for row in table.rows)
+                left_out += [name] if shown else []
+                table = table.without(name)
+        if not left_out or not {*self.spare} & {*self.above}:
+            return table
+        said = f"left out for want of width: {', '.join(reversed(left_out))}"
+        return replace(table, below=(*table.below, said))
 
     def shown(self, width: int) -> "Columns":
         """The table as a screen of this width shows it: the last column is padded too."""

@@ -32,7 +32,7 @@ def demo(
     *,
     output: Output = PLAIN,
 ) -> int:
-    """Evaluate and compare two systems whose results come with truecost.
+    """Two detectors, two searches, or five detectors that learn from a person's answers.
 
     `detection`: detectors of the spoken word "yes", a logistic regression and a small network, on
     1,940 clips of 120 speakers of the Speech Commands test set (CC BY 4.0); `active` is the share
@@ -54,8 +54,15 @@ def demo(
         study = _detection(folder) if name == "detection" else _study(folder / name)
         placed = replace(output, output=output.output or target)
         if name == "stream":
-            return live(study, placed, resume=True)
+            return live(_anywhere(study) if output.print_config else study, placed, resume=True)
         return execute(study, placed)
+
+
+def _anywhere(study: "Study") -> "Study":
+    """The study without the folder of this machine in which nothing is looked for."""
+    from msgspec import structs
+
+    return structs.replace(study, loop=structs.replace(study.loop, folder=None))
 
 
 def _study(folder: Path) -> "Study":

@@ -46,10 +46,13 @@ def _about(table: "Columns") -> list[str]:
 
 
 def _grouped(table: "Columns") -> list["Columns"]:
-    """A table for each thing that a table is about, all without its spare columns."""
-    for name in table.spare:
-        table = table.without(name)
-    return _by(table, _about(table))
+    """A table for each thing that a table is about, all without its spare columns, but for what
+    every row of one has the same and may stand above it.
+    """
+    parts = _by(table, _about(table))
+    for name in table.above:
+        parts = [part.lifted(name) if name in table.spare else part for part in parts]
+    return [part.spared(0) for part in parts]
 
 
 def _by(table: "Columns", names: Sequence[str]) -> list["Columns"]:

@@ -173,7 +173,7 @@ class Output:
     """Where the result goes, and what else there is to say."""
 
     output: Annotated[str | None, Parameter(name=["--output", "-o"])] = None
-    """Directory for result.json, report.html, and curves.parquet or items.parquet."""
+    """Directory for result.json, report.html and, of curves or items, a table of these."""
     json: Annotated[bool, Flag] = False
     """Print result.json on standard output."""
     config: str | None = None

@@ -48,7 +48,7 @@ def score(
     Parameters
     ----------
     files
-        Event logs (JSON lines or Parquet); a folder is one system, and each log in it a run.
+        Event logs (JSON lines, Parquet or CSV); a folder is one system, each log in it a run.
         NAME=PATH names a system.
     measure
         NAME or NAME:PARAMETER; repeat or separate by commas. See: truecost list measures

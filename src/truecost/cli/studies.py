@@ -57,6 +57,7 @@ def live(study: "Study", output: Output, *, resume: bool) -> int:
     from truecost.cli.terminal import Screen
     from truecost.cli.trials import report as say
     from truecost.cli.trials import said_instead
+    from truecost.study.given_paths import named_as_given
     from truecost.study.live import run_live
     from truecost.study.recipes import LOGS
 
@@ -66,7 +67,7 @@ def live(study: "Study", output: Output, *, resume: bool) -> int:
         raise UsageError("a live run writes event logs: name a directory for them, -o FOLDER")
     screen = Screen(output)
     try:
-        with screen.progress() as progress:
+        with screen.progress() as progress, named_as_given(study):
             outcome = run_live(study, output.output, resume=resume, progress=progress)
     except KeyboardInterrupt:
         screen.say(f"logs stay in {Path(output.output) / LOGS}: --resume goes on")

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from textwrap import fill
 
 from rich.console import Console
 from rich.markup import escape
@@ -12,13 +13,13 @@ from rich.markup import escape
 from truecost.cli.columns import Columns
 from truecost.cli.narrow import parts_of
 from truecost.cli.options import Output
-from truecost.cli.phases import about_online, side_by_side, split
+from truecost.cli.phases import about_online, dims_beside, side_by_side, sizes_of, split
 from truecost.digits import ShownIn, between, figure, percent, scale_of, signed
 from truecost.errors import counted
 from truecost.flags import FLAGS
 from truecost.gates import Verdict
 from truecost.leaderboard import Standing
-from truecost.results import Comparison, Row, dims_of, figures, items_of, shown, units_shown
+from truecost.results import Comparison, Row, figures, items_of, shown, units_shown
 from truecost.study import Outcome, Problem
 from truecost.tasks.streams.records import Online
 from truecost.tasks.systems import System
@@ -52,6 +53,16 @@ class Screen:
                 self.out.print(part.table(width))
             lines = captured.get().splitlines()
             print("\n".join(line.rstrip() for line in lines))  # rich pads the last column
+
+    def tell(self, texts: Iterable[str]) -> None:
+        """Sentences of the result on standard output, below the tables; a line each, which only
+        on a terminal is broken at its width.
+        """
+        width = self.out.width - 1
+        print()
+        for text in texts:
+            whole = not sys.stdout.isatty()
+            print(text if whole else fill(text, width, subsequent_indent="  "))
 
     @contextmanager
     def progress(self) -> Iterator[Callable[[str, int, int], None] | None]:
@@ -164,7 +175,7 @@ def _of_phases(rows: Sequence[Row]) -> list[Columns]:
     """What a system costs before and after it adapts, and what has no phase."""
     sided, others = split(rows)
     tables = [side_by_side(sided, [_marks(row) for row in sided])] if sided else []
-    return [*tables, *([_values(others)] if others else [])]
+    return [*tables, *([_values(others, by_run=True)] if others else [])]
 
 
 def brief(outcome: Outcome) -> tuple[str, ...]:
@@ -179,7 +190,7 @@ def brief(outcome: Outcome) -> tuple[str, ...]:
 
 def _dims(rows: Sequence[Row]) -> tuple[str, ...]:
     """What the rows are about, the widest first: the system and its subsets come last."""
-    found = dims_of(rows)
+    found = dims_beside(rows)
     inner = ("system", "subset", "phase")
     return (*(n for n in found if n not in inner), *(n for n in inner if n in found))
 
@@ -190,19 +201,23 @@ def _about(row: Row, dims: Sequence[str]) -> tuple[str, ...]:
     return tuple(cells.get(name, "all" if name == "subset" else "") for name in dims)
 
 
-def _values(rows: Sequence[Row]) -> Columns:
-    dims, items = _dims(rows), items_of(rows)
+def _values(rows: Sequence[Row], *, by_run: bool = False) -> Columns:
+    """A line a row; of streams with the items of a run."""
+    dims, items, sizes = _dims(rows), items_of(rows), [str(row.n_trials) for row in rows]
+    if by_run:
+        items, sizes = sizes_of(rows)
     names = ("measure", "value", f"{percent(rows[0].level)} interval", "naive", items, "units")
     cells = tuple(
         (
             *(*_about(row, dims), row.label, *figures(row)),
             "" if row.reference is None else shown(row, row.reference),
-            *(str(row.n_trials), units_shown(row), _note(row)),
+            *(size, units_shown(row), _note(row)),
         )
-        for row in rows
+        for row, size in zip(rows, sizes, strict=True)
     )
+    above = (*ABOVE, items, "units") if by_run else ABOVE
     spare = ("units", items, "naive")
-    table = Columns((*dims, *names, "note"), cells, spare=spare, about=dims, above=ABOVE)
+    table = Columns((*dims, *names, "note"), cells, spare=spare, about=dims, above=above)
     return table if any(map(units_shown, rows)) else table.without("units")
 
 

@@ -306,7 +306,10 @@ def report(
             said = assumed(part.estimates)
             if said:
                 screen.say(f"{part.title or 'application'}: {said}")
-    for remark in outcome.remarks:
+    advised = [advice.text for advice in outcome.sweeps]  # a result: it stands in JSON too
+    if advised and not output.json:
+        screen.tell(advised)
+    for remark in (text for text in outcome.remarks if text not in advised):
         screen.say(remark)
     screen.advise(outcome.problems)
     if outcome.gates:

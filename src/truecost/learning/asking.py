@@ -23,9 +23,12 @@ class Strategy(Protocol):
 
     A strategy that follows what was answered has a second method
     `learn(batch, outputs, answered)`, called after each adaptation with the outputs that the
-    strategy chose from (None before the stream, where nothing was chosen). One that keeps
-    anything from batch to batch has `snapshot` and `restore` as learners have; without them a run
-    resumes by replaying its log.
+    strategy chose from (None before the stream, where nothing was chosen).
+
+    One that keeps anything from batch to batch, be it only a count of its calls, may have
+    `snapshot` and `restore` as learners have. One that keeps nothing may say `stateless = True`.
+    Checkpoints are made of these two kinds alone; with any other strategy a run resumes by
+    replaying its log, which takes longer and needs nothing of the strategy.
     """
 
     def choose(self, batch: Batch, outputs: Outputs, count: int) -> Sequence[int]:
@@ -96,10 +99,9 @@ class Asking:
     def restorable(self) -> bool:
         """Whether `snapshot` and `restore` work: learner and strategy must have them.
 
-        A strategy without `learn` keeps nothing and needs none.
+        A strategy that says `stateless = True` keeps nothing and needs none.
         """
-        stateless = not hasattr(self.strategy, "learn")
-        return restorable(self.learner) and (stateless or restorable(self.strategy))
+        return restorable(self.learner) and can_keep(self.strategy)
 
     def snapshot(self) -> bytes:
         """What learner and strategy have learnt."""
@@ -117,6 +119,11 @@ class Asking:
 
     def _parts(self) -> tuple[Learner | Strategy, ...]:
         return self.learner, self.strategy
+
+
+def can_keep(strategy: Strategy) -> bool:
+    """Whether a strategy can be put back: it has snapshots, or says that it keeps nothing."""
+    return restorable(strategy) or getattr(strategy, "stateless", False) is True
 
 
 def restorable(part: object) -> TypeGuard[Restorable]:

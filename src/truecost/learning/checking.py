@@ -10,10 +10,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from truecost.errors import InputError, UsageError, counted, first_five
+from truecost.learning.probabilities import improper
 from truecost.learning.stream import Stream
 from truecost.learning.system import Answer, Array, Batch, Outputs, Question
-
-ROUNDING = 1e-4  # by which the sum of probabilities may differ from 1: 32-bit learners
 
 
 def name_of(part: object) -> str:
@@ -240,7 +239,7 @@ def _check_members(members: object, shape: tuple[int, int], where: str) -> None:
         raise InputError(
             f"{where}: its members are {said}, expected members x {shape[0]} x {shape[1]}"
         )
-    if not len(members) or _bad_rows(members).any():
+    if not len(members) or improper(members).any():
         raise InputError(
             f"{where}: the probabilities of a member are negative, or do not add up to 1"
         )
@@ -250,7 +249,7 @@ def _check_sums(probabilities: Array | None, where: str, batch: Batch) -> None:
     """Refuse rows that are no probabilities."""
     if probabilities is None:
         return
-    bad = _bad_rows(probabilities)
+    bad = improper(probabilities)
     if bad.any():
         place = int(np.flatnonzero(bad)[0])
         raise InputError(
@@ -258,10 +257,3 @@ def _check_sums(probabilities: Array | None, where: str, batch: Batch) -> None:
             f"{first_five(probabilities[place])} (sum {probabilities[place].sum():g}), expected 0 "
             "or more with the sum 1"
         )
-
-
-def _bad_rows(probabilities: Array) -> Array:
-    """Which rows are no probabilities; NaN is none."""
-    near = np.abs(probabilities.sum(axis=-1) - 1) <= ROUNDING
-    bad: Array = ~(near & (probabilities >= 0).all(axis=-1))
-    return bad

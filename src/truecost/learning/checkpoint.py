@@ -4,6 +4,8 @@ A run resumes from its log alone, by doing everything again. Where that takes lo
 shorten it: every few batches the system is stored together with the number of events so far and
 their SHA-256, so that a run that comes back jumps over them. A checkpoint that does not belong to
 the log beside it, to this stream or to these settings is ignored, and so is one that is damaged.
+One is written aside and takes the place of the last one, without waiting for the disk: 0.2 to 0.5
+ms for 66 kB, beside the snapshot itself (0.2 ms for a logistic regression of 64 features).
 
 An answer that arrives late is in the log only from then on. Until then it is kept here, so that a
 run that is killed in between does not ask for it again.
@@ -25,11 +27,11 @@ from truecost.learning.asking import restorable
 from truecost.learning.checking import name_of
 from truecost.learning.log import Event, LogWriter
 from truecost.learning.system import Answer
-from truecost.publishing import publish
 from truecost.version import __version__
 
 LATE = "late.jsonl"
 ENDING = ".checkpoint"
+ASIDE = ".new"  # of a checkpoint that is being written
 Key = tuple[str, str, str, str]  # run, stream, item, part
 
 
@@ -157,7 +159,19 @@ class Keeper:
             system=system.snapshot(),
         )
         data = msgspec.msgpack.encode(stored)
-        publish({self.path: hashlib.sha256(data).digest() + data})
+        self._put(hashlib.sha256(data).digest() + data)
+
+    def _put(self, data: bytes) -> None:
+        """Take the place of the last checkpoint, as a whole; one that is lost costs time only."""
+        aside = self.path.with_suffix(ASIDE)
+        try:
+            self.folder.mkdir(exist_ok=True)
+            aside.write_bytes(data)
+            aside.replace(self.path)
+        except OSError as error:
+            raise InputError(
+                f"{self.path}: cannot be written ({error.strerror or error})"
+            ) from error
 
     def put_late(self, event: Event) -> None:
         """Keep an answer that is known but arrives later; `event` is its line in the log to come.
@@ -195,9 +209,11 @@ def forget(log: str | Path) -> None:
         The log that it lies beside.
     """
     folder = folder_of(log)
-    for path in (*folder.glob(f"*{ENDING}"), folder / LATE):
+    if not folder.is_dir():
+        return
+    for path in (*folder.glob(f"*{ENDING}"), *folder.glob(f"*{ASIDE}"), folder / LATE):
         path.unlink(missing_ok=True)
-    if folder.is_dir() and not any(folder.iterdir()):
+    if not any(folder.iterdir()):
         folder.rmdir()
 
 

@@ -2,12 +2,12 @@
 
 All jobs of a seed see the same streams in the same order, with the same bootstrap set and the same
 person, so that strategies and budgets can be compared in pairs. A log holds all streams, one after
-the other. It is written as `NAME.jsonl.part` and gets its name when it is complete: complete ones
-are never run again, others go on where they stopped::
+the other. It is written as `NAME.jsonl.part`, and compressed when it is complete: complete ones are
+never run again, others go on where they stopped::
 
-    margin/4/seed-0.jsonl
+    margin/4/seed-0.jsonl.gz
     margin/8/seed-0.jsonl.part
-    passive/seed-0.jsonl
+    passive/seed-0.jsonl.gz
     streams/seed-0.json       what the streams were, so that a resumed run has the same ones
 """
 
@@ -18,12 +18,13 @@ from typing import Any
 
 import msgspec
 
-from truecost.learning.checkpoint import forget
+from truecost.learning.finishing import clear
 from truecost.learning.parallel import run_parallel
 from truecost.learning.streams import Source
 
 Progress = Callable[[int, int], None]
 PASSIVE = "passive"
+STREAMS = "streams"  # folder of what the streams of each seed were
 OWN = "own"  # the strategy of learners that ask themselves
 
 
@@ -113,13 +114,18 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         """Folder of its log: that of all seeds of a strategy and budget."""
         if self.passive:
             return PASSIVE
-        asked = f"{self.budget}" if self.rate is None else f"rate-{self.rate:g}"
+        asked = f"{self.budget}" if self.rate is None else f"rate-{self.rate!r}"
         return f"{self.strategy.replace(':', '-')}/{asked}"
 
     @property
     def path(self) -> str:
         """Its log, below the folder of all logs."""
-        return f"{self.folder}/seed-{self.seed}.jsonl"
+        return f"{self.folder}/{self.run}.jsonl.gz"
+
+    @property
+    def run(self) -> str:
+        """What results call it among those of its system: the name of its log without ending."""
+        return f"seed-{self.seed}"
 
     @property
     def system(self) -> str:
@@ -134,7 +140,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         """`margin, 4 questions a batch, seed 0`."""
         asked = f"{self.budget} questions a batch, "
         if self.rate is not None:
-            asked = f"rate {self.rate:g}, "
+            asked = f"rate {self.rate!r}, "
         return f"{self.strategy}, {'' if self.passive else asked}seed {self.seed}"
 
 
@@ -149,7 +155,9 @@ def run_jobs(
     """Run the jobs that have no complete log yet, in processes of their own.
 
     The logs are the same for any number of processes, and whether they were written at one go or a
-    killed run was resumed.
+    killed run was resumed. Before a process runs its first job, it makes sure that the streams of
+    all seeds that were run before are the same as then, so that logs of other data never come
+    together.
 
     Parameters
     ----------
@@ -178,7 +186,7 @@ def run_jobs(
     count = _Count(len(left), progress)
     run_parallel(
         "truecost.learning.passes:work",
-        {"recipe": msgspec.to_builtins(recipe), "folder": str(place)},
+        {"recipe": msgspec.to_builtins(recipe), "folder": str(place), "known": _known(place)},
         [msgspec.to_builtins(job) for job in left],
         processes or os.cpu_count() or 1,
         count.hear,
@@ -189,9 +197,16 @@ def run_jobs(
 def _done(log: Path) -> bool:
     """Whether a log is complete; then nothing is left beside it that only resuming needs."""
     if log.exists():
-        forget(f"{log}.part")
+        clear(log)
         return True
     return False
+
+
+def _known(folder: Path) -> list[int]:
+    """Seeds whose streams are written down, whether they are run now or not."""
+    names = [path.stem for path in (folder / STREAMS).glob("seed-*.json")]
+    numbers = (name.removeprefix("seed-") for name in names)
+    return sorted(int(number) for number in numbers if number.isdecimal())
 
 
 class _Count:

@@ -16,8 +16,8 @@ import msgspec
 import numpy as np
 
 from truecost.errors import InputError, TruecostError, UsageError
-from truecost.learning.checkpoint import forget
-from truecost.learning.jobs import OWN, Job, Recipe
+from truecost.learning.finishing import complete, unfinished
+from truecost.learning.jobs import OWN, STREAMS, Job, Recipe
 from truecost.learning.log import LogWriter
 from truecost.learning.loop import Budget, run_passive, run_stream
 from truecost.learning.stream import Stream
@@ -38,7 +38,9 @@ def work(shared: Mapping[str, Any], content: Any, tell: Tell) -> None:
     os.chdir(recipe.folder)
     if recipe.folder not in sys.path:
         sys.path.append(recipe.folder)  # behind all others: nothing is shadowed
-    run_job(recipe, msgspec.convert(content, Job), Path(shared["folder"]), tell)
+    folder = Path(shared["folder"])
+    _same_as_before(msgspec.json.encode(recipe), tuple(shared["known"]), folder)
+    run_job(recipe, msgspec.convert(content, Job), folder, tell)
 
 
 def run_job(recipe: Recipe, job: Job, folder: Path, tell: Tell | None = None) -> Path:
@@ -70,18 +72,16 @@ def run_job(recipe: Recipe, job: Job, folder: Path, tell: Tell | None = None) ->
     np.random.seed(job.seed % 2**32)  # noqa: NPY002  depend on what the process did before it
     with _about(str(job)):
         streams = _streams(msgspec.json.encode(recipe), job.seed)
-        _same_streams(streams, folder / "streams" / f"seed-{job.seed}.json")
+        _same_streams(streams, _place_of(folder, job.seed))
     place.parent.mkdir(parents=True, exist_ok=True)
-    part = place.with_name(f"{place.name}.part")
     count = _Counter(streams, tell)
-    with LogWriter.open(part, resume=True) as log:
+    with LogWriter.open(unfinished(place), resume=True) as log:
         for stream in streams:
             with _about(f"{job}, stream {stream.name!r}" if stream.name else str(job)):
                 _Pass(recipe, job, stream).run(log, count)
             count.before += len(stream.batches)
         log.finish()
-    part.rename(place)
-    forget(part)
+    complete(place)
     return place
 
 
@@ -109,6 +109,19 @@ def _streams(recipe: bytes, seed: int) -> list[Stream]:
 def _items(source: bytes, seed: int) -> Items:
     """The items of a source, read once in a process."""
     return read_items(msgspec.json.decode(source, type=Source), seed)
+
+
+@lru_cache(maxsize=1)
+def _same_as_before(recipe: bytes, seeds: tuple[int, ...], folder: Path) -> None:
+    """Refuse data that make other streams of seeds that were run before; once in a process."""
+    for seed in seeds:
+        with _about(f"seed {seed}"):
+            _same_streams(_streams(recipe, seed), _place_of(folder, seed))
+
+
+def _place_of(folder: Path, seed: int) -> Path:
+    """Where it is written down what the streams of a seed are."""
+    return folder / STREAMS / f"seed-{seed}.json"
 
 
 def _same_streams(streams: list[Stream], place: Path) -> None:

@@ -7,7 +7,7 @@ from truecost.report.lines import Group, Line
 from truecost.report.many import amount, counted
 from truecost.report.online_verdict import plain
 from truecost.report.story import Story
-from truecost.report.swept import asked
+from truecost.report.swept import WITHOUT_QUESTIONS, asked
 from truecost.report.words import isolated, listed
 from truecost.results import Row
 
@@ -56,12 +56,13 @@ def _of_measure(found: "list[SweepAdvice]") -> list[Advised]:
 def _advice(story: Story, own: "SweepAdvice", over: "SweepAdvice | None") -> Line:
     """The best budget of a strategy against its neighbours, and the other strategies."""
     best, row = own.best, _row_of(story, own)
+    if own.measure in WITHOUT_QUESTIONS:
+        return _beside(own, row)
     against = [(own, other) for other in own.others]
     if over is not None and over is not own:
         against += [(over, other) for other in over.others]
     edge = (over or own).edge or own.edge
-    sure = bool(against) and all(other.verdict == "worse" for _, other in against)
-    look, chip = ("good", "best") if sure else ("open", "undecided")
+    look, chip = _outcome([other.verdict for _, other in against])
     if edge:
         look, chip = "open", "at the edge"
     text = f"{isolated(best.strategy)}, {questions(best)}"
@@ -70,6 +71,22 @@ def _advice(story: Story, own: "SweepAdvice", over: "SweepAdvice | None") -> Lin
     said = [_against(other, scale, named=a is not own or a is over) for a, other in against]
     said += [_share(over or own), _edge(edge, best), _passive(own)]
     return Line(look, chip, own.measure, text, " ".join(filter(None, said)))
+
+
+def _outcome(verdicts: "list[str]") -> tuple[str, str]:
+    """Whether the best is told apart: what is equal in every replicate undoes nothing."""
+    if verdicts and {*verdicts} <= {"worse", "same"}:
+        return ("good", "best") if "worse" in verdicts else ("open", "the same")
+    return "open", "undecided"
+
+
+def _beside(own: "SweepAdvice", row: Row | None) -> Line:
+    """Where a measure is best that leaves out what questions cost; no verdict on a budget."""
+    best = own.best
+    where = "highest" if row is not None and row.direction == "higher" else "lowest"
+    text = f"leaves out what questions cost; with {isolated(best.strategy)} it is {where} at "
+    text += questions(best) + ("" if row is None else f": {plain(row)}")
+    return Line("open", "", own.measure, text, _passive(own))
 
 
 def _row_of(story: Story, advice: "SweepAdvice") -> Row | None:
@@ -100,8 +117,10 @@ def _against(other: "SweepDifference", scale: Scale, *, named: bool) -> str:
     name = f"{isolated(other.strategy)}, {questions(other)}," if named else amount(other.budget)
     if other.value is None:
         return f"{name} cannot be compared."
-    more = f"{figure(other.value, scale)} more {between(other.lower, other.upper, scale)}".strip()
     verb = "costs" if named or other.budget == 1 else "cost"
+    if other.verdict == "same":
+        return f"{name} {verb} the same in every replicate."
+    more = f"{figure(other.value, scale)} more {between(other.lower, other.upper, scale)}".strip()
     return f"{name} {verb} {more}: {other.verdict}."
 
 

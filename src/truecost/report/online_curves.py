@@ -12,12 +12,14 @@ from truecost.report.lines import Line
 from truecost.report.many import amount
 from truecost.report.online_sections import DRAWN, GAPS
 from truecost.report.online_verdict import BEFORE, is_chosen, online_of, told_of
+from truecost.report.plots.streams_forest import sizes_of
 from truecost.report.section import MOST_LINES, Section, comma, drawing_of, told
 from truecost.report.story import Part, Story, part_of
 from truecost.report.tables import Table, used
 from truecost.report.words import isolated, value
 from truecost.results import Row, verdict_of
-from truecost.tasks.streams.describing import Curve, OfStream, OnlineDescription
+from truecost.tasks.streams.curves import Curve
+from truecost.tasks.streams.describing import OfStream, OnlineDescription
 
 MOST_SYSTEMS = 4  # whose curves over the stream are drawn
 POINTS = 24  # windows of a table
@@ -29,9 +31,10 @@ def over_the_stream(story: Story) -> Section | None:
     if not every:
         return None
     shown = every[:MOST_SYSTEMS]
+    beside = [d for _, d in shown]  # all share the axis of values
     chosen = any(is_chosen(story, part) for part in story.parts)
     drawings = [
-        _phases(d, measure, so_far, _title(d, part, alone=len(every) == 1 and not chosen))
+        _phases(d, measure, so_far, _title(d, part, alone=len(every) == 1 and not chosen), beside)
         for so_far in (True, False)
         for measure in dict.fromkeys(c.measure for _, d in shown for c in d.curves)
         for part, d in shown
@@ -41,6 +44,8 @@ def over_the_stream(story: Story) -> Section | None:
     text = _of_windows(shown[0][1])
     if chosen:
         text += " Of each strategy the best budget is drawn."
+    if any(len(d.ends) > POINTS for d in beside):
+        text += f" Tables have {POINTS} windows of each; curves.parquet has all."
     if len(shown) < len(every):
         text += f" The first {len(shown)} of {len(every)} systems are drawn."
     return Section("Over the stream", text, tuple(drawings), lines=lines)
@@ -80,7 +85,13 @@ def _of_windows(found: OnlineDescription) -> str:
     return text.strip()
 
 
-def _phases(found: OnlineDescription, measure: str, so_far: bool, name: str) -> Drawing:
+def _phases(
+    found: OnlineDescription,
+    measure: str,
+    so_far: bool,
+    name: str,
+    beside: Sequence[OnlineDescription],
+) -> Drawing:
     """One picture with its table."""
     curves = plots.curves_of(found, measure, so_far=so_far)
     ends = {c.phase: _ends_of(c) for c in curves}
@@ -94,12 +105,13 @@ def _phases(found: OnlineDescription, measure: str, so_far: bool, name: str) -> 
     return drawing_of(
         plots.phases,
         found,
-        partial(plots.phases_height, measure=measure, so_far=so_far),
+        partial(plots.phases_height, measure=measure, so_far=so_far, beside=beside),
         words,
         table,
         title=title,
         measure=measure,
         so_far=so_far,
+        beside=beside,
     )
 
 
@@ -149,16 +161,19 @@ def _gap_lines(story: Story, part: Part, found: OnlineDescription) -> list[Line]
 
 def _saving(row: Row) -> tuple[str, str]:
     """Whether adapting helps: the interval of the gap against 0."""
-    return {"better": ("good", "adapting helps"), "worse": ("bad", "adapting harms")}.get(
-        verdict_of(row), ("open", "undecided")
-    )
+    said = {
+        "better": ("good", "adapting helps"),
+        "worse": ("bad", "adapting harms"),
+        "same": ("open", "no difference"),
+    }
+    return said.get(verdict_of(row), ("open", "undecided"))
 
 
 def _trend(row: Row | None) -> str:
     """How the gap changes from the start of the stream to its end."""
     if row is None or row.value is None:
         return ""
-    said = {"better": "gets smaller", "worse": "gets larger"}.get(verdict_of(row))
+    said = {"better": "gets smaller", "worse": "gets larger", "same": "stays"}.get(verdict_of(row))
     change = f"its change from the start of the stream to its end is {value(row)}"
     return f"The gap {said}: {change}." if said else f"Whether the gap changes is open: {change}."
 
@@ -175,6 +190,8 @@ def streams(story: Story) -> Section | None:
     if not drawings:
         return None
     text = "Each stream alone, with its own interval; those that cost most come first."
+    if any(d.runs > 1 for d in story.result.online):
+        text += " Items and targets are those of a run, in the mean."
     return Section("Streams one by one", text, tuple(drawings))
 
 
@@ -200,13 +217,15 @@ def _forest(found: Sequence[OnlineDescription], measure: str, part: Part) -> Dra
         f"{of.stream} {system} {of.phase} {_said(of)}" for system, of in rows
     )
     header = ("stream", "system", "phase", "items", "targets", measure, "its interval")
+    sizes = {
+        name: (amount(items), "" if targets is None else amount(targets))
+        for name, (items, targets) in sizes_of(found).items()
+    }
     cells = [
         (
-            *(of.stream, system if len(found) > 1 else "", of.phase),
-            *(amount(of.items), amount(of.targets) if d_kind == "detection" else ""),
+            *(of.stream, system if len(found) > 1 else "", of.phase, *sizes[of.stream]),
             *("undefined" if of.value is None else figure(of.value), between(of.lower, of.upper)),
         )
-        for d_kind in (found[0].kind,)
         for system, of in rows
     ]
     return drawing_of(

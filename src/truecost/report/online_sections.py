@@ -10,7 +10,7 @@ from truecost.report.many import amount
 from truecost.report.online_verdict import AFTER, BEFORE, MANY, told_of
 from truecost.report.section import Section, drawing_of, told
 from truecost.report.story import Part, Story, part_of
-from truecost.report.swept import asked, best_of, budget_of, is_swept, swept_of
+from truecost.report.swept import WITHOUT_QUESTIONS, asked, best_of, budget_of, is_swept, swept_of
 from truecost.report.tables import Table, used
 from truecost.report.words import listed, value
 from truecost.results import Row, figures
@@ -101,8 +101,8 @@ def by_budget(story: Story) -> Section | None:
     text = (
         "After adaptation. More questions cost more and leave fewer errors: where imlm, which adds "
         "both up, is least, further questions no longer pay; act_dcf leaves out what questions "
-        "cost. The filled mark is the best budget of those tried; neighbours that are not told "
-        "apart from it stand in the verdict."
+        "cost. The filled mark is the lowest value of a strategy; neighbours that are not told "
+        "apart from the best budget stand in the verdict."
     )
     if any(r.dims.get("strategy") and asked(r) is None for r in story.whole):
         text += (
@@ -126,15 +126,16 @@ def _budgets(rows: Sequence[Row], part: Part) -> Drawing:
     """One picture, with a table of all budgets."""
     found = swept_of(rows)
     best = [b for own in found.strategies.values() if (b := best_of(own)) is not None]
+    mark = "lowest" if rows[0].measure in WITHOUT_QUESTIONS else "best"
     words = f"{rows[0].label} against the questions a batch. " + told(
-        f"{r.dims.get('strategy', '')} best with {amount(budget_of(r))} questions a batch: "
+        f"{r.dims.get('strategy', '')} {mark} with {amount(budget_of(r))} questions a batch: "
         f"{value(r)}"
         for r in best
     )
     cells = [
         (
             *(r.dims.get("strategy", ""), "none" if asked(r) is None else amount(budget_of(r))),
-            *(*figures(r), "best" if any(r is b for b in best) else ""),
+            *(*figures(r), mark if any(r is b for b in best) else ""),
         )
         for r in (*found.asking, *found.baselines)
     ]

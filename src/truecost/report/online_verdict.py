@@ -11,7 +11,7 @@ from truecost.results import Row, figures
 from truecost.tasks.streams.describing import OnlineDescription
 
 AFTER, BEFORE = "post", "pre"
-SAID = {AFTER: "after adapting", BEFORE: "before"}
+SAID = {AFTER: "after adapting", BEFORE: "before adapting"}
 CHIPS = {  # against doing all by hand
     "better": "less than by hand",
     "worse": "more than by hand",
@@ -75,11 +75,17 @@ def text_of(story: Story, row: Row) -> str:
     if phase and adapts:
         said += f" {SAID[phase]}"
     if phase == AFTER and earlier is not None and adapts:
-        said += f", {plain(earlier)} {SAID[BEFORE]}"
+        said += f", {plain(earlier)} before"
     cost = found.get(("act_dcf", phase))
     if cost is not None and cost is not row:
         said += f"; act_dcf {plain(cost)}"
     return said
+
+
+def in_words(row: Row) -> str:
+    """`imlm after adapting`: the measure and the phase of a row; empty where it has no phase."""
+    phase = row.dims.get("phase")
+    return "" if phase is None else f"{row.label} {SAID.get(phase, phase)}"
 
 
 def plain(row: Row) -> str:

@@ -8,6 +8,7 @@ from truecost.errors import UsageError
 from truecost.report.many import counted
 from truecost.results import Row
 
+WITHOUT_QUESTIONS = ("act_dcf",)  # leave out what questions cost: no budget pays off by them
 AFTER = "post"  # the phase that is shown where there are both
 
 

@@ -12,6 +12,7 @@ from truecost.report.online_advice import advice_groups
 from truecost.report.online_verdict import (
     about_imlm,
     chip_of,
+    in_words,
     line_of,
     system_groups,
 )
@@ -333,13 +334,16 @@ def _difference(row: Row, ratio: Row | None) -> Line:
     chip = (
         f"{said} than {short(row.baseline or '', MOST_CHIP)}"
         if said in ("better", "worse")
-        else said
+        else {"same": "the same"}.get(said, said)
     )
     name = f"{system_of(row)}, against {row.baseline}"
     more = f"But {beware}." if (beware := caveats(row)) else ""
+    of = f" in {phased}" if (phased := in_words(row)) else ""
     if row.value is None:
-        return Line("open", chip, name, f"difference {value(row)}")
-    text = f"difference {signed(row.value, row.scale)} {between(row.lower, row.upper, row.scale)}"
+        return Line("open", chip, name, f"difference{of} {value(row)}")
+    text = (
+        f"difference{of} {signed(row.value, row.scale)} {between(row.lower, row.upper, row.scale)}"
+    )
     if ratio is not None and ratio.value is not None:
         text += f", ratio {figure(ratio.value)} {between(ratio.lower, ratio.upper)}"
     return Line(GOOD.get(said, "open"), chip, name, text, more)

@@ -33,7 +33,7 @@ _OF_LOGS = (
     "labels",
 )
 _OF_SEARCHES = ("ecf", "rttm", "occurrences", "kwlist")
-_OF_RUNS = ("resources", "strategy", "budget")  # of systems
+_OF_RUNS = ("resources", "runs", "strategy", "budget")  # of systems
 _NOT_OF_TRIALS = (
     *("reference", "reference_map", "reference_format", "lines"),
     *(*_OF_LOGS, *_OF_SEARCHES),

@@ -72,11 +72,13 @@ def write(outcome: Outcome, directory: str) -> Path:
         When it cannot be written.
     """
     from truecost.report.curves import frame_of_outcome
+    from truecost.report.online_store import frame_of_streams
 
     target = check_target(directory)
     curves, items = frame_of_outcome(outcome), frame_of_items(outcome)
     files = {"report.html": _page(outcome.result, curves, items).encode()}
-    for name, frame in (("curves.parquet", curves), ("items.parquet", items)):
+    stored = frame_of_streams(outcome.result) if curves is None else curves
+    for name, frame in (("curves.parquet", stored), ("items.parquet", items)):
         if frame is not None:
             stream = io.BytesIO()
             frame.write_parquet(stream, statistics=False)
@@ -100,11 +102,13 @@ def page_of(outcome: Outcome) -> str:
 
 
 def _page(result: ResultFile, curves: "pl.DataFrame | None", items: "pl.DataFrame | None") -> str:
-    """The page draws what is stored, so that a stored result gives the same page again."""
+    """The page draws what is stored, so that a stored result gives the same page again; the curves
+    of streams stand in the result itself.
+    """
     from truecost.report import page
     from truecost.report.curves import from_frame
 
-    return page.render(result, from_frame(curves), items)
+    return page.render(result, from_frame(None if result.online else curves), items)
 
 
 def render_again(result: str, target: Path | None = None) -> Path:

@@ -4,7 +4,7 @@ A run directory holds what is needed to go on with it, and in the end the result
 
     run/logs/recipe.toml                 what decides the logs
     run/logs/streams/seed-0.json         what the streams were
-    run/logs/margin/4/seed-0.jsonl       a log for each strategy, budget and seed
+    run/logs/margin/4/seed-0.jsonl.gz    a log for each strategy, budget and seed
     run/result.json, report.html, ...    written last
 
 A run that was killed goes on with `resume`; so does one that is to have more seeds, budgets or
@@ -24,14 +24,13 @@ from typing import TYPE_CHECKING, Any
 from msgspec import structs
 
 from truecost.errors import InputError, TruecostError, UsageError
-from truecost.formats import sha256
 from truecost.names import AnnotationSet
 from truecost.publishing import tidy
 from truecost.study.config import Study
 from truecost.study.live_checks import batch_of
 from truecost.study.loop_tables import LearnerTable, LoopTable, SourceTable, StrategyTable
 from truecost.study.outcome import Input, Outcome
-from truecost.study.recipes import LOGS, RECIPE, STREAMS, same_recipe
+from truecost.study.recipes import LOGS, RECIPE, STREAMS, decisive, inputs_of, same_recipe
 from truecost.study.tables import SystemTable
 
 if TYPE_CHECKING:
@@ -98,10 +97,11 @@ def run_live(
     folder = Path(directory)
     _check_folder(folder, resume)
     stood, begun = folder.exists(), (folder / RECIPE).exists()
+    recipe = decisive(study)
     with _alone(folder / LOGS) as lock:
         for place in (folder, folder / LOGS, folder / STREAMS):
             tidy(place)
-        same_recipe(folder, study)
+        same_recipe(folder, recipe)
         try:
             outcome = _made(study, folder, lock, progress)
         except TruecostError as error:
@@ -110,10 +110,11 @@ def run_live(
                 raise
             left = f"(logs stay in {folder / LOGS}: --resume goes on)"
             raise type(error)(f"{error} {left}") from error
+    read = (Input(system="", file=name, sha256=digest) for name, digest in inputs_of(recipe))
     sweeps = advice_of(outcome.estimates) if study.sweep.given() else ()
     return replace(
         outcome,
-        inputs=(*_inputs(study), *outcome.inputs),
+        inputs=(*read, *outcome.inputs),
         configuration=configuration(study),
         sweeps=sweeps,
         remarks=(*outcome.remarks, *(advice.text for advice in sweeps)),
@@ -222,12 +223,6 @@ def _locked(fcntl: Any, lock: int) -> bool:
     return True
 
 
-def _inputs(study: Study) -> list[Input]:
-    """The files that streams and answers come from."""
-    named = (study.source.file, study.source.tsv, study.expert.file)
-    return [Input(system="", file=Path(f).name, sha256=sha256(f)) for f in named if f is not None]
-
-
 def _scored(study: Study, jobs: "Sequence[Job]", logs: Path) -> Study:
     """The study of the logs: a system for each strategy and budget, and the passive baseline."""
     source = json.loads((logs.parent / STREAMS / f"seed-{jobs[0].seed}.json").read_bytes())[0]
@@ -236,16 +231,20 @@ def _scored(study: Study, jobs: "Sequence[Job]", logs: Path) -> Study:
         data = structs.replace(data, type="number")
     if source["kind"] == "classes":
         data = structs.replace(data, classes=data.classes or tuple(source["classes"]))
-    if study.loop.passive and not stream.annotations:
+    if study.loop.passive and stream.annotations is None:
         stream = structs.replace(stream, annotations=COUNTED)
     batch = batch_of(study)
+    runs = tuple(dict.fromkeys(job.run for job in jobs))
     return structs.replace(
         study,
         data=data,
         stream=stream,
         systems={
             job.system: SystemTable(
-                file=str(logs / job.folder), strategy=job.strategy, budget=job.questions(batch)
+                file=str(logs / job.folder),
+                runs=runs,
+                strategy=job.strategy,
+                budget=job.questions(batch),
             )
             for job in jobs
         },

@@ -1,6 +1,7 @@
 """The tables of a live run: where a stream comes from, who learns, who asks, who answers."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Literal, Self
 
 import msgspec
@@ -84,9 +85,14 @@ class SourceTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     options: dict[str, Any] = msgspec.field(default_factory=dict)
 
     def moved(self, place: Callable[[str], str]) -> Self:
-        """The same with every path replaced by `place(path)`."""
+        """The same with every path replaced by `place(path)`.
+
+        A `tsv` that is no path but a name below `folder` stays.
+        """
         paths = {name: getattr(self, name) for name in FILES}
         found = {name: place(path) for name, path in paths.items() if path is not None}
+        if self.tsv is not None and not Path(self.tsv).is_absolute():
+            found["tsv"] = found["tsv"] if Path(found["tsv"]).is_file() else self.tsv
         return msgspec.structs.replace(self, **found)
 
 

@@ -31,6 +31,7 @@ RECIPE = f"{LOGS}/recipe.toml"
 STREAMS = f"{LOGS}/streams"
 WITH_FOLDER = ("callable", "sklearn", "river", "program")  # learners that look for something
 NOTHING = "nothing"
+HASH = "sha256"  # key of the recipe
 
 
 def recipe_of(study: Study) -> "Recipe":
@@ -55,7 +56,8 @@ def recipe_of(study: Study) -> "Recipe":
 
     loop, person = study.loop, study.expert.given()
     source = {"name": "table", **study.source.given()}
-    source |= {key: _absolute(source[key]) for key in FILES if key in source}
+    named = [key for key in FILES if key in source]
+    source |= {key: _absolute(source[key]) for key in named if key != "tsv" or _stands(source)}
     checked(Source(**source))
     if "file" in person:
         person["file"] = _absolute(person["file"])
@@ -75,6 +77,11 @@ def recipe_of(study: Study) -> "Recipe":
         checkpoint=loop.checkpoint or 0,
         folder=folder,
     )
+
+
+def _stands(source: Mapping[str, Any]) -> bool:
+    """Whether the list of clips is a path; it may be a name below the folder."""
+    return Path(source["tsv"]).is_file() or Path(source["tsv"]).is_absolute()
 
 
 def _absolute(path: str) -> str:
@@ -107,14 +114,15 @@ def jobs_of(study: Study) -> "list[Job]":
     return found
 
 
-def same_recipe(folder: Path, study: Study) -> None:
+def same_recipe(folder: Path, now: Mapping[str, Any]) -> None:
     """Write down what decides the logs, or refuse another recipe than the one that is there.
 
     Parameters
     ----------
     folder : Path
         The run directory.
-    study : Study
+    now : mapping
+        What `decisive` gives.
 
     Raises
     ------
@@ -124,35 +132,60 @@ def same_recipe(folder: Path, study: Study) -> None:
     import tomli_w
 
     place = folder / RECIPE
-    now = _decisive(study)
-    then: dict[str, Any] = read_toml(str(place)) if place.exists() else now
+    then: Mapping[str, Any] = read_toml(str(place)) if place.exists() else now
     strategies = {**then.get("strategies", {}), **now["strategies"]}  # further ones may join
     shared = {name: now["strategies"].get(name, how) for name, how in then["strategies"].items()}
     differ = [*_differences(then, {**now, "strategies": shared})]
     if differ:
         raise UsageError(
             f"{place}: the run there is of another study: {'; '.join(differ)}. Give it the same "
-            f"study, or choose another --output"
+            f"study and data, or choose another --output"
         )
     text = tomli_w.dumps({**now, "strategies": strategies})
     if not place.exists() or place.read_text(encoding="utf-8") != text:
         publish({place: text})
 
 
-def _decisive(study: Study) -> dict[str, Any]:
-    """What decides the logs, without paths, as TOML can hold it."""
-    content: dict[str, Any] = msgspec.to_builtins(recipe_of(study))
+def decisive(study: Study) -> dict[str, Any]:
+    """What decides the logs: settings without paths, and hashes of the data; as TOML can hold it.
+
+    Parameters
+    ----------
+    study : Study
+
+    Returns
+    -------
+    dict
+
+    Raises
+    ------
+    UsageError, InputError
+        When a setting makes no sense, or a file is not there or cannot be read.
+    """
+    from truecost.learning.streams.fingerprints import fingerprints
+
+    recipe = recipe_of(study)
+    content: dict[str, Any] = msgspec.to_builtins(recipe)
     for name in ("folder", "checkpoint"):
         del content[name]
     content["learner_options"].pop("folder", None)
     source, person = content["source"], content["person"]
     source |= {key: Path(source[key]).name for key in FILES if source[key] is not None}
+    source[HASH] = fingerprints(recipe.source, recipe.folder) or None
     if person["file"] is not None:
-        person["sha256"] = sha256(person["file"])
+        person[HASH] = sha256(person["file"])
         person["file"] = Path(person["file"]).name
     content["strategies"] = {name: options_of(study, name) for name in strategies_of(study)}
     found: dict[str, Any] = _without_none(content)
     return found
+
+
+def inputs_of(content: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Names and hashes of the files that streams and answers come from, as `decisive` has them."""
+    source, person = content["source"], content["person"]
+    hashes = source.get(HASH, {})
+    read = [(source[key], hashes[key]) for key in ("file", "tsv") if key in hashes]
+    return [*read, (person["file"], person[HASH])] if HASH in person else read
 
 
 def _without_none(content: Any) -> Any:
@@ -169,7 +202,19 @@ def _differences(then: Any, now: Any, place: str = "") -> Iterator[str]:
             where = f"{place}.{key}" if place else key
             yield from _differences(then.get(key), now.get(key), where)
     elif then != now:
-        yield f"{place} was {_said(then)} and is now {_said(now)}"
+        *outer, key = place.split(".")
+        if HASH in (key, *outer[-1:]):  # a hash tells a reader nothing
+            named = ".".join([*outer[:-1], key] if key != HASH else [*outer, "file"])
+            yield f"{named} {_changed(then, now)}"
+        else:
+            yield f"{place} was {_said(then)} and is now {_said(now)}"
+
+
+def _changed(then: Any, now: Any) -> str:
+    """What became of a file whose hash differs."""
+    if then is None or now is None:
+        return f"is {'no longer' if now is None else 'now'} part of it"
+    return "names data that have changed since"
 
 
 def _said(value: Any) -> str:

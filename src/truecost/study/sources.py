@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from truecost.study.config import Study
 
 
-BESIDE = ("indexing", "searching", "resources", "strategy", "budget")  # of a system
+BESIDE = ("indexing", "searching", "resources", "runs", "strategy", "budget")  # of a system
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,8 @@ class Source:
         Records of what the phases of a search took.
     resources : tuple of str
         Records of what runs on a stream took.
+    runs : tuple of str
+        Which logs of a folder of a stream's runs are read; all when empty.
     strategy : str, optional
         How the questions of a stream were chosen.
     budget : float, optional
@@ -47,6 +49,7 @@ class Source:
     indexing: tuple[str, ...] = ()
     searching: tuple[str, ...] = ()
     resources: tuple[str, ...] = ()
+    runs: tuple[str, ...] = ()
     strategy: str | None = None
     budget: float | None = None
 

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from truecost.comparison import compare
 from truecost.digits import between, figure, percent
+from truecost.report.swept import WITHOUT_QUESTIONS
 from truecost.results import Estimate
 
 ADVISED = ("imlm", "act_dcf")  # what a best budget is sought by
@@ -48,7 +49,7 @@ class SweepDifference(msgspec.Struct, frozen=True, kw_only=True):
     budget : float
     value, lower, upper : float or None
         Difference to the best in the unit of the measure, paired replicate by replicate.
-    verdict : {"better", "worse", "undecided"}
+    verdict : {"better", "worse", "same", "undecided"}
         Of this choice against the best one.
     """
 
@@ -74,7 +75,8 @@ class SweepAdvice(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     best : SweepPoint
     edge : {"", "lowest", "highest"}
         Where the best is the smallest or largest budget of its strategy, so that a better one may
-        lie beyond.
+        lie beyond; empty for a measure that leaves out what questions cost, as `act_dcf`, which
+        the largest budget most often has least of.
     points : tuple of SweepPoint
         Everything compared, by strategy and budget.
     others : tuple of SweepDifference
@@ -164,7 +166,7 @@ def _advice(
     best = rows[place]
     points = tuple(_point(row, share) for row, share in zip(rows, shares, strict=True))
     found = tuple(_difference(row, best) for row in others)
-    edge = _edge(best, rows)
+    edge = "" if best.measure in WITHOUT_QUESTIONS else _edge(best, rows)
     return SweepAdvice(
         measure=best.measure,
         phase=best.dims["phase"],
@@ -254,6 +256,9 @@ def _text(
     whose = strategy or f"all strategies: {best.strategy}"
     where = f" ({application})" if application else ""
     found = f"{figure(row.value, row.scale)} {between(row.lower, row.upper, row.scale)}".strip()
+    if row.measure in WITHOUT_QUESTIONS:
+        least = f"it is {_end(row)} at {questions(best.budget)}: {found}"
+        return f"{whose}: {row.measure}{where} leaves out what questions cost; {least}"
     share = (
         "" if best.best is None else f", the best in {percent(round(best.best, 2))} of replicates"
     )
@@ -266,13 +271,21 @@ def _text(
     return "; ".join(said)
 
 
+def _end(row: Estimate) -> str:
+    """Which end of a measure is the best."""
+    return "lowest" if row.direction == "lower" else "highest"
+
+
 def _said(other: SweepDifference, strategy: str) -> str:
-    """What another choice costs more, in words."""
-    name = f"{other.budget:g}" if strategy else f"{other.strategy}, {questions(other.budget)}"
+    """What another choice costs more, in words: `8 cost 0.01 more [0.004, 0.02]: worse`."""
+    name = f"{other.budget:g}" if strategy else f"{other.strategy}, {questions(other.budget)},"
     if other.value is None:
         return f"{name} cannot be compared"
+    verb = "cost" if strategy and other.budget != 1 else "costs"
+    if other.verdict == "same":
+        return f"{name} {verb} the same in every replicate"
     more = f"{figure(other.value)} more {between(other.lower, other.upper)}".strip()
-    return f"{name} {'costs' if strategy else 'cost'} {more}: {other.verdict}"
+    return f"{name} {verb} {more}: {other.verdict}"
 
 
 def questions(budget: float | None) -> str:

@@ -157,6 +157,8 @@ class SystemTable(DataTable, frozen=True, kw_only=True, omit_defaults=True):
         for each node.
     resources : tuple of str
         Records of what the runs on a stream took, where their logs do not say it; one for each.
+    runs : tuple of str
+        Which logs of a folder are read, `seed-0` for `seed-0.jsonl`; all unless given.
     strategy : str, optional
         How the questions of a stream were chosen.
     budget : float, optional
@@ -168,6 +170,7 @@ class SystemTable(DataTable, frozen=True, kw_only=True, omit_defaults=True):
     indexing: tuple[str, ...] = ()
     searching: tuple[str, ...] = ()
     resources: tuple[str, ...] = ()
+    runs: tuple[str, ...] = ()
     strategy: str | None = None
     budget: float | None = None
 

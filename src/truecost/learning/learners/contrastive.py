@@ -33,8 +33,9 @@ from truecost.learning.learners.network import (
     train,
 )
 from truecost.learning.learners.options import class_weights, settings_of
-from truecost.learning.learners.outputs import of_probabilities, proper, softmax, unlearnt
+from truecost.learning.learners.outputs import of_probabilities, proper, unlearnt
 from truecost.learning.learners.pool import Pool, check_width, numbers_of
+from truecost.learning.probabilities import softmax
 from truecost.learning.system import Answered, Batch, Floats, Outputs, Task, generator
 
 

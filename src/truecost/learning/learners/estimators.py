@@ -9,14 +9,9 @@ from typing import Any
 import numpy as np
 
 from truecost.extras import need
-from truecost.learning.learners.outputs import (
-    of_numbers,
-    of_probabilities,
-    proper,
-    softmax,
-    unlearnt,
-)
+from truecost.learning.learners.outputs import of_numbers, of_probabilities, proper, unlearnt
 from truecost.learning.learners.pool import Pool, Scale, check_width, draws, numbers_of
+from truecost.learning.probabilities import softmax
 from truecost.learning.system import Answered, Batch, Floats, Outputs, Task
 
 Trained = Any  # a model, the place of the only class that it has seen, or None before any

@@ -1,6 +1,7 @@
 """The messages between truecost and a program that learns: what is told, and what may be said."""
 
 import math
+import re
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
@@ -13,6 +14,8 @@ from truecost.learning.learners.outputs import proper
 from truecost.learning.system import Answered, Array, Batch, Floats, Outputs, Task
 
 VERSION = 1
+SHORT = 150  # letters of a line that is shown as a whole
+AROUND = 40  # letters before and after a fault
 Matrix = list[list[float]]
 
 
@@ -84,14 +87,36 @@ def read(line: bytes, kind: type[Said]) -> Said:
         said = msgspec.json.decode(line)
     except msgspec.DecodeError as error:
         hint = "; NaN and Infinity are no JSON" if b"NaN" in line or b"Infinity" in line else ""
-        raise InputError(f"what it said is no JSON ({error}{hint})") from error
+        raise InputError(f"what it said is no JSON ({error}{_near(line, error)}{hint})") from error
     if isinstance(said, dict) and "error" in said:
         raise InputError(f"it refused: {str(said['error'])[:1000]}")
     try:
         return msgspec.convert(said, kind)
     except msgspec.ValidationError as error:
+        path = str(error).partition(" - at `$")[2].rstrip("`")
         told = str(error).replace("`", "'").replace(" - at '$.", ", in '").replace(" - at '$'", "")
-        raise InputError(f"what it said is not what was expected ({told})") from error
+        there = _at(said, path)
+        raise InputError(f"what it said is not what was expected ({told}{there})") from error
+
+
+def _near(line: bytes, error: Exception) -> str:
+    """The text around the byte where a long line is no JSON any more."""
+    place = re.search(r"\(byte (\d+)\)", str(error))
+    if place is None or len(line) <= SHORT:
+        return ""
+    first = max(0, int(place[1]) - AROUND)
+    text = line[first : int(place[1]) + AROUND].decode("utf-8", "replace")
+    return f", within {text!r}"
+
+
+def _at(said: Any, path: str) -> str:
+    """What stands at a path such as `.scores[17]`; nothing where the path is of no use."""
+    for key, place in re.findall(r"\.(\w+)|\[(\d+)\]", path):
+        try:
+            said = said[key] if key else said[int(place)]
+        except (KeyError, IndexError, TypeError):
+            return ""
+    return f", where it says {str(said)[:AROUND]!r}" if path else ""
 
 
 def head(batch: Batch) -> dict[str, Any]:
@@ -183,10 +208,10 @@ def _decisions(said: Predicted, size: int, task: Task) -> tuple[str, ...]:
         raise InputError(
             f"it said {counted(len(said.decisions), 'decision')} on {counted(size, 'item')}"
         )
-    for decision in said.decisions:
+    for key, decision in zip(said.ids, said.decisions, strict=True):
         if not _is_decision(decision, task):
             wanted = f"one of {first_five(task.classes)}" if task.classes else "a number as text"
-            raise InputError(f"its decision {decision!r} is not {wanted}")
+            raise InputError(f"its decision {decision!r} on {key!r} is not {wanted}")
     return tuple(said.decisions)
 
 

@@ -3,9 +3,8 @@
 import numpy as np
 
 from truecost.errors import InputError
+from truecost.learning.probabilities import improper
 from truecost.learning.system import Array, Floats, Outputs, Task
-
-ROUNDING = 1e-4  # by which a sum of probabilities may differ from 1: models with 32-bit numbers
 
 
 def of_probabilities(
@@ -63,13 +62,6 @@ def unlearnt(task: Task, size: int) -> Outputs:
     return of_probabilities(task, np.full((size, len(task.classes)), 1 / len(task.classes)))
 
 
-def softmax(logits: Floats) -> Floats:
-    """Probabilities whose logarithms differ as the logits do, shape (items, classes)."""
-    powers = np.exp(logits - logits.max(axis=1, keepdims=True))
-    shares: Floats = powers / powers.sum(axis=1, keepdims=True)
-    return shares
-
-
 def proper(array: Array, shape: tuple[int, ...], what: str, who: str) -> Floats:
     """What a model said, when it has the right shape and is finite.
 
@@ -99,11 +91,10 @@ def proper(array: Array, shape: tuple[int, ...], what: str, who: str) -> Floats:
     if not np.isfinite(numbers).all():
         wrong = numbers[~np.isfinite(numbers)][0]
         raise InputError(f"{who}: its {what} hold {wrong}, expected finite numbers")
-    if what == "probabilities":
+    if what == "probabilities" and improper(numbers).any():
         sums = numbers.sum(axis=-1)
-        if (numbers < 0).any() or (np.abs(sums - 1) > ROUNDING).any():
-            raise InputError(
-                f"{who}: its probabilities are negative or do not add up to 1 "
-                f"(least {numbers.min():g}, sums {sums.min():g} to {sums.max():g})"
-            )
+        raise InputError(
+            f"{who}: its probabilities are negative or do not add up to 1 "
+            f"(least {numbers.min():g}, sums {sums.min():g} to {sums.max():g})"
+        )
     return numbers

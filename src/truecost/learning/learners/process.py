@@ -21,6 +21,7 @@ LONGEST_LINE = 2**26  # bytes: 720 items with embeddings of 1,024 numbers take 1
 TAIL = 2000  # bytes kept of standard error
 GRACE = 1.0  # seconds in which a program that closed its output may end, so that its code is known
 CHUNK = 2**20
+LOOK = 0.1  # seconds between two looks at whether it still runs: a helper may hold its pipes open
 NOTHING = memoryview(b"")
 WATCH = ("/bin/sh", "-c", "read line; kill -KILL 0")
 
@@ -99,7 +100,10 @@ class Process:
             raise Failure("it said something without being asked", bytes(self._said))
         left = memoryview(message + b"\n")
         while left or not self._line:
-            left = self._turn(self._patience(deadline, seconds, bool(left)), left)
+            over = self._program.poll() is not None  # before its last words are read
+            wait = self._patience(deadline, seconds, bool(left))
+            left = self._turn(0 if over else min(wait, LOOK), left)
+            self._closed = self._closed or over
         line, _, rest = bytes(self._said).partition(b"\n")
         self._said, self._line = bytearray(rest), b"\n" in rest
         return line
@@ -130,7 +134,8 @@ class Process:
         with suppress(OSError):
             self._input.close()
         while not self._closed and time.monotonic() < deadline:
-            self._turn(deadline - time.monotonic())
+            self._closed = self._program.poll() is not None
+            self._turn(min(LOOK, deadline - time.monotonic()))
             self._said.clear()
         with suppress(subprocess.TimeoutExpired):
             self._program.wait(GRACE if self._closed else 0)

@@ -6,7 +6,9 @@ from typing import Any
 import msgspec
 
 from truecost.errors import InputError
-from truecost.learning.asking import Strategy, restorable
+from truecost.learning.asking import Strategy, can_keep, restorable
+
+__all__ = ["Keeping", "can_keep", "part_states", "put_back_parts"]
 
 
 class Keeping:
@@ -64,8 +66,3 @@ def put_back_parts(parts: Mapping[str, Strategy], states: Mapping[str, bytes]) -
     for key, part in parts.items():
         if restorable(part):
             part.restore(states[key])
-
-
-def can_keep(strategy: Strategy) -> bool:
-    """Whether a strategy can be put back: it keeps nothing, or has snapshots."""
-    return restorable(strategy) or not hasattr(strategy, "learn")

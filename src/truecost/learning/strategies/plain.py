@@ -1,6 +1,7 @@
 """Strategies that look at nothing: at random, and evenly spaced."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from truecost.learning.strategies.settings import Settings
 from truecost.learning.system import Batch, Outputs, generator
@@ -12,6 +13,7 @@ class Random:
 
     name: str
     seed: int
+    stateless: ClassVar[bool] = True
 
     def choose(self, batch: Batch, outputs: Outputs, count: int) -> list[int]:
         """Rows in the order drawn; they depend on the seed, the stream and the batch number."""
@@ -26,6 +28,7 @@ class Periodic:
     """Asks at even distances: the middle item of each of M equal parts of the batch."""
 
     name: str
+    stateless: ClassVar[bool] = True
 
     def choose(self, batch: Batch, outputs: Outputs, count: int) -> list[int]:
         """Rows floor((i + 1/2) n / M) for i = 0 ... M - 1, in their order."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.learning.checking import described
+from truecost.learning.probabilities import softmax
 from truecost.learning.system import Array, Batch, Floats, Outputs
 
 PROBABILITIES, LOGITS = "the learner's probabilities", "the learner's logits"
@@ -45,9 +46,7 @@ def probabilities(strategy: str, batch: Batch, outputs: Outputs) -> Floats:
         When the shape is wrong, a value is not finite or is negative.
     """
     if outputs.probabilities is None and outputs.logits is not None:
-        raw = logits(strategy, batch, outputs)
-        powers = np.exp(raw - raw.max(axis=1, keepdims=True))
-        return np.asarray(powers / powers.sum(axis=1, keepdims=True))
+        return softmax(logits(strategy, batch, outputs))
     if outputs.probabilities is None:
         raise lacking(strategy, "probabilities of the classes", "random, periodic and k-centre")
     values = _rows(strategy, batch, outputs.probabilities, PROBABILITIES)

@@ -7,6 +7,7 @@ order.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -29,6 +30,7 @@ class ByUtility:
 
     name: str
     utility: Callable[[Batch, Outputs], Floats]
+    stateless: ClassVar[bool] = True
 
     def choose(self, batch: Batch, outputs: Outputs, count: int) -> list[int]:
         """Rows of the min(count, len(batch)) items of most use, the most useful first."""

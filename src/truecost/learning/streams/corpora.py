@@ -58,6 +58,17 @@ def spoken(source: Source) -> Items:
     """
     if source.file:
         return _spoken_features(source.file)
+    folder, files = Path(str(source.folder)), recordings(source)
+    ids = tuple(file.stem for file in files)
+    labels = _digits(ids, str(folder))
+    extract = function_of(source.extractor or "truecost.learning.speech:file_features")
+    vectors = _extracted(extract, files, source.extractor or "the wav reader")
+    said = ("fsdd", f"features:{source.extractor or '102'}")
+    return Items(str(folder), ids, vectors, labels, said=said)
+
+
+def recordings(source: Source) -> list[Path]:
+    """The recordings of spoken digits, by name; InputError when there are none."""
     folder = Path(str(source.folder))
     inner = folder / "recordings"
     files = sorted((inner if inner.is_dir() else folder).glob("*.wav"))
@@ -66,12 +77,7 @@ def spoken(source: Source) -> Items:
             f"{folder}: no recordings there; expected a clone of the Free Spoken Digit Dataset "
             f"with recordings/DIGIT_SPEAKER_TAKE.wav"
         )
-    ids = tuple(file.stem for file in files)
-    labels = _digits(ids, str(folder))
-    extract = function_of(source.extractor or "truecost.learning.speech:file_features")
-    vectors = _extracted(extract, files, source.extractor or "the wav reader")
-    said = ("fsdd", f"features:{source.extractor or '102'}")
-    return Items(str(folder), ids, vectors, labels, said=said)
+    return files
 
 
 def _spoken_features(file: str) -> Items:
@@ -142,7 +148,7 @@ def common_voice(source: Source) -> Items:
         When a line is malformed, a clip is missing, or the extractor fails.
     """
     folder, label = Path(str(source.folder)), source.label or "locale"
-    rows = [row for tsv in _lists(folder, str(source.tsv)) for row in _clips(tsv, label)]
+    rows = [row for tsv in lists(source) for row in _clips(tsv, label)]
     files = [_clip(folder, tsv, name, language) for tsv, name, language in rows]
     extract = function_of(str(source.extractor))
     vectors = _extracted(extract, files, str(source.extractor))
@@ -151,8 +157,16 @@ def common_voice(source: Source) -> Items:
     return Items(str(folder), tuple(file.stem for file in files), vectors, labels, said=said)
 
 
-def _lists(folder: Path, tsv: str) -> list[Path]:
-    """The TSV, or that of every language."""
+def clips(source: Source) -> list[Path]:
+    """The clips of Common Voice that the lists name, in their order; errors as `common_voice`."""
+    folder, label = Path(str(source.folder)), source.label or "locale"
+    named = [row for tsv in lists(source) for row in _clips(tsv, label)]
+    return [_clip(folder, tsv, name, language) for tsv, name, language in named]
+
+
+def lists(source: Source) -> list[Path]:
+    """The TSV of Common Voice, or that of every language."""
+    folder, tsv = Path(str(source.folder)), str(source.tsv)
     if Path(tsv).is_file():
         return [Path(tsv)]
     found = [folder / tsv] if (folder / tsv).is_file() else sorted(folder.glob(f"*/{tsv}"))

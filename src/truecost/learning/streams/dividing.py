@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from truecost.errors import InputError, UsageError, counted
-from truecost.learning.streams.drawing import even, exact, stratified
+from truecost.learning.streams.drawing import even, exact, parts_of, stratified
 from truecost.learning.streams.goals import Goal
 from truecost.learning.streams.items import Items
 from truecost.learning.streams.orders import Rows, dirichlet_order, time_order
@@ -127,7 +127,17 @@ class Divider:
             return len(rows) - self.source.items
         enough = max(self._reach(rows, goal) for goal in self.goals)
         pooled = self._pooled(len(rows))
-        return min(len(rows), max(enough, pooled + self.bootstrap if pooled else 0))
+        least = min(len(rows), max(enough, pooled + self.bootstrap if pooled else 0))
+        if not self.source.items:
+            return least
+        return max(least, min(self._latest(rows, goal) for goal in self.goals))
+
+    def _latest(self, rows: Rows, goal: Goal) -> int:
+        """The latest start from which there are enough targets and others; 0 where never."""
+        targets, others = parts_of(self.source.items or 0, self.source.prevalence or 0.0)
+        is_target = self._codes(goal)[rows][::-1] == "1"
+        enough = (np.cumsum(is_target) >= targets) & (np.cumsum(~is_target) >= others)
+        return len(rows) - int(np.argmax(enough)) - 1 if enough.any() else 0
 
     def _reach(self, rows: Rows, goal: Goal) -> int:
         """The fewest items from the start that hold the bootstrap set of a goal."""

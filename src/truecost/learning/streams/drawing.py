@@ -100,21 +100,27 @@ def exact(
     while not _fits(most, prevalence, len(targets), len(others)):
         most -= 1
     size = most if number is None else number
-    wanted = round(prevalence * size)
+    wanted, further = parts_of(size, prevalence)
     if not wanted or not _fits(size, prevalence, len(targets), len(others)):
         raise InputError(
             f"{where}: {size} items of prevalence {prevalence:g} need {wanted} targets and "
-            f"{size - wanted} others; there are {len(targets)} and {len(others)}, enough for some "
+            f"{further} others; there are {len(targets)} and {len(others)}, enough for some "
             f"{most} items: change items or prevalence"
         )
     parts = [
         draws.choice(targets, wanted, replace=False),
-        draws.choice(others, size - wanted, replace=False),
+        draws.choice(others, further, replace=False),
     ]
     return np.sort(np.concatenate(parts))
 
 
 def _fits(size: int, prevalence: float, targets: int, others: int) -> bool:
     """Whether there are enough of both."""
-    wanted = round(prevalence * size)
-    return wanted <= targets and size - wanted <= others
+    wanted, further = parts_of(size, prevalence)
+    return wanted <= targets and further <= others
+
+
+def parts_of(size: int, prevalence: float) -> tuple[int, int]:
+    """Targets and others among so many items."""
+    targets = round(prevalence * size)
+    return targets, size - targets

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from truecost.errors import InputError, counted, first_five
+from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.formats import Table, read
 from truecost.learning.streams.items import Items
 from truecost.learning.streams.source import Source
@@ -39,7 +39,12 @@ def read_table(source: Source) -> Items:
     table = replace(read(str(source.file)), mapped_by="[source]")
     key = source.id or _first(table, IDS)
     ids = _ids(table, key)
-    label = source.label or _first(table, LABELS) or LABELS[0]
+    label = source.label or _first(table, LABELS)
+    if label is None:
+        raise UsageError(
+            f"{table.source}: there is no column of right labels (label, labels or y); "
+            f'{table.listed}: name it under [source], label = "NAME"{_other_names(key)}'
+        )
     labels = _filled(table, label, "label", ids)
     parts = _filled(table, source.stream, "stream", ids) if source.stream else ()
     used = {key, label, source.time, source.stream}
@@ -47,6 +52,12 @@ def read_table(source: Source) -> Items:
     said = ("table", *([f"lookahead:{','.join(source.context)}"] if source.context else []))
     times = _times(table, source.time) if source.time else None
     return Items(table.source, ids, matrix(table, names), labels, times, parts, said)
+
+
+def _other_names(key: str | None) -> str:
+    """How else columns are named that are not found by themselves."""
+    of_ids = "" if key else ', that of the ids by id = "NAME" (id, ids, path and paths are found)'
+    return f"{of_ids}; all others are features, unless features = [...] names them"
 
 
 def _first(table: Table, names: tuple[str, ...]) -> str | None:
@@ -122,7 +133,7 @@ def _block(table: Table, name: str) -> Floats:
     if name in table.matrices:
         block = np.asarray(table.matrices[name], np.float64)
     else:
-        block = table.numbers(name, "features")[:, None]
+        block = _numbers(table, name)[:, None]
     bad = ~np.isfinite(block)
     if bad.any():
         raise InputError(
@@ -132,6 +143,27 @@ def _block(table: Table, name: str) -> Floats:
             f"features = [...]"
         )
     return block
+
+
+def _numbers(table: Table, name: str) -> Floats:
+    """A column of features as numbers; where it is none, what else it may be."""
+    try:
+        return table.numbers(name, "features")
+    except InputError as error:
+        column = table.frame[name]
+        if column.dtype.is_temporal() or (column.dtype == pl.String and _are_dates(column)):
+            hint = f'if it says when the items came: time = "{name}"'
+        else:
+            hint = f'if it names the items: id = "{name}"; if it is what is right: label = "{name}"'
+        raise InputError(
+            f"{error}; every column that is not named otherwise is taken for a feature: {hint}; "
+            f"else name the features under [source], features = [...]; {table.listed}"
+        ) from error
+
+
+def _are_dates(column: pl.Series) -> bool:
+    """Whether all of a column of text begins like a date (ISO 8601)."""
+    return bool(column.str.contains(r"^\s*\d{4}-\d\d-\d\d").all())
 
 
 def _places(table: Table, name: str, bad: Array) -> Iterator[str]:
@@ -148,7 +180,7 @@ def _times(table: Table, name: str) -> Floats:
     if name in table.matrices:
         return table.numbers(name, "time")  # which says why not
     column = table.frame[name]
-    if column.dtype == pl.String and column.str.contains(r"^\s*\d{4}-\d\d-\d\d").all():
+    if column.dtype == pl.String and _are_dates(column):
         column = column.str.strip_chars().str.to_datetime(strict=False, time_zone="UTC")
     if column.dtype.is_temporal() and column.dtype != pl.Time:
         microseconds = column.cast(pl.Datetime("us")).dt.epoch("us").cast(pl.Float64)

@@ -24,7 +24,7 @@ from truecost.report.plots.look import (
     short,
     width_of,
 )
-from truecost.report.swept import Swept, best_of, budget_of, swept_of
+from truecost.report.swept import WITHOUT_QUESTIONS, Swept, best_of, budget_of, swept_of
 from truecost.results import Row, shown
 
 PASSIVE: Any = (0, (6, 2, 1, 2))  # dashes
@@ -33,10 +33,11 @@ APART = 3.5  # points between the intervals of two strategies
 BY_HAND = "all by hand"
 NAIVE = "naive system"
 LEAST = "best budget"
+LOWEST = "lowest value"  # of what leaves out questions
 
 
 def budgets(rows: Sequence[Row], ax: Axes | None = None) -> Axes:
-    """One measure by budget: a line a strategy, its best budget filled, the passive baseline.
+    """One measure by budget: a line a strategy, its best value filled, the passive baseline.
 
     Intervals stand at each budget; of more than four strategies they hide each other and are left
     out. A strategy without questions, the passive baseline, is a horizontal line with its interval
@@ -234,7 +235,8 @@ def _handles(found: Swept) -> list[Any]:
         )
         for row in found.baselines
     ]
-    handles.append(mark_handle(LEAST, filled=True))
+    without = found.asking[0].measure in WITHOUT_QUESTIONS
+    handles.append(mark_handle(LOWEST if without else LEAST, filled=True))
     if _shows_naive(found):
         naive: Any = {"color": ink(), "linewidth": 1.2, "linestyle": (0, (4, 3))}
         by_hand = found.asking[0].measure != "act_dcf"  # whose naive system accepts or rejects all

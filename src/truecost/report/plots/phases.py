@@ -21,7 +21,8 @@ from truecost.report.plots.look import (
     new_axes,
     width_of,
 )
-from truecost.tasks.streams.describing import Curve, OnlineDescription
+from truecost.tasks.streams.curves import Curve
+from truecost.tasks.streams.describing import OnlineDescription
 
 Floats = npt.NDArray[np.float64]
 LOOKS: dict[str, dict[str, Any]] = {
@@ -41,6 +42,7 @@ def phases(
     ax: Axes | None = None,
     *,
     so_far: bool = True,
+    beside: Sequence[OnlineDescription] = (),
 ) -> Axes:
     """A measure over the stream before (dashed) and after adaptation, with bands and the gap.
 
@@ -55,6 +57,8 @@ def phases(
     so_far : bool
         Everything from the start of the stream to the end of each window; each window alone when
         False.
+    beside : sequence of OnlineDescription
+        Systems whose pictures stand beside this one: the axis of values goes as far for all.
 
     Returns
     -------
@@ -91,19 +95,20 @@ def phases(
     ('batches of the stream', 'imlm so far')
     """
     curves = curves_of(found, measure, so_far=so_far)
-    ax = ax or new_axes(WIDE, phases_height(found, measure=measure, so_far=so_far))
+    top = _top([found, *beside], measure, so_far=so_far)
+    ax = ax or new_axes(WIDE, phases_height(found, measure=measure, so_far=so_far, beside=beside))
     places = places_of(found, so_far=so_far)
     if len(curves) == 2:
         _gap(ax, places, *(_floats(curve.values) for curve in curves))
     for curve in curves:
         _curve(ax, places, curve)
-    _set_up(ax, curves, measure)
+    _set_up(ax, top, measure)
     ax.set_xlim(0, found.ends[-1] * 1.02)
     ax.xaxis.get_major_locator().set_params(integer=True)  # type: ignore[call-arg]
     ax.locator_params(axis="x", nbins=8 if width_of(ax) > 5 else 5)
     ax.set_xlabel("batches of the stream")
     ax.set_ylabel(f"{measure} so far" if so_far else f"{measure} of a window")
-    legend_below(ax, _handles(curves, measure))
+    legend_below(ax, _handles(curves, measure, top))
     return finish(ax, grid="y")
 
 
@@ -149,29 +154,27 @@ def _gap(ax: Axes, places: Floats, before: Floats, after: Floats) -> None:
     ax.vlines(places[known], before[known], after[known], color=ink(), linewidth=1.0, zorder=1.8)
 
 
-def _top(curves: Sequence[Curve]) -> float:
-    """As high as lines go, and bands as far as they are at most twice as high."""
-    lines = [v for c in curves for v in c.values if v is not None]
-    bands = [v for c in curves for v in c.upper if v is not None]
-    most = max(lines, default=1.0) or 1.0
-    return min(max([most, *bands]), 2 * most)
+def _top(systems: Sequence[OnlineDescription], measure: str, *, so_far: bool) -> float:
+    """As high as the lines and bands of all systems go."""
+    curves = [c for d in systems for c in d.curves if (c.measure, c.so_far) == (measure, so_far)]
+    known = [v for c in curves for v in (*c.values, *c.upper) if v is not None]
+    return max(known, default=1.0) or 1.0
 
 
-def _shows_naive(curves: Sequence[Curve], measure: str) -> bool:
+def _shows_naive(top: float, measure: str) -> bool:
     """Whether the value of doing all by hand is near."""
-    return measure == "imlm" and _top(curves) >= NEAR
+    return measure == "imlm" and top >= NEAR
 
 
-def _set_up(ax: Axes, curves: Sequence[Curve], measure: str) -> None:
+def _set_up(ax: Axes, top: float, measure: str) -> None:
     """Limits of the values, from 0 on."""
-    top = _top(curves)
-    if _shows_naive(curves, measure):
+    if _shows_naive(top, measure):
         naive_line(ax, 1, vertical=False)
         top = max(top, 1.0)
     ax.set_ylim(0, 1.05 * top)
 
 
-def _handles(curves: Sequence[Curve], measure: str) -> list[Any]:
+def _handles(curves: Sequence[Curve], measure: str, top: float) -> list[Any]:
     handles: list[Any] = [
         Line2D([], [], label=SAID[curve.phase], markersize=4.5, **LOOKS[curve.phase])
         for curve in curves
@@ -179,15 +182,21 @@ def _handles(curves: Sequence[Curve], measure: str) -> list[Any]:
     if len(curves) == 2:
         rung: Any = {"marker": "|", "markersize": 10, "linestyle": "none"}
         handles.append(Line2D([], [], color=ink(), label=GAP, **rung))
-    if _shows_naive(curves, measure):
+    if _shows_naive(top, measure):
         naive: Any = {"color": ink(), "linewidth": 1.2, "linestyle": (0, (4, 3))}
         handles.append(Line2D([], [], label=BY_HAND, **naive))
     return handles
 
 
 def phases_height(
-    found: OnlineDescription, width: float = WIDE, *, measure: str = "imlm", so_far: bool = True
+    found: OnlineDescription,
+    width: float = WIDE,
+    *,
+    measure: str = "imlm",
+    so_far: bool = True,
+    beside: Sequence[OnlineDescription] = (),
 ) -> float:
     """Height in inches that shows these curves at a width in inches."""
     curves = curves_of(found, measure, so_far=so_far)
-    return 3.0 + legend_height([str(h.get_label()) for h in _handles(curves, measure)], width)
+    handles = _handles(curves, measure, _top([found, *beside], measure, so_far=so_far))
+    return 3.0 + legend_height([str(h.get_label()) for h in handles], width)

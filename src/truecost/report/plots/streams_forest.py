@@ -32,7 +32,7 @@ STEP = 0.16  # inches between the marks of a row
 
 
 def streams_forest(found: Found, measure: str = "imlm", ax: Axes | None = None) -> Axes:
-    """A row a stream: the value of each system with its interval, and items and targets.
+    """A row a stream: the value of each system with its interval, items and targets of a run.
 
     Of one system both phases are drawn, before adaptation hollow; of several only the later one.
     Streams stand in the order of the first system's values, those that cost most first.
@@ -131,15 +131,30 @@ def streams_in_order(found: Found, measure: str) -> list[str]:
 
 
 def _slots(found: Found, ordered: Sequence[str], measure: str, width: float) -> Slots:
-    series = _series(found, measure)
-    some = {stream: of for _, _, rows in series for stream, of in rows.items()}
+    sizes = sizes_of(found)
     labels = []
     for name in ordered:
-        size = counted(some[name].items, "item")
-        if found[0].kind == "detection":
-            size = f"{counted(some[name].targets, 'target')}, {size}"
-        labels.append(f"{label_of(name, width)}\n{phrases(size, width)}")
-    return Slots.of(labels, len(series))
+        items, targets = sizes[name]
+        size = counted(items, "item")
+        if targets is not None:
+            size = f"{counted(targets, 'target')}, {size}"
+        labels.append(f"{label_of(named(name), width)}\n{phrases(size, width)}")
+    return Slots.of(labels, len(_series(found, measure)))
+
+
+def named(stream: str) -> str:
+    """The name of a stream; a bare number says what it is of."""
+    return f"stream {stream}" if stream.isdecimal() else stream
+
+
+def sizes_of(found: Found) -> dict[str, tuple[float, float | None]]:
+    """Items and targets of each stream in a run; None for targets where nothing is detected."""
+    sizes: dict[str, tuple[float, float | None]] = {}
+    for d in found:
+        for of in d.by_stream:
+            targets = of.targets / d.runs if d.kind == "detection" else None
+            sizes.setdefault(of.stream, (of.items / d.runs, targets))
+    return sizes
 
 
 def _ends(of: OfStream) -> list[float]:
