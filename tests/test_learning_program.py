@@ -389,7 +389,10 @@ PREDICT = {
     "fewer scores": ("right['scores'] = [1]; say(**right)", r"scores have the shape \(1,\), exp"),
     "fewer decisions": ("right['decisions'] = ['1']; say(**right)", "1 decision on 2 items"),
     "no decisions": ("del right['decisions']; say(**right)", "it said no decisions"),
-    "no class": ("right['decisions'][0] = '2'; say(**right)", "decision '2' on 'a' is not one of 0, 1"),
+    "no class": (
+        "right['decisions'][0] = '2'; say(**right)",
+        "decision '2' on 'a' is not one of 0, 1",
+    ),
     "sum": ("say(**right, probabilities=[[1, 1], [0, 1]])", "do not add up to 1"),
     "shape": (
         "say(**right, logits=[[1], [2]])",
