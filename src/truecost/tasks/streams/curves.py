@@ -22,7 +22,8 @@ from truecost.measures.effort_gap import by_window, prevalence, valued
 from truecost.measures.effort_pools import Effort, of_part, outer
 from truecost.tally import Tally
 from truecost.tasks.scoring import Scoring
-from truecost.tasks.streams.counting import Counted, before_parts, parts_of
+from truecost.tasks.streams.counting import Counted
+from truecost.tasks.streams.tallies import before_parts, parts_of
 from truecost.weights import Weights
 
 FEW_BATCHES = 5  # of a window: fewer tell no spread when batches are resampled

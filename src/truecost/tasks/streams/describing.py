@@ -14,10 +14,11 @@ from truecost.measures.effort_gap import VALUES
 from truecost.measures.effort_pools import Effort, mean_of, of_part, outer
 from truecost.tally import Tally
 from truecost.tasks.scoring import Scoring
-from truecost.tasks.streams.counting import Counted, parts_of
+from truecost.tasks.streams.counting import Counted
 from truecost.tasks.streams.curves import Curve, Line, curves_of, drawn, measures_drawn
 from truecost.tasks.streams.records import Online
 from truecost.tasks.streams.scoring import application_of
+from truecost.tasks.streams.tallies import parts_of
 
 
 class OfStream(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

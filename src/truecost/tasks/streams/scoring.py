@@ -15,10 +15,11 @@ from truecost.measures import Measure, find, registry
 from truecost.measures.effort import TASK
 from truecost.results import Estimate
 from truecost.tasks.scoring import Scoring
-from truecost.tasks.streams.counting import Counted, evidence_of, parts_of
+from truecost.tasks.streams.counting import Counted
 from truecost.tasks.streams.options import StreamScoring
 from truecost.tasks.streams.records import PHASES, Online
 from truecost.tasks.streams.signing import PRICED, SECONDS, choices, signed
+from truecost.tasks.streams.tallies import evidence_of, parts_of
 from truecost.tasks.subsets import Masks
 
 PLAIN = StreamScoring()
