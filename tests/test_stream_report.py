@@ -336,7 +336,7 @@ def test_the_sections_of_the_page(run, swept):
     assert titles(run(**LANGUAGES)) == [*both, "Streams one by one"]
     assert titles(run(**TWO)) == [*both, "Paired comparison"]
     assert titles(swept) == [
-        *(both[0], "Which budget pays off", both[1]),
+        *(both[0], "Questions and costs", both[1]),
         "Passive against active",
     ]
 

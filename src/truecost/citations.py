@@ -157,7 +157,7 @@ PAPERS: dict[str, str] = {
 INTERVALS = "003"  # section 4: bootstrap intervals by unit
 MARKS = {  # what a signature says of intervals, and what is cited for it
     "|bca:": ("bca",),
-    ":blocks|": ("blocks",),
+    ":blocks": ("blocks",),
     ":corrected|": ("ppi",),
 }
 

@@ -109,7 +109,7 @@ def by_budget(story: Story) -> Section | None:
             " The passive baseline, trained once, is a line across with its interval, or, where it "
             "is far off, a figure in the legend."
         )
-    return Section("Which budget pays off", text, tuple(drawings))
+    return Section("Questions and costs", text, tuple(drawings))
 
 
 def _after(story: Story, part: Part, label: str) -> list[Row]:

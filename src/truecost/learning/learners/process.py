@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-from truecost.errors import UsageError
+from truecost.errors import UsageError, counted
 
 LONGEST_LINE = 2**26  # bytes: 720 items with embeddings of 1,024 numbers take 15 MB
 TAIL = 2000  # bytes kept of standard error
@@ -119,7 +119,9 @@ class Process:
             reason = f"its line is longer than {LONGEST_LINE:,} bytes"
         elif left <= 0:
             what = "did not read the message" if unread else "did not end its line"
-            reason = f"it {what} within {seconds:g} seconds (timeout); is its output flushed?"
+            reason = (
+                f"it {what} within {counted(seconds, 'second')} (timeout); is its output flushed?"
+            )
         else:
             return left
         raise Failure(reason, bytes(self._said))

@@ -8,6 +8,7 @@ import numpy as np
 
 from truecost.errors import UsageError
 from truecost.learning.strategies import reading, uncertainty
+from truecost.learning.strategies.kinds import Kind
 from truecost.learning.strategies.settings import Settings
 from truecost.learning.strategies.uncertainty import ByUtility
 from truecost.learning.system import Batch, Floats, Outputs
@@ -66,3 +67,12 @@ def build_committee(settings: Settings) -> ByUtility:
         return disagreement(values)
 
     return ByUtility(settings.strategy, utility)
+
+
+STRATEGIES = {
+    "committee": Kind(
+        "greatest disagreement of the learner's committee",
+        build_committee,
+        {"disagreement": "vote-entropy (the default), divergence or variance"},
+    )
+}

@@ -5,7 +5,9 @@ from typing import Any
 
 from truecost.learning.asking import Strategy
 from truecost.learning.strategies.keeping import Keeping, can_keep, part_states, put_back_parts
+from truecost.learning.strategies.kinds import Kind
 from truecost.learning.strategies.reading import part_of
+from truecost.learning.strategies.settings import Settings
 from truecost.learning.system import Answered, Batch, Outputs
 
 
@@ -163,3 +165,53 @@ class Plateau(Mixture):
         self.switched = bool(state["switched"])
         self.decided = dict(state["decided"])
         self.counts = [(int(wrong), int(total)) for wrong, total in state["counts"]]
+
+
+def _part(settings: Settings, key: str) -> Strategy:
+    """One of the two strategies of a mixture: a name, or a table of a name and its options."""
+    from truecost.learning.strategies import built  # which finds this module
+
+    given = settings.options.get(key)
+    table = {"name": given} if isinstance(given, str) else given
+    if not isinstance(table, Mapping) or not isinstance(table.get("name"), str):
+        example = "{ name = 'density', beta = 2 }"
+        raise settings.wrong(key, f"the name of a strategy, or a table with options: {example}")
+    name = str(table["name"])
+    options = {option: value for option, value in table.items() if option != "name"}
+    path = f"{settings.strategy}.{key}.{name}"
+    return built(name, path, Settings(path, options, settings.seed, settings.classes))
+
+
+def _split(settings: Settings) -> Split:
+    """Two strategies side by side."""
+    first, second = _part(settings, "first"), _part(settings, "second")
+    return Split(settings.strategy, first, second, settings.number("share", 0.5, 0.0, 1.0))
+
+
+def _plateau(settings: Settings) -> Plateau:
+    """Two strategies one after the other."""
+    first, second = _part(settings, "first"), _part(settings, "second")
+    window, limit = settings.whole("window", 10, 1), settings.between("limit", 0.05, 0.0, 1.0)
+    return Plateau(settings.strategy, first, second, window, limit)
+
+
+_PARTS = {
+    "first": "a strategy: its name, or a table of its name and options",
+    "second": "another, given alike",
+}
+STRATEGIES = {
+    "split": Kind(
+        "a share of the questions by one strategy, the rest by another",
+        _split,
+        {**_PARTS, "share": "of the first, from 0 to 1 (0.5)"},
+    ),
+    "plateau": Kind(
+        "one strategy until its answers are no news, then another",
+        _plateau,
+        {
+            **_PARTS,
+            "window": "batches over which the share of wrong decisions is taken (10)",
+            "limit": "share below which the second takes over, above 0 and below 1 (0.05)",
+        },
+    ),
+}

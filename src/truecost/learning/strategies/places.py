@@ -11,6 +11,7 @@ import numpy as np
 
 from truecost.learning.strategies import reading
 from truecost.learning.strategies.keeping import Keeping
+from truecost.learning.strategies.kinds import Kind
 from truecost.learning.strategies.memory import Memory
 from truecost.learning.strategies.settings import Settings
 from truecost.learning.strategies.uncertainty import MEASURES, ByUtility
@@ -141,3 +142,20 @@ def build_density(settings: Settings) -> ByUtility:
 def build_centre(settings: Settings) -> KCentre:
     """The k-centre strategy."""
     return KCentre(settings.strategy, settings.whole("memory", 1000, 1))
+
+
+STRATEGIES = {
+    "k-centre": Kind(
+        "farthest from everything asked about so far",
+        build_centre,
+        {"memory": "how many of the latest asked items count (1000)"},
+    ),
+    "density": Kind(
+        "uncertainty times density^beta",
+        build_density,
+        {
+            "uncertainty": "least-confidence, margin or entropy (the default)",
+            "beta": "weight of the density, 0 or more (1)",
+        },
+    ),
+}

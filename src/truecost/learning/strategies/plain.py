@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from truecost.learning.strategies.kinds import Kind
 from truecost.learning.strategies.settings import Settings
 from truecost.learning.system import Batch, Outputs, generator
 
@@ -45,3 +46,9 @@ def build_random(settings: Settings) -> Random:
 def build_periodic(settings: Settings) -> Periodic:
     """The periodic strategy."""
     return Periodic(settings.strategy)
+
+
+STRATEGIES = {
+    "random": Kind("items at random", build_random),
+    "periodic": Kind("items at even distances", build_periodic),
+}

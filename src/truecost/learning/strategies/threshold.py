@@ -25,6 +25,7 @@ import numpy as np
 
 from truecost.learning.strategies import reading
 from truecost.learning.strategies.keeping import Keeping
+from truecost.learning.strategies.kinds import Kind
 from truecost.learning.strategies.settings import Settings
 from truecost.learning.strategies.uncertainty import least_confidence
 from truecost.learning.system import Batch, Floats, Outputs, generator
@@ -104,3 +105,17 @@ def build_threshold(settings: Settings) -> VariableThreshold:
         settings.number("spread", 0.0, 0.0),
         settings.between("threshold", 1.0, 0.0),
     )
+
+
+STRATEGIES = {
+    "variable-threshold": Kind(
+        "confidence below a limit that moves with each item (Zliobaite et al. 2014)",
+        build_threshold,
+        {
+            "step": "relative fall of the limit after a question, above 0 and below 1 (0.01)",
+            "grow": "relative rise after any other item, above 0 (as step)",
+            "spread": "standard deviation of a random factor on the limit (0; the paper's is 1)",
+            "threshold": "the limit at the start (1)",
+        },
+    )
+}

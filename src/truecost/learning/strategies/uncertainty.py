@@ -7,12 +7,14 @@ order.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
 from truecost.errors import UsageError
 from truecost.learning.strategies import reading
+from truecost.learning.strategies.kinds import Kind
 from truecost.learning.strategies.settings import Settings
 from truecost.learning.system import Batch, Floats, Outputs
 
@@ -127,3 +129,23 @@ def build_energy(settings: Settings) -> ByUtility:
             return energy(np.log(values), temperature)
 
     return ByUtility(settings.strategy, utility)
+
+
+STRATEGIES = {
+    "least-confidence": Kind(
+        "least probability of the most probable class",
+        partial(build_uncertainty, measure="least-confidence"),
+    ),
+    "margin": Kind(
+        "least distance between the two most probable classes",
+        partial(build_uncertainty, measure="margin"),
+    ),
+    "entropy": Kind(
+        "greatest entropy of the probabilities", partial(build_uncertainty, measure="entropy")
+    ),
+    "energy": Kind(
+        "greatest energy of the logits: least like anything known",
+        build_energy,
+        {"temperature": "above 0 (1)"},
+    ),
+}
