@@ -105,20 +105,13 @@ def of_pairs(caption: str, pairs: Sequence[tuple[Row, Row | None]], most: int) -
             *_about(row, others),
             *(signed(row.value, row.scale), between(row.lower, row.upper, row.scale)),
             *_ratio(ratio),
-            _why(row, ratio),
+            note(row),
         )
         for row, ratio in pairs[:most]
     ]
     names = ("against", "verdict", "measure", *others, "difference", _interval(differences))
     table = used(caption, (*first, *names, "ratio", "ratio interval", "note"), cells)
     return _capped(table, len(pairs) - most)
-
-
-def _why(row: Row, ratio: Row | None) -> str:
-    """The flags of a difference, and why there is no ratio where there is a difference."""
-    lacks = ratio is not None and ratio.value is None and row.value is not None
-    reason = (ratio.reason or "").removeprefix("undefined: ") if ratio and lacks else ""
-    return ", ".join(filter(None, (reason, note(row))))
 
 
 def _ratio(ratio: Row | None) -> tuple[str, str]:
