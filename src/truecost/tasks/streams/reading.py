@@ -125,8 +125,9 @@ def _run(log: EventLog, logs: int) -> pl.Series:
 
 def _items(frame: pl.DataFrame, source: str) -> pl.DataFrame:
     """One row for each item with its predictions of both phases."""
-    predicted = frame.filter(pl.col("event") == "predict")
-    parts = {p: predicted.filter(pl.col("phase") == p) for p in PHASES}
+    needed = frame.select(*KEYS, "label", "decision", "score", "event", "phase")
+    predicted = pl.col("event") == "predict"
+    parts = {p: needed.filter(predicted & (pl.col("phase") == p)) for p in PHASES}
     parts = {p: part for p, part in parts.items() if part.height}
     if not parts:
         raise InputError(f"{source}: no predictions: events of the kind predict are what is scored")
@@ -153,12 +154,14 @@ def _items(frame: pl.DataFrame, source: str) -> pl.DataFrame:
 
 def _agreed(items: pl.DataFrame, source: str) -> pl.DataFrame:
     """The items with one label each; InputError where both phases say another."""
-    differ = items.filter(pl.col("label") != pl.col("again"))
-    if differ.height:
+    if (items["label"] != items["again"]).any():
+        differ = items.filter(pl.col("label") != pl.col("again"))
         raise InputError(
             f"{source}: {counted(differ.height, 'item', 'have')} another label after adaptation "
             f"than before it: {first_five(differ['id'])}: an item has one right label"
         )
+    if not items["label"].null_count():
+        return items.drop("again")
     return items.with_columns(pl.coalesce("label", "again").alias("label")).drop("again")
 
 
