@@ -10,6 +10,7 @@ How streams are pooled and what a miss costs comes as `how` (`effort_pools.Effor
 Source: paper 000.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from truecost.measures.effort_pools import PLAIN, Effort, Sums, joined
 HOUR = 3600.0
 TASK = "stream"
 PARTS = ("online", "online_sums")
+Value = Callable[[Sums], Array]
 
 
 def missed(sums: Sums, how: Effort) -> Array:
@@ -43,6 +45,27 @@ def errors(sums: Sums, how: Effort) -> Array:
     return np.asarray(sums["loss"], np.float64)
 
 
+def imlm_value(how: Effort, application: Application) -> Value:
+    """The person's time over that of doing all by hand, of any sums."""
+    del application
+    return lambda s: share(s["annotations"] + errors(s, how), s["n"])
+
+
+def dcf_value(how: Effort, application: Application) -> Value:
+    """The detection cost of the decisions, of any sums."""
+    del how
+    miss, fa = weights_of(application)
+
+    def value(sums: Sums) -> Floats:
+        missed_share, false_share = _rates(sums)
+        return miss * missed_share + fa * false_share
+
+    return value
+
+
+VALUES = {"imlm": imlm_value, "act_dcf": dcf_value}
+
+
 def imlm(totals: Totals, application: Application, how: Effort = PLAIN) -> Result:
     """Interactive machine learning metric: the person's time over that of doing all by hand.
 
@@ -50,8 +73,7 @@ def imlm(totals: Totals, application: Application, how: Effort = PLAIN) -> Resul
     the sum of a cost matrix, of numbers that of absolute errors over the tolerance. Range [0, inf),
     lower is better; 1 is labelling everything by hand. Paper 000, Eq. 3-5.
     """
-    del application
-    return joined(totals, how, lambda s: share(s["annotations"] + errors(s, how), s["n"])), 1.0
+    return joined(totals, how, imlm_value(how, application)), 1.0
 
 
 def item_seconds(sums: Sums, how: Effort) -> Array:
@@ -160,12 +182,7 @@ def act_dcf(totals: Totals, application: Application, how: Effort = PLAIN) -> Re
     IV.C (OpenSAD 2015).
     """
     miss, fa = weights_of(application)
-
-    def value(sums: Sums) -> Floats:
-        missed_share, false_share = _rates(sums)
-        return miss * missed_share + fa * false_share
-
-    return joined(totals, how, value), min(miss, fa)
+    return joined(totals, how, dcf_value(how, application)), min(miss, fa)
 
 
 def error_rate(totals: Totals, application: Application, how: Effort = PLAIN) -> Result:

@@ -5,15 +5,14 @@ The measures read the tallies of both phases: `online_pre`, `online_post` and th
 Source: paper 000, section III and Fig. 4.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from truecost.application import Application
 from truecost.evidence import Totals
-from truecost.measures.base import NONE, Array, Floats, Measure, Result, share
-from truecost.measures.effort import errors, weights_of
+from truecost.measures.base import NONE, Floats, Measure, Result, share
+from truecost.measures.effort import VALUES, dcf_value, imlm_value
 from truecost.measures.effort_pools import (
     PLAIN,
     Effort,
@@ -28,29 +27,6 @@ from truecost.measures.effort_pools import (
 PHASES = ("pre", "post")
 PARTS = tuple(f"online_{phase}{end}" for phase in PHASES for end in ("", "_sums"))
 WINDOWS = tuple(f"online_{phase}_windows{end}" for phase in PHASES for end in ("", "_sums"))
-Value = Callable[[Sums], Array]
-
-
-def imlm_value(how: Effort, application: Application) -> Value:
-    """The person's time over that of doing all by hand, of any sums."""
-    del application
-    return lambda s: share(s["annotations"] + errors(s, how), s["n"])
-
-
-def dcf_value(how: Effort, application: Application) -> Value:
-    """The detection cost of the decisions, of any sums."""
-    del how
-    miss, fa = weights_of(application)
-
-    def value(sums: Sums) -> Floats:
-        targets = sums["targets"]
-        others = sums["n"] - targets
-        return miss * share(sums["fn"], targets) + fa * share(sums["fp"], others)
-
-    return value
-
-
-VALUES = {"imlm": imlm_value, "act_dcf": dcf_value}
 
 
 def by_window(

@@ -10,7 +10,7 @@ from truecost.application import Application
 from truecost.evidence import Evidence, Totals
 from truecost.intervals import finite
 from truecost.measures.base import Floats
-from truecost.measures.effort_gap import VALUES
+from truecost.measures.effort import VALUES
 from truecost.measures.effort_pools import Effort, mean_of, of_part, outer
 from truecost.tally import Tally
 from truecost.tasks.scoring import Scoring
