@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from truecost.sweep import Sweep
     from truecost.tally import Tally
     from truecost.tasks import abba, terms
+    from truecost.tasks import lifelong as lifelong
     from truecost.tasks import streams as stream
     from truecost.tasks.arrays import count_diarization, count_transcripts, count_translations
     from truecost.tasks.calibrating import Calibrated, calibrate
@@ -77,7 +78,11 @@ _HOME = {
     "truecost.tasks.systems": ("compare_systems", "score"),
     "truecost.weights": ("Block", "Plan", "Weights"),
 }
-_ROOMS = {"learning": "truecost.learning", "stream": "truecost.tasks.streams"}
+_ROOMS = {
+    "learning": "truecost.learning",
+    "lifelong": "truecost.tasks.lifelong",
+    "stream": "truecost.tasks.streams",
+}
 _MODULE = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
@@ -127,6 +132,7 @@ __all__ = [
     "estimate_method",
     "find",
     "learning",
+    "lifelong",
     "load",
     "preset",
     "read",

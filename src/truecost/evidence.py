@@ -13,10 +13,10 @@ weights of its units; a unit that stands on two sides of a row (the same speaker
 tested) counts once. Plain counts come out as int64, weighted ones as float64.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 
 Part = Tally | Ranking
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +94,25 @@ class Totals:
     block: Block
     _sums: dict[str, dict[str, Array]] = field(default_factory=dict, init=False, repr=False)
     _sweeps: dict[str, "Sweep"] = field(default_factory=dict, init=False, repr=False)
+    _kept: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
+
+    def once(self, name: str, make: Callable[[], T]) -> T:
+        """What `make` gives, made once for all measures that ask for it by this name.
+
+        Parameters
+        ----------
+        name : str
+            Says everything that the result depends on besides these totals.
+        make : callable
+
+        Returns
+        -------
+        object
+        """
+        if name not in self._kept:
+            self._kept[name] = make()
+        found: T = self._kept[name]
+        return found
 
     def sums(self, part: str, statistic: str) -> Array:
         """Weighted sums of one statistic of a tally.

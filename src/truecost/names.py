@@ -2,7 +2,9 @@
 
 from typing import Literal
 
-Task = Literal["trials", "transcripts", "translation", "diarization", "abba", "terms", "stream"]
+Task = Literal[
+    "trials", "transcripts", "translation", "diarization", "abba", "terms", "stream", "lifelong"
+]
 ScoreType = Literal["llr", "posterior", "log-posterior", "log-score", "score", "decision", "number"]
 Missing = Literal["error", "drop", "worst"]
 Annotators = Literal["votes", "any"]
@@ -21,6 +23,9 @@ Empty = Literal["nothing", "error"]  # what a batch without targets adds to the 
 LastBatch = Literal["kept", "dropped"]
 OnlineDecision = Literal["own", "bayes"]
 OnlineFactor = Literal["batch", "stream", "seed", "both"]  # what is resampled of event logs
+LifelongKind = Literal["classes", "transcripts", "translation", "diarization"]  # of outputs
+LifelongFactor = Literal["item", "seed", "both"]  # what is resampled of a life cycle
+PolicyKind = Literal["recent", "uniform", "conservative", "table"]
 Normalise = Literal["lowercase", "none"]
 Scheme = Literal["multinomial", "poisson", "blocks"]
 Method = Literal["percentile", "bca"]
@@ -29,8 +34,12 @@ CalibrationMethod = Literal["affine", "temperature", "pav", "spline", "poly3"]
 
 POSTERIORS: tuple[str, ...] = ("posterior", "log-posterior", "log-score")
 PARTS = ("collection", "application")  # each has a section of a report and gates of its own
-# What rows are about, in the order of tables; strategies and budgets are those of streams.
-DIMS = ("system", *PARTS, "strategy", "budget", "estimator", "subset", "phase")
+# What rows are about, in the order of tables; strategies and budgets are those of streams,
+# versions, times and policies those of lifelong learning.
+DIMS = (
+    *("system", *PARTS, "strategy", "budget", "estimator", "subset", "phase"),
+    *("version", "time", "policy"),
+)
 COLUMNS: dict[str, tuple[str, ...]] = {  # names that need no --map, the first of them canonical
     "score": ("score", "scores"),
     "label": ("label", "labels", "targets"),
@@ -170,4 +179,5 @@ TASK_FORMATS: dict[str, dict[str, str]] = {  # tasks but trials, whose formats a
         **_TABLES,
     },
     "stream": _TABLES,
+    "lifelong": _TABLES,
 }

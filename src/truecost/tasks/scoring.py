@@ -9,6 +9,7 @@ import numpy as np
 from truecost.application import Application, check_priors
 from truecost.errors import UsageError
 from truecost.names import Method, SearchFactor
+from truecost.tasks.lifelong.options import LifelongScoring
 from truecost.tasks.streams.options import StreamScoring
 from truecost.weights import Plan
 
@@ -95,6 +96,8 @@ class Scoring:
         Of searches for terms.
     stream : StreamScoring
         Of event logs of online systems.
+    lifelong : LifelongScoring
+        Of systems across time.
     progress : callable, optional
         Told what is being scored, the replicates done and all of them, from time to time.
 
@@ -120,6 +123,7 @@ class Scoring:
     estimators: tuple[str, ...] = ()
     terms: TermsScoring = TermsScoring()
     stream: StreamScoring = field(default_factory=StreamScoring)
+    lifelong: LifelongScoring = field(default_factory=LifelongScoring)
 
     def __post_init__(self) -> None:
         if self.jobs is not None and self.jobs < 1:

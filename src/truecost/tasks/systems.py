@@ -9,13 +9,14 @@ from truecost.results import Comparison, Estimate
 from truecost.tasks import items, pairing, trials
 from truecost.tasks.abba.records import Deployment
 from truecost.tasks.items import Items
+from truecost.tasks.lifelong.records import Lifelong, pair_lifelong
 from truecost.tasks.records import Trials
 from truecost.tasks.scoring import Scoring
 from truecost.tasks.streams.records import Online, pair_online
 from truecost.tasks.subsets import Masks
 from truecost.tasks.terms.records import Search, pair_searches
 
-System = Trials | Items | Deployment | Search | Online
+System = Trials | Items | Deployment | Search | Online | Lifelong
 SHARED = (
     "n_targets",
     "n_items",
@@ -32,7 +33,7 @@ def score(
 
     Parameters
     ----------
-    system : Trials, Items, Deployment, Search or Online
+    system : Trials, Items, Deployment, Search, Online or Lifelong
     scoring : Scoring
         Items (of transcripts, translations, recordings) take measures, plan, level, method, subsets
         and jobs from it, and so do deployments, with their estimators; costs, priors and thresholds
@@ -85,10 +86,15 @@ def score(
         from truecost.tasks.streams.scoring import score_online
 
         return score_online(system, scoring, masks, dims)
+    if isinstance(system, Lifelong):
+        from truecost.tasks.lifelong.scoring import score_lifelong
+
+        return score_lifelong(system, scoring, masks, dims)
     if not isinstance(system, Trials):
         raise UsageError(
             f"a {type(system).__name__} is nothing that can be scored: give Trials, Items, a "
-            f"Deployment (tc.abba), a Search (tc.terms.read_search) or an Online (tc.stream.read)"
+            f"Deployment (tc.abba), a Search (tc.terms.read_search), an Online (tc.stream.read) "
+            f"or a Lifelong (tc.lifelong)"
         )
     return trials.score_trials(system, scoring, masks, dims)
 
@@ -98,7 +104,7 @@ def measures_for(system: System, scoring: Scoring) -> list[Measure]:
 
     Parameters
     ----------
-    system : Trials, Items, Deployment, Search or Online
+    system : Trials, Items, Deployment, Search, Online or Lifelong
     scoring : Scoring
 
     Returns
@@ -124,6 +130,10 @@ def measures_for(system: System, scoring: Scoring) -> list[Measure]:
         from truecost.tasks.streams import scoring as streams
 
         return streams.measures_of(scoring.measures, system, scoring.stream)
+    if isinstance(system, Lifelong):
+        from truecost.tasks.lifelong import scoring as lifelong
+
+        return lifelong.measures_of(scoring.measures, system, scoring.lifelong)
     return trials.measures_for(system, scoring)
 
 
@@ -159,6 +169,9 @@ def pair(systems: Sequence[System]) -> list[System]:
     online = [system for system in systems if isinstance(system, Online)]
     if online:
         return [*pair_online(online, len(systems))]
+    lived = [system for system in systems if isinstance(system, Lifelong)]
+    if lived:
+        return [*pair_lifelong(lived, len(systems))]
     counted = [system for system in systems if isinstance(system, Items)]
     listed = [system for system in systems if isinstance(system, Trials)]
     if counted and listed:

@@ -1,0 +1,411 @@
+"""Measures of systems that learn across time with a person's help.
+
+Each takes a score (`wer`, `bleu`, `der`, ...) as its parameter and the choices `Across`. The parts
+of the score are tallies with the cell axes version x time x state; `effort` has the axis version.
+Signs hold for scores of which lower is better and of which higher is: a penalty is added to an
+error and taken from a quality. Source: paper 004.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from truecost.application import Application
+from truecost.errors import TruecostError
+from truecost.evidence import Totals
+from truecost.measures.across import (
+    ADAPTED,
+    BASE,
+    CORRECTED,
+    IMPAIRED,
+    STREAM,
+    Across,
+    allies_2020,
+    averaged,
+    scores,
+    stepped,
+)
+from truecost.measures.base import NONE, Floats, Measure, Result, Told, share
+
+TASK = "lifelong"
+EFFORT, OFFLINE = "effort", "offline"
+Function = Callable[..., Result | Told]
+
+
+def inner_of(text: str) -> Measure:
+    """The score that a parameter names; ValueError when there is none of that name."""
+    from truecost.measures import find
+
+    try:
+        return find(text, TASK)
+    except TruecostError as error:
+        raise ValueError(str(error)) from error
+
+
+def _state(
+    totals: Totals, application: Application, inner: Measure, how: Across, state: int
+) -> Result:
+    """A state of the version under the policy; its reference is the initial version, frozen."""
+    values, naive = scores(totals, application, inner)
+    frozen = values[:, how.initial, :, BASE]
+    alone = how.initial < 0 or not np.isfinite(frozen[:, how.window]).any()
+    other = naive[:, how.version, :, state] if alone else frozen
+    return how.weighed(values[:, how.version, :, state]), how.weighed(other)
+
+
+def policy_score(totals: Totals, application: Application, inner: Measure, how: Across) -> Result:
+    """Score of a version across time under a policy: sum over t_j in [l_1, l_i] of s(M_i, t_j) P.
+
+    Without a person's help on the test set. Range and direction are those of the score, where
+    weights sum to 1; the reference is the initial version, frozen, in the same window (without one,
+    the naive system of the score). Undefined where no test time lies in the window, or a score in
+    it is. Paper 004, Eq. 2.
+    """
+    return _state(totals, application, inner, how, BASE)
+
+
+def base_score(totals: Totals, application: Application, inner: Measure, how: Across) -> Result:
+    """S_base: the score before the person's help. Paper 004, section 2.2 (Eq. 2 across time)."""
+    return _state(totals, application, inner, how, BASE)
+
+
+def adapted_score(totals: Totals, application: Application, inner: Measure, how: Across) -> Result:
+    """S_adapt: the score of the final output, after the person's help. Paper 004, section 2.2."""
+    return _state(totals, application, inner, how, ADAPTED)
+
+
+def impaired_score(totals: Totals, application: Application, inner: Measure, how: Across) -> Result:
+    """S_imp: the score of the base whose corrected part is made strictly wrong. Section 2.2."""
+    return _state(totals, application, inner, how, IMPAIRED)
+
+
+def corrected_score(
+    totals: Totals, application: Application, inner: Measure, how: Across
+) -> Result:
+    """S_cor: the score of the base with the correction put in place. Paper 004, section 2.2."""
+    return _state(totals, application, inner, how, CORRECTED)
+
+
+def penalty(totals: Totals, application: Application, inner: Measure, how: Across) -> Result:
+    """The cost of help in the unit of the score: S_imp - S_cor, the amount of score corrected.
+
+    Added to the score: positive for errors, negative for qualities; 0 without corrections. No
+    reference. Paper 004, Eq. 1.
+    """
+    values, _ = scores(totals, application, inner)
+    of = values[:, how.version]
+    return how.weighed(of[..., IMPAIRED] - of[..., CORRECTED]), NONE
+
+
+def penalised_score(totals: Totals, application: Application, inner: Measure, how: Across) -> Told:
+    """Penalised score: S_pen = S_adapt + (S_imp - S_cor), weighed over time by the policy.
+
+    Direction as the score; may leave its range. The reference is that of `policy_score`. Beside it:
+    `no_learning`, S_base + S_imp - S_cor (the help changed nothing), and `no_generalisation`, S_imp
+    (the corrections were put in place and nothing else). Undefined as `policy_score`. Paper 004,
+    Eq. 1 and 3.
+    """
+    values, _ = scores(totals, application, inner)
+    of = values[:, how.version]
+    cost = of[..., IMPAIRED] - of[..., CORRECTED]
+    _, reference = _state(totals, application, inner, how, ADAPTED)
+    if how.compat:
+        return how.weighed(allies_2020(totals, application, inner, how)), reference, {}
+    beside = {
+        "no_learning": how.weighed(of[..., BASE] + cost),
+        "no_generalisation": how.weighed(of[..., IMPAIRED]),
+    }
+    return how.weighed(of[..., ADAPTED] + cost), reference, beside
+
+
+def generalisation_gain(
+    totals: Totals, application: Application, inner: Measure, how: Across
+) -> Result:
+    """Gain by generalisation: S_base - S_pen; the other way round where higher is better.
+
+    Above 0 the system made more of the corrections than they cost. Higher is better; the reference
+    puts the corrections in place and learns nothing else: S_base - S_imp. Paper 004, section 2.2
+    and Fig. 4.
+    """
+    values, _ = scores(totals, application, inner)
+    of, sign = values[:, how.version], _sign(inner, how)
+    pasted = how.weighed(of[..., BASE] - of[..., IMPAIRED])
+    base = how.weighed(of[..., BASE])
+    return sign * (base - penalised_score(totals, application, inner, how)[0]), sign * pasted
+
+
+def _sign(inner: Measure, how: Across) -> int:
+    """1 where a lower score is better, -1 where a higher one is."""
+    higher = inner.direction == "higher" if how.higher is None else how.higher
+    return -1 if higher else 1
+
+
+def _loss(totals: Totals, application: Application, inner: Measure, how: Across) -> Floats:
+    """The scores before help, lower is better; shape (replicates, versions, times)."""
+    return np.asarray(_sign(inner, how) * scores(totals, application, inner)[0][..., BASE])
+
+
+def _past(how: Across) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+    """Times whose own version, the newest at that time, is older than the one that is scored."""
+    return np.asarray((how.own >= how.learnt) & (how.own < how.version))
+
+
+def forgetting_max(totals: Totals, application: Application, inner: Measure, how: Across) -> Result:
+    """Forgetting, max minus last: the best score of any earlier version less that of this one.
+
+    Mean over the times t_j whose own version (the newest at t_j) is older than M_i, of the best of
+    M_1 to M_(i-1) minus M_i; in errors, of M_i minus the least. Lower is better, below 0 where the
+    newest version is the best; the reference is a version that changes nothing, 0. The best is
+    chosen anew in each replicate. Chaudhry et al. 2018.
+    """
+    loss = _loss(totals, application, inner, how)
+    earlier = loss[:, how.learnt : how.version]
+    if not earlier.shape[1]:
+        return np.full(len(loss), np.nan), 0.0
+    best = np.where(np.isnan(earlier), np.inf, earlier).min(axis=1)
+    best[np.isinf(best)] = np.nan  # no earlier version was scored there
+    return averaged(loss[:, how.version] - best, _past(how)), 0.0
+
+
+def _since(totals: Totals, application: Application, inner: Measure, how: Across) -> Floats:
+    """How much more a version errs than the own version of each time did, averaged."""
+    loss = _loss(totals, application, inner, how)
+    past = _past(how)
+    first = loss[:, np.where(past, how.own, 0), np.arange(len(past))]
+    return averaged(loss[:, how.version] - first, past)
+
+
+def forgetting_first(
+    totals: Totals, application: Application, inner: Measure, how: Across
+) -> Result:
+    """Forgetting, first minus last: the score of the own version of each time less that of M_i.
+
+    Mean over the times t_j whose own version (the newest at t_j) is older than M_i. Lower is
+    better, below 0 where what came later helped; the reference is a version that changes nothing,
+    0. It is minus the backward transfer. Lopez-Paz and Ranzato 2017; paper 004, section 3.1.
+    """
+    return _since(totals, application, inner, how), 0.0
+
+
+def backward_transfer(
+    totals: Totals, application: Application, inner: Measure, how: Across
+) -> Result:
+    """Backward transfer: mean over past times of what M_i gained there since their own version.
+
+    R_(T,j) - R_(j,j) for qualities, with the signs changed for errors: above 0 what was learnt
+    later helped. Higher is better; the reference is a version that changes nothing, 0. Lopez-Paz
+    and Ranzato 2017.
+    """
+    return -_since(totals, application, inner, how), 0.0
+
+
+def forward_transfer(
+    totals: Totals, application: Application, inner: Measure, how: Across
+) -> Result:
+    """Forward transfer: what the version before that of each time gained there over M_0.
+
+    Mean of R_(j-1,j) - R_(0,j) for qualities, with the signs changed for errors, over the times
+    whose own version (the newest at t_j, up to M_i) has a version before it that learnt something.
+    Higher is better; the reference is the initial version, 0. Undefined without an initial version.
+    Lopez-Paz and Ranzato 2017.
+    """
+    loss = _loss(totals, application, inner, how)
+    if how.initial < 0:
+        return np.full(len(loss), np.nan), 0.0
+    chosen = (how.own > how.learnt) & (how.own <= how.version)
+    before = np.where(chosen, how.own - 1, 0)
+    ahead = loss[:, before, np.arange(len(before))]
+    return averaged(loss[:, how.initial] - ahead, chosen), 0.0
+
+
+def lifelong_score(totals: Totals, application: Application, inner: Measure, how: Across) -> Result:
+    """Mean over the lifelong set of S(M_i, l_i): what each version says of the data it learnt.
+
+    Up to M_i, every time with the same weight. Direction as the score; the reference is the mean of
+    what the version before said of the same data, before adapting. Paper 004, section 3.
+    """
+    values, _ = scores(totals, application, inner, STREAM)
+    places = np.arange(how.learnt, how.version + 1)
+    times = places - how.learnt
+    kept = times < values.shape[2]
+    own = values[:, places[kept], times[kept]]
+    adapted = own[..., ADAPTED] if np.isfinite(own[..., ADAPTED]).any() else own[..., BASE]
+    every = np.ones(len(times[kept]), bool)
+    return averaged(adapted, every), averaged(own[..., BASE], every)
+
+
+def msr(totals: Totals, application: Application, how: Across) -> Result:
+    """Minimal supervision rate: cost of the corrections until the output is right / cost of all.
+
+    The costs are words put in, or parts corrected (`answers`), or seconds (where the seconds that
+    correcting a part takes are stated). Range [0, inf), lower is better; the reference is
+    correcting everything, 1. Undefined where an output is not right in the end. Geoffrois 2016;
+    paper 004, section 2.2.
+    """
+    del application
+    sums = {
+        name: totals.sums(EFFORT, name)[:, how.version]
+        for name in ("corrections", "seconds", "words", "all_parts", "all_words", "wrong")
+    }
+    made, whole = {
+        "words": ("words", sums["all_words"]),
+        "answers": ("corrections", sums["all_parts"]),
+        "seconds": ("seconds", sums["all_parts"] * (how.item_seconds or np.nan)),
+    }.get(how.cost, ("words", np.full(len(sums["words"]), np.nan)))
+    return np.where(sums["wrong"] > 0, np.nan, share(sums[made], whole)), 1.0
+
+
+def _done(totals: Totals, part: str, statistic: str, how: Across) -> Result:
+    """What people did in a run, on average over the runs."""
+    return totals.sums(part, statistic)[:, how.version] / how.runs, NONE
+
+
+def n_corrections(totals: Totals, application: Application, how: Across) -> Result:
+    """Parts of outputs on the test set that a person corrected for a version, in a run."""
+    del application
+    return _done(totals, EFFORT, "corrections", how)
+
+
+def help_seconds(totals: Totals, application: Application, how: Across) -> Result:
+    """Seconds that a person was busy on the test set for a version, in a run."""
+    del application
+    return _done(totals, EFFORT, "seconds", how)
+
+
+def help_words(totals: Totals, application: Application, how: Across) -> Result:
+    """Words that a person put in on the test set for a version, in a run."""
+    del application
+    return _done(totals, EFFORT, "words", how)
+
+
+def help_actions(totals: Totals, application: Application, how: Across) -> Result:
+    """Simple actions of a person on the test set for a version, in a run."""
+    del application
+    return _done(totals, EFFORT, "actions", how)
+
+
+def offline_answers(totals: Totals, application: Application, how: Across) -> Result:
+    """Answers of people away from the test set, up to a version, in a run; never in a score."""
+    del application
+    return _done(totals, OFFLINE, "answers", how)
+
+
+def offline_seconds(totals: Totals, application: Application, how: Across) -> Result:
+    """Seconds that people were busy away from the test set, up to a version; never in a score."""
+    del application
+    return _done(totals, OFFLINE, "seconds", how)
+
+
+def offline_words(totals: Totals, application: Application, how: Across) -> Result:
+    """Words that people put in away from the test set, up to a version; never in a score."""
+    del application
+    return _done(totals, OFFLINE, "words", how)
+
+
+def offline_actions(totals: Totals, application: Application, how: Across) -> Result:
+    """Simple actions of people away from the test set, up to a version; never in a score."""
+    del application
+    return _done(totals, OFFLINE, "actions", how)
+
+
+def area_under_curve(
+    totals: Totals, application: Application, inner: Measure, how: Across
+) -> Result:
+    """Area under the curve of the score against the cost of help, divided by the range of costs.
+
+    A step function from the first cost to the maximum: a value holds until the next, the last one
+    to the end. The score is that of all test items together; the area that of each run, averaged.
+    Direction as the score; the reference stays at the first value. Undefined without a range of
+    costs. Paper 004, section 2.1 and Fig. 2.
+    """
+    values, _ = scores(totals, application, inner, "curve_")  # replicates, seeds, versions
+    areas = [stepped(costs, values[:, seed], how.maximum) for seed, costs in enumerate(how.costs)]
+    weights = totals.weights("seed") if "seed" in totals.block.rows else np.ones((1, how.runs))
+    return _mean(np.stack(areas, axis=1), weights), _mean(values[:, :, 0], weights)
+
+
+def _mean(values: Floats, weights: Floats) -> Floats:
+    """Weighed mean over the last axis."""
+    return share((values * weights).sum(axis=1), np.broadcast_to(weights, values.shape).sum(axis=1))
+
+
+SCORE = "classification_cost"
+OF_SCORES: tuple[tuple[Function, str, str, str, tuple[str, ...]], ...] = (
+    (policy_score, "Policy-weighted score", "lower", "Eq. 2", ()),
+    (penalised_score, "Penalised score", "lower", "Eq. 1, 3", ()),
+    (base_score, "Score before help", "lower", "section 2.2", ()),
+    (adapted_score, "Score after help", "lower", "section 2.2", ()),
+    (impaired_score, "Impaired score", "lower", "section 2.2", ()),
+    (corrected_score, "Corrected score", "lower", "section 2.2", ()),
+    (penalty, "Penalty of help", "lower", "Eq. 1", ()),
+    (generalisation_gain, "Gain by generalisation", "higher", "Fig. 4", ()),
+    (forgetting_max, "Forgetting (max minus last)", "lower", "section 3.1", ("forgetting",)),
+    (forgetting_first, "Forgetting (first minus last)", "lower", "section 3.1", ("transfer",)),
+    (backward_transfer, "Backward transfer", "higher", "section 3.1", ("transfer",)),
+    (forward_transfer, "Forward transfer", "higher", "section 3.1", ("transfer",)),
+    (lifelong_score, "Score on the lifelong set", "lower", "section 3", ()),
+    (area_under_curve, "Area under the learning curve", "lower", "section 2.1", ()),
+)
+OF_EFFORT: tuple[tuple[Function, str, str], ...] = (
+    (n_corrections, "Corrections", EFFORT),
+    (help_seconds, "Seconds of help", EFFORT),
+    (help_words, "Words put in", EFFORT),
+    (help_actions, "Actions of help", EFFORT),
+    (offline_answers, "Offline answers", OFFLINE),
+    (offline_seconds, "Seconds of offline help", OFFLINE),
+    (offline_words, "Offline words put in", OFFLINE),
+    (offline_actions, "Actions of offline help", OFFLINE),
+)
+UNDEFINED = "a score that it needs is undefined, or no test time lies in the window"
+
+
+def _of_score(row: "tuple[Function, str, str, str, tuple[str, ...]]") -> Measure:
+    function, title, direction, where, cites = row
+    plain = Measure(
+        function.__name__,
+        function,
+        (),
+        title,
+        "higher" if direction == "higher" else "lower",
+        f"paper 004, {where}",
+        parameter=SCORE,
+        parse=inner_of,
+        undefined=UNDEFINED,
+        uses=(),
+        task=TASK,
+    )
+    return replace(plain, cites=("004", *cites)) if cites else plain
+
+
+MEASURES = (
+    *(_of_score(row) for row in OF_SCORES),
+    Measure(
+        "msr",
+        msr,
+        (EFFORT,),
+        "Minimal supervision rate",
+        "lower",
+        "Geoffrois 2016; paper 004, section 2.2",
+        uses=(),
+        undefined="an output is not right in the end, or what correcting all costs is not known",
+        cites=("msr", "004"),
+        shown_in="percent",
+        task=TASK,
+    ),
+    *(
+        Measure(
+            function.__name__,
+            function,
+            (part,),
+            title,
+            "lower",
+            "paper 004, section 2.2",
+            uses=(),
+            undefined="nobody measured it",
+            task=TASK,
+            total=True,
+        )
+        for function, title, part in OF_EFFORT
+    ),
+)

@@ -1,0 +1,350 @@
+"""Rows of a life cycle: scores across time by policy, what was forgotten, what help cost."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+
+import numpy as np
+import numpy.typing as npt
+from msgspec import structs
+
+from truecost.errors import UsageError
+from truecost.estimates import Context, estimate
+from truecost.evidence import Evidence
+from truecost.flags import raised
+from truecost.measures import Measure, find, registry
+from truecost.measures.across import Across
+from truecost.measures.lifelong import OF_EFFORT, OFFLINE, TASK, inner_of
+from truecost.results import Estimate
+from truecost.tasks.lifelong.evidence import Laid
+from truecost.tasks.lifelong.options import LifelongScoring
+from truecost.tasks.lifelong.policies import Policy
+from truecost.tasks.lifelong.records import Lifelong
+from truecost.tasks.scoring import Scoring
+from truecost.tasks.subsets import Masks
+
+PLAIN = LifelongScoring()
+OF_POLICY: tuple[str, ...] = (
+    *("policy_score", "penalised_score", "base_score", "adapted_score"),
+    *("impaired_score", "corrected_score", "penalty", "generalisation_gain"),
+)
+OF_HELP = OF_POLICY[1:2] + OF_POLICY[3:]  # what corrections are needed for
+ACROSS = ("forgetting_max", "forgetting_first", "backward_transfer", "forward_transfer")
+OWN_DIRECTION = (*ACROSS, "generalisation_gain")
+EFFORTS = tuple(function.__name__ for function, _, _ in OF_EFFORT)
+OFFLINES = tuple(name for name in EFFORTS if name.startswith(OFFLINE))
+
+
+def score_of(lifelong: Lifelong, how: LifelongScoring) -> str:
+    """The score that is asked for, or that of the kind, refused where it cannot be computed."""
+    text = how.score or lifelong.kind.scores[0]
+    name, kind = text.partition(":")[0], lifelong.kind
+    known = ", ".join(kind.scores)
+    if name not in kind.scores:
+        why = kind.refused.get(name, f"it is not a score of {kind.name}")
+        raise UsageError(f"score {text!r} is not for {kind.name}: {why}; take {known}")
+    try:
+        inner = inner_of(text)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    if lost := [part for part in inner.parts if part not in lifelong.test.statistics]:
+        raise UsageError(
+            f"{lifelong.name}: score {text!r} needs {', '.join(lost)}, which were not counted: "
+            f"name the score when reading"
+        )
+    return text
+
+
+def measures_of(
+    asked: Sequence[str], lifelong: Lifelong | None = None, how: LifelongScoring = PLAIN
+) -> list[Measure]:
+    """The measures asked for, or those that suit what is there, each with the score in it.
+
+    Parameters
+    ----------
+    asked : sequence of str
+        `NAME`, or `NAME:SCORE` for another score than that of the options.
+    lifelong : Lifelong, optional
+    how : LifelongScoring
+
+    Returns
+    -------
+    list of Measure
+
+    Raises
+    ------
+    UsageError
+        When a measure is not known, belongs to another task, or needs what is not there.
+    """
+    own = [m.name for m in registry().values() if m.task == TASK]
+    found = []
+    for text in dict.fromkeys(asked or defaults(lifelong, how)):
+        measure = find(text, TASK)
+        if measure.task != TASK or measure.name not in {*own}:
+            raise UsageError(f"measure {text!r} is not for life cycles: take {', '.join(own)}")
+        if lifelong is not None:
+            _refuse_without(measure.name, lifelong)
+            if measure.parameter is not None:
+                score = text.partition(":")[2] or how.score
+                measure = measure.at(score_of(lifelong, replace(how, score=score)))
+        found.append(measure)
+    return found
+
+
+def _refuse_without(name: str, lifelong: Lifelong) -> None:
+    """Refuse what needs help, an initial version or another set that is not there."""
+    who = lifelong.name
+    if name in OF_HELP and lifelong.no_penalty:
+        raise UsageError(f"{who}: nothing can be penalised: {lifelong.no_penalty}")
+    if name in OF_HELP and not lifelong.helped:
+        raise UsageError(
+            f"measure {name!r} needs a person's help on the test set; {who} has outputs before "
+            f"help only: take policy_score"
+        )
+    if name == "lifelong_score" and lifelong.stream is None:
+        raise UsageError(f"measure {name!r} needs scores on the lifelong set; {who} has none")
+    if name in OFFLINES and not lifelong.offline.height:
+        raise UsageError(f"measure {name!r}: {who} tells of no help away from the test set")
+
+
+def single(lifelong: Lifelong) -> bool:
+    """Whether there is one output, and nothing across time."""
+    return len(lifelong.versions) == 1 and len(lifelong.test.times) == 1
+
+
+def defaults(lifelong: Lifelong | None, how: LifelongScoring) -> tuple[str, ...]:
+    """What is shown unless something is asked for."""
+    del how
+    if lifelong is None:
+        return ("policy_score", *ACROSS)
+    helped = lifelong.helped and not lifelong.no_penalty
+    effort = lifelong.test.effort
+    made = [
+        name
+        for name, column in (
+            ("n_corrections", "corrections"),
+            ("help_seconds", "seconds"),
+            ("help_words", "words"),
+        )
+        if helped and effort[column].sum()
+    ]
+    right = helped and effort.height and not effort["wrong"].sum()
+    rate = ("msr",) if right and effort["all_words"].sum() else ()
+    if single(lifelong):
+        return (*(name for name in OF_POLICY if name != "policy_score"), *made, *rate)
+    offline = lifelong.offline
+    spent = [
+        f"offline_{name}"
+        for name in ("answers", "seconds", "words")
+        if offline.height and offline[name].sum()
+    ]
+    ahead = ACROSS if np.isinf(lifelong.learnt).any() else ACROSS[:-1]
+    return (
+        "policy_score",
+        *(("penalised_score", "adapted_score", "penalty", "generalisation_gain") * helped),
+        *ahead,
+        *(() if lifelong.stream is None else ("lifelong_score",)),
+        *made,
+        *rate,
+        *spent,
+    )
+
+
+def score_lifelong(
+    lifelong: Lifelong,
+    scoring: Scoring,
+    masks: Masks | None = None,
+    dims: Mapping[str, str] | None = None,
+) -> list[Estimate]:
+    """Rows of one system, as `truecost.score` says: of the whole, then of each subset."""
+    how = scoring.lifelong
+    measures = measures_of(scoring.measures, lifelong, how)
+    if scoring.method == "bca":
+        raise UsageError(
+            "bca intervals are not defined for life cycles (items are drawn within their times): "
+            "use the percentile method"
+        )
+    about = {**(dims or {}), "system": lifelong.name, **lifelong.about}
+    rows = Rows(lifelong, scoring, about).of(measures)
+    if masks is None:
+        masks = [mask for subset in scoring.subsets for mask in lifelong.masks(subset)]
+    inside = [m for m in measures if m.name not in ("lifelong_score", *OFFLINES)]
+    for name, mask in masks:
+        part = Rows(lifelong.take(mask), scoring, {**about, "subset": name})
+        rows += part.of(inside)
+    return rows
+
+
+def places(lifelong: Lifelong) -> "dict[str, int | npt.NDArray[np.int64]]":
+    """Where the initial version and the first that learnt stand, and the own version of each time.
+
+    The own version of a time is the newest of that time: the last with l_i <= t_j.
+    """
+    learnt, at = lifelong.learnt, lifelong.test.at
+    own = np.searchsorted(learnt, at, side="right") - 1
+    begun = int(np.isinf(learnt).sum())
+    own = np.where(own < begun, -1, own).astype(np.int64)
+    return {"initial": begun - 1, "own": own, "learnt": begun}
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The rows of one set of items.
+
+    Attributes
+    ----------
+    lifelong : Lifelong
+    scoring : Scoring
+    about : mapping of str to str
+    """
+
+    lifelong: Lifelong
+    scoring: Scoring
+    about: Mapping[str, str]
+    _made: dict[tuple[str, tuple[str, ...]], Evidence] = field(
+        default_factory=dict, init=False, repr=False
+    )
+
+    @cached_property
+    def laid(self) -> Laid:
+        """The statistics, laid out."""
+        return Laid(self.lifelong, self.scoring.lifelong)
+
+    @cached_property
+    def versions(self) -> range:
+        """Places of the versions that get rows."""
+        count = len(self.lifelong.versions)
+        return range(0 if self.scoring.lifelong.every_version else count - 1, count)
+
+    def of(self, measures: Sequence[Measure]) -> list[Estimate]:
+        """Each version: under each policy, then what no policy enters."""
+        weighed = [m for m in measures if m.name in OF_POLICY]
+        others = [m for m in measures if m.name not in OF_POLICY]
+        by_policy = [self.by_version(weighed, policy) for policy in self.scoring.lifelong.policies]
+        plain = self.by_version(others, None)
+        return [
+            row
+            for place in range(len(self.versions))
+            for found in (*by_policy, plain)
+            for row in found[place]
+        ]
+
+    def across(self, version: int, policy: Policy) -> Across:
+        """Which cells make the figures of a version under a policy."""
+        how, lifelong = self.scoring.lifelong, self.lifelong
+        test = lifelong.test
+        weights = policy.weights(lifelong.learnt, test.at, test.times)[version]
+        costs = self.laid.spent(self.laid.cost)
+        found: dict[str, object] = {**places(lifelong)}
+        return Across(
+            version,
+            weights,
+            **found,  # type: ignore[arg-type]
+            higher=lifelong.higher,
+            compat=how.compat,
+            cost=self.laid.cost,
+            item_seconds=how.item_seconds,
+            runs=len(lifelong.seeds),
+            costs=costs,
+            maximum=how.max_cost or float(np.nanmax(costs, initial=0.0)),
+        )
+
+    def by_version(self, measures: Sequence[Measure], policy: Policy | None) -> list[list[Estimate]]:
+        """For each version the measures in their order, estimated with the evidence they read."""
+        found: list[dict[str, Estimate]] = [{} for _ in self.versions]
+        for read in dict.fromkeys(map(_reads, measures)):
+            some = [m for m in measures if _reads(m) == read]
+            rows = iter(self._estimates(self._evidence(*read), some, policy))
+            for of in found:
+                of |= {m.label: next(rows) for m in some}
+        return [
+            [self._named(of[m.label], version, policy) for m in measures]
+            for version, of in zip(self.versions, found, strict=True)
+        ]
+
+    def _named(self, row: Estimate, version: int, policy: Policy | None) -> Estimate:
+        """A row with the version and the policy that it is about."""
+        if single(self.lifelong):
+            return row
+        dims = {**row.dims, "version": self.lifelong.versions[version]}
+        weighed = {} if policy is None else {"policy": policy.name}
+        return structs.replace(row, dims={**dims, **weighed})
+
+    def _evidence(self, kind: str, parts: tuple[str, ...]) -> Evidence:
+        """The evidence of one set, laid out once."""
+        key = (kind, parts)
+        if key not in self._made:
+            self._made[key] = (
+                self.laid.offline() if kind == OFFLINE else getattr(self.laid, kind)(parts)
+            )
+        return self._made[key]
+
+    def _estimates(
+        self, evidence: Evidence, measures: Sequence[Measure], policy: Policy | None
+    ) -> list[Estimate]:
+        """Rows of every measure for the first version, then for the next."""
+        scoring, about = self.scoring, dict(self.about)
+        tell, what = scoring.progress, " ".join(about.values())
+        choices = [self.across(version, policy or Policy()) for version in self.versions]
+        plan = self.laid.plan(scoring.plan)
+        plan = replace(plan, hold=tuple(h for h in plan.hold if h in evidence.factors))
+        return estimate(
+            evidence,
+            [finished(measure, across) for across in choices for measure in measures],
+            scoring.application,
+            plan,
+            level=scoring.level,
+            method=scoring.method,
+            context=self._context(policy, about),
+            jobs=scoring.jobs,
+            progress=None if tell is None else lambda done, total: tell(what, done, total),
+        )
+
+    def _context(self, policy: Policy | None, about: dict[str, str]) -> Context:
+        """What the rows say besides their values."""
+        lifelong = self.lifelong
+        counts: dict[str, float] = {
+            "versions": len(lifelong.versions),
+            "times": len(lifelong.test.times),
+            "runs": len(lifelong.seeds),
+        }
+        said = [
+            "" if policy is None or single(lifelong) else policy.signature,
+            f"resampled:{self.laid.resample or 'nothing'}",
+            f"compat:{self.scoring.lifelong.compat}" if self.scoring.lifelong.compat else "",
+            *dict.fromkeys(lifelong.signatures.values()),
+        ]
+        return Context(
+            about,
+            len(lifelong),
+            counts={} if single(lifelong) else counts,
+            item=lifelong.kind.item,
+            signature="|".join(filter(None, said)),
+            flags=raised(crossed=self.laid.resample == "both"),
+        )
+
+
+def _reads(measure: Measure) -> tuple[str, tuple[str, ...]]:
+    """The evidence that a measure reads, and the parts of its score."""
+    if measure.name in OFFLINES:
+        return OFFLINE, ()
+    kind = {"lifelong_score": "stream", "area_under_curve": "curve"}.get(measure.name, "test")
+    return kind, () if measure.parameter is None else inner_of(measure.parameter).parts
+
+
+def finished(measure: Measure, across: Across) -> Measure:
+    """A measure with its choices, in the direction and the unit of its score."""
+    function = partial(measure.function, how=across)
+    if measure.parameter is None:
+        return replace(measure, function=function)
+    inner = inner_of(measure.parameter)
+    direction = inner.direction
+    if across.higher is not None:
+        direction = "higher" if across.higher else "lower"
+    return replace(
+        measure,
+        function=function,
+        parts=inner.parts,
+        direction=measure.direction if measure.name in OWN_DIRECTION else direction,
+        shown_in=inner.shown_in,
+    )
