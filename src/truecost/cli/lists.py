@@ -1,7 +1,7 @@
 """`list` and `schema`."""
 
 import json as json_module
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -17,6 +17,9 @@ from truecost.names import (
     TASK_FORMATS,
     TERMS_MAP_KEYS,
 )
+
+if TYPE_CHECKING:
+    from truecost.measures import Measure
 
 Live = Literal["strategies", "learners", "sources"]
 Kind = Literal[
@@ -125,18 +128,18 @@ def _keys() -> dict[str, str]:
 def _measures() -> list[dict[str, Any]]:
     """Every measure, those of a task together."""
     from truecost.measures import registry
+    from truecost.measures.lifelong import inner_of  # the score is theirs to name
     from truecost.study.itemised import counting_of
     from truecost.tasks.abba.scoring import LABELS  # ratios whose parameter is the estimator
 
-    items = [task for task in TASK_FORMATS if task not in ("abba", "terms", "stream")]
+    items = ("transcripts", "translation", "diarization")
     counted = {part: task for task in items for part in counting_of(task).parts}
     counted |= {"collected": "abba", "term_targets": "terms", "resources": "terms"}
-    counted |= dict.fromkeys(("online", "online_pre", "online_pre_windows"), "stream")
     found = [
         {
-            "name": m.name if m.name in LABELS else m.label,
-            "text": f"{m.title}; {m.direction} is better ({m.source})",
-            "tasks": [counted.get(m.parts[0], "trials")],
+            "name": m.name if m.name in LABELS or m.parse is inner_of else m.label,
+            "text": f"{m.title}; {_better(m)} ({m.source})",
+            "tasks": [m.task or counted.get(m.parts[0], "trials")],
             "direction": m.direction,
             "parts": list(m.parts),
             "source": m.source,
@@ -145,6 +148,13 @@ def _measures() -> list[dict[str, Any]]:
         for m in registry().values()
     ]
     return sorted(found, key=lambda entry: ["trials", *TASK_FORMATS].index(entry["tasks"][0]))
+
+
+def _better(measure: "Measure") -> str:
+    """Which values of a measure are better."""
+    from truecost.measures.lifelong import follows_score
+
+    return "better as its score is" if follows_score(measure) else f"{measure.direction} is better"
 
 
 def _formats() -> list[dict[str, Any]]:

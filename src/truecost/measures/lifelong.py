@@ -360,6 +360,17 @@ OF_EFFORT: tuple[tuple[Function, str, str], ...] = (
 UNDEFINED = "a score that it needs is undefined, or no test time lies in the window"
 
 
+OWN_DIRECTION = (
+    *("generalisation_gain", "forgetting_max", "forgetting_first"),
+    *("backward_transfer", "forward_transfer"),
+)  # the others are better as their score is
+
+
+def follows_score(measure: Measure) -> bool:
+    """Whether a measure is better as its score is, higher or lower."""
+    return measure.parse is inner_of and measure.name not in OWN_DIRECTION
+
+
 def _of_score(row: "tuple[Function, str, str, str, tuple[str, ...]]") -> Measure:
     function, title, direction, where, cites = row
     plain = Measure(

@@ -155,7 +155,9 @@ class _Describing:
         lifelong, how = self.lifelong, self.scoring.lifelong
         names = DRAWN if self.penalised else DRAWN[:1]
         measures = measures_of(names, lifelong, how)
-        found = self.rows.by_version(measures, policy)
+        how = replace(how, policies=(policy,), every_version=True)
+        rows = replace(self.rows, scoring=replace(self.rows.scoring, lifelong=how))
+        found = rows.by_version(measures)
         return PolicyCurve(
             name=policy.name,
             says=policy.says,

@@ -1,7 +1,7 @@
 """Rows of a life cycle: scores across time by policy, what was forgotten, what help cost."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import numpy as np
@@ -14,7 +14,7 @@ from truecost.evidence import Evidence
 from truecost.flags import raised
 from truecost.measures import Measure, find, registry
 from truecost.measures.across import Across
-from truecost.measures.lifelong import OF_EFFORT, OFFLINE, TASK, inner_of
+from truecost.measures.lifelong import OF_EFFORT, OFFLINE, TASK, follows_score, inner_of
 from truecost.results import Estimate
 from truecost.tasks.lifelong.evidence import Laid
 from truecost.tasks.lifelong.options import LifelongScoring
@@ -30,8 +30,8 @@ OF_POLICY: tuple[str, ...] = (
 )
 OF_HELP = OF_POLICY[1:2] + OF_POLICY[3:]  # what corrections are needed for
 ACROSS = ("forgetting_max", "forgetting_first", "backward_transfer", "forward_transfer")
-OWN_DIRECTION = (*ACROSS, "generalisation_gain")
 EFFORTS = tuple(function.__name__ for function, _, _ in OF_EFFORT)
+Wanted = tuple[Measure, int, Policy | None]  # a measure of a version, under a policy if it has one
 OFFLINES = tuple(name for name in EFFORTS if name.startswith(OFFLINE))
 
 
@@ -94,6 +94,8 @@ def measures_of(
 def _refuse_without(name: str, lifelong: Lifelong) -> None:
     """Refuse what needs help, an initial version or another set that is not there."""
     who = lifelong.name
+    if name == "adapted_score" and lifelong.test.has("adapted"):
+        return  # what was put out after help needs no worst value
     if name in OF_HELP and lifelong.no_penalty:
         raise UsageError(f"{who}: nothing can be penalised: {lifelong.no_penalty}")
     if name in OF_HELP and not lifelong.helped:
@@ -201,9 +203,6 @@ class Rows:
     lifelong: Lifelong
     scoring: Scoring
     about: Mapping[str, str]
-    _made: dict[tuple[str, tuple[str, ...]], Evidence] = field(
-        default_factory=dict, init=False, repr=False
-    )
 
     @cached_property
     def laid(self) -> Laid:
@@ -218,16 +217,25 @@ class Rows:
 
     def of(self, measures: Sequence[Measure]) -> list[Estimate]:
         """Each version: under each policy, then what no policy enters."""
-        weighed = [m for m in measures if m.name in OF_POLICY]
-        others = [m for m in measures if m.name not in OF_POLICY]
-        by_policy = [self.by_version(weighed, policy) for policy in self.scoring.lifelong.policies]
-        plain = self.by_version(others, None)
-        return [
-            row
-            for place in range(len(self.versions))
-            for found in (*by_policy, plain)
-            for row in found[place]
+        return [row for of in self.by_version(measures) for row in of]
+
+    def by_version(self, measures: Sequence[Measure]) -> list[list[Estimate]]:
+        """The rows of each version, all estimated from the same replicates."""
+        wanted: list[Wanted] = [
+            (measure, version, policy)
+            for version in self.versions
+            for policy in (*self.scoring.lifelong.policies, None)
+            for measure in measures
+            if (measure.name in OF_POLICY) == (policy is not None)
         ]
+        rows: dict[int, Estimate] = {}
+        for read in dict.fromkeys(_reads(measure) for measure, _, _ in wanted):
+            places = [k for k, (measure, _, _) in enumerate(wanted) if _reads(measure) == read]
+            found = self._estimates(self._evidence(*read), [wanted[k] for k in places])
+            rows |= zip(places, found, strict=True)
+        named = [self._named(rows[k], *found) for k, found in enumerate(wanted)]
+        size = len(named) // len(self.versions)
+        return [named[start : start + size] for start in range(0, len(named), size or 1)]
 
     def across(self, version: int, policy: Policy) -> Across:
         """Which cells make the figures of a version under a policy."""
@@ -249,58 +257,63 @@ class Rows:
             maximum=how.max_cost or float(np.nanmax(costs, initial=0.0)),
         )
 
-    def by_version(self, measures: Sequence[Measure], policy: Policy | None) -> list[list[Estimate]]:
-        """For each version the measures in their order, estimated with the evidence they read."""
-        found: list[dict[str, Estimate]] = [{} for _ in self.versions]
-        for read in dict.fromkeys(map(_reads, measures)):
-            some = [m for m in measures if _reads(m) == read]
-            rows = iter(self._estimates(self._evidence(*read), some, policy))
-            for of in found:
-                of |= {m.label: next(rows) for m in some}
-        return [
-            [self._named(of[m.label], version, policy) for m in measures]
-            for version, of in zip(self.versions, found, strict=True)
-        ]
-
-    def _named(self, row: Estimate, version: int, policy: Policy | None) -> Estimate:
-        """A row with the version and the policy that it is about."""
+    def _named(
+        self, row: Estimate, measure: Measure, version: int, policy: Policy | None
+    ) -> Estimate:
+        """A row with the version and the policy that it is about, and its own choices."""
+        label, _, rest = row.signature.partition("|")
+        signature = "|".join([label, *self._choices(measure, policy), rest])
         if single(self.lifelong):
-            return row
+            return structs.replace(row, signature=signature)
         dims = {**row.dims, "version": self.lifelong.versions[version]}
         weighed = {} if policy is None else {"policy": policy.name}
-        return structs.replace(row, dims={**dims, **weighed})
+        return structs.replace(row, dims={**dims, **weighed}, signature=signature)
+
+    def _choices(self, measure: Measure, policy: Policy | None) -> list[str]:
+        """What decides the value of a measure besides its score."""
+        how, said = self.scoring.lifelong, []
+        if policy is not None and not single(self.lifelong):
+            said.append(policy.signature)
+        if how.compat and measure.name in ("penalised_score", "generalisation_gain"):
+            said.append(f"compat:{how.compat}")
+        if measure.name in ("msr", "area_under_curve"):
+            said.append(f"cost:{self.laid.cost}")
+        if measure.name == "msr" and how.item_seconds is not None:
+            said.append(f"item-seconds:{how.item_seconds:g}")
+        if measure.name == "area_under_curve" and how.max_cost is not None:
+            said.append(f"max-cost:{how.max_cost:g}")
+        return said
 
     def _evidence(self, kind: str, parts: tuple[str, ...]) -> Evidence:
         """The evidence of one set, laid out once."""
-        key = (kind, parts)
-        if key not in self._made:
-            self._made[key] = (
-                self.laid.offline() if kind == OFFLINE else getattr(self.laid, kind)(parts)
-            )
-        return self._made[key]
+        if kind == OFFLINE:
+            return self.laid.offline()
+        return {"test": self.laid.test, "stream": self.laid.stream, "curve": self.laid.curve}[kind](
+            parts
+        )
 
-    def _estimates(
-        self, evidence: Evidence, measures: Sequence[Measure], policy: Policy | None
-    ) -> list[Estimate]:
-        """Rows of every measure for the first version, then for the next."""
+    def _estimates(self, evidence: Evidence, wanted: Sequence[Wanted]) -> list[Estimate]:
+        """Rows of measures that read the same evidence."""
         scoring, about = self.scoring, dict(self.about)
         tell, what = scoring.progress, " ".join(about.values())
-        choices = [self.across(version, policy or Policy()) for version in self.versions]
         plan = self.laid.plan(scoring.plan)
         plan = replace(plan, hold=tuple(h for h in plan.hold if h in evidence.factors))
         return estimate(
             evidence,
-            [finished(measure, across) for across in choices for measure in measures],
+            [
+                finished(m, self.across(version, policy or Policy()))
+                for m, version, policy in wanted
+            ],
             scoring.application,
             plan,
             level=scoring.level,
             method=scoring.method,
-            context=self._context(policy, about),
+            context=self._context(about),
             jobs=scoring.jobs,
             progress=None if tell is None else lambda done, total: tell(what, done, total),
         )
 
-    def _context(self, policy: Policy | None, about: dict[str, str]) -> Context:
+    def _context(self, about: dict[str, str]) -> Context:
         """What the rows say besides their values."""
         lifelong = self.lifelong
         counts: dict[str, float] = {
@@ -308,18 +321,13 @@ class Rows:
             "times": len(lifelong.test.times),
             "runs": len(lifelong.seeds),
         }
-        said = [
-            "" if policy is None or single(lifelong) else policy.signature,
-            f"resampled:{self.laid.resample or 'nothing'}",
-            f"compat:{self.scoring.lifelong.compat}" if self.scoring.lifelong.compat else "",
-            *dict.fromkeys(lifelong.signatures.values()),
-        ]
         return Context(
             about,
             len(lifelong),
             counts={} if single(lifelong) else counts,
             item=lifelong.kind.item,
-            signature="|".join(filter(None, said)),
+            signature=f"resampled:{self.laid.resample or 'nothing'}",
+            part_signatures=lifelong.signatures,
             flags=raised(crossed=self.laid.resample == "both"),
         )
 
@@ -345,6 +353,6 @@ def finished(measure: Measure, across: Across) -> Measure:
         measure,
         function=function,
         parts=inner.parts,
-        direction=measure.direction if measure.name in OWN_DIRECTION else direction,
+        direction=direction if follows_score(measure) else measure.direction,
         shown_in=inner.shown_in,
     )
