@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from diarized import Frames
 from truecost.kernels.diarization import BARRED, REFERENCE, REGION, SYSTEM, sweep
 from truecost.kernels.diarization import merge as merge_kernel
-from truecost.tasks.diarization.segments import Spans, merge
+from truecost.speech.spans import Spans, merge
 
 SIDE = st.lists(
     st.tuples(st.sampled_from("abc"), st.integers(0, 60), st.integers(1, 25)).map(

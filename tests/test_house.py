@@ -13,7 +13,9 @@ TIERS = (
     ("tasks", "learning"),
     (
         "citations",
+        "corrections",
         "formats",
+        "speech",
         "estimates",
         "comparison",
         "results",

@@ -29,10 +29,10 @@ import numpy.typing as npt
 from truecost.errors import UsageError, counted, first_five
 from truecost.formats import Table
 from truecost.names import ITEM_MAP_KEYS, SEGMENT_MAP_KEYS, Missing, SpeakerMapping
+from truecost.speech.spans import MICRO, Ints, Speech
+from truecost.speech.sweeping import Pairs, Scene, Swept, mapped
 from truecost.tasks.diarization.recordings import Recordings, gather
-from truecost.tasks.diarization.segments import MICRO, Ints, Speech
-from truecost.tasks.diarization.stretches import Pairs, Stretches
-from truecost.tasks.diarization.sweeping import Scene, Swept, mapped
+from truecost.tasks.diarization.stretches import Stretches
 from truecost.tasks.items import Counting, Items
 from truecost.tasks.sides import FIRST
 
@@ -225,6 +225,14 @@ def _diarized(
     found: Recordings, reference: Speech, output: Speech, options: DiarizationOptions
 ) -> tuple[Scene, list[Pairs], Statistics, Statistics]:
     """What is swept, who is mapped to whom, and the parts `speech` and `speakers`."""
+    scene, scored, pairs = scene_of(found, reference, output, options)
+    return scene, pairs, speaker_time(scored, pairs), _speakers(scored)
+
+
+def scene_of(
+    found: Recordings, reference: Speech, output: Speech, options: DiarizationOptions
+) -> tuple[Scene, Swept, list[Pairs]]:
+    """What is swept, what comes of it, and who is mapped to whom in each recording."""
     barred = found.unscored.plus(reference.collars(round(options.collar * MICRO)))
     scene = Scene(reference, output, found.regions, barred, options.skip_overlap)
     scored = scene.swept()
@@ -232,10 +240,10 @@ def _diarized(
     if options.mapping == "evaluated":
         evaluated = Scene(reference, output, found.regions, found.unscored).swept()
     pairs = [mapped(evaluated.table(k)[:-1, :-1]) for k in range(len(found.ids))]
-    return scene, pairs, _speech(scored, pairs), _speakers(scored)
+    return scene, scored, pairs
 
 
-def _speech(swept: Swept, pairs: Sequence[Pairs]) -> Statistics:
+def speaker_time(swept: Swept, pairs: Sequence[Pairs]) -> Statistics:
     """Speaker time that is correct, missed, false alarm and confusion."""
     tables = [swept.table(k) for k in range(len(pairs))]
     reference = np.array([table[:-1, -1].sum() for table in tables], np.int64)

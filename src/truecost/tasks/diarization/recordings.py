@@ -20,13 +20,12 @@ from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.formats import Table
 from truecost.formats.segments import FIXED
 from truecost.names import SEGMENT_MAP_KEYS, Missing
+from truecost.speech.spans import Ints, Spans
 from truecost.tasks.diarization.segments import (
     NO_NAME,
     NOISES,
     SPEECH,
     UNSCORED,
-    Ints,
-    Spans,
     lasting,
     rows_of,
     turns_of,

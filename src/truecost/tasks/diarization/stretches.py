@@ -7,13 +7,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from truecost.tasks.diarization.segments import MICRO, Ints, Spans
-from truecost.tasks.diarization.sweeping import Scene
+from truecost.speech.spans import MICRO, Ints
+from truecost.speech.sweeping import Marks, Pairs, Scene
 
 MOST = 10  # stretches that are shown
-Marks = npt.NDArray[np.bool_]
 Names = npt.NDArray[Any]
-Pairs = tuple[Ints, Ints]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +45,7 @@ class Stretches:
         tuple of (label, line)
         """
         references, systems = self._names(item)
-        edges, speaks, systems_speak, scored = self._states(item)
+        edges, speaks, systems_speak, scored = self.scene.states(item)
         found = _worst(edges, speaks, systems_speak, scored, self.pairs[item])
         width = max((len(_seconds(end)) for _, _, end, _ in found), default=0)
         said = [("mapping", _mapping(references, systems, self.pairs[item]))]
@@ -65,33 +63,6 @@ class Stretches:
             for side in (self.scene.reference, self.scene.output)
         )
         return reference, output
-
-    def _states(self, item: int) -> tuple[Ints, Marks, Marks, Marks]:
-        """Edges of time; between one and the next: who speaks on each side, what is scored."""
-        scene = self.scene
-        sides = (scene.reference, scene.output)
-        spans = (*(side.spans for side in sides), scene.regions, scene.barred)
-        times = [t[s.of(item)] for s in spans for t in (s.starts, s.ends)]
-        edges = np.unique(np.concatenate(times))
-        reference, output = (
-            _covered(side.spans, item, edges, side.who, int(side.speakers[item])) for side in sides
-        )
-        inside, barred = (
-            _covered(s, item, edges, np.zeros(len(s), np.int64), 1)[0] for s in spans[2:]
-        )
-        scored = inside & ~barred
-        if scene.skip_overlap:
-            scored &= reference.sum(axis=0) < 2
-        return edges, reference, output, scored
-
-
-def _covered(spans: Spans, item: int, edges: Ints, who: Ints, size: int) -> Marks:
-    """Whether a span of each of `size` covers what lies between edges; bool (size, stretches)."""
-    here = spans.of(item)
-    steps = np.zeros((size, max(len(edges), 1)), np.int64)
-    for times, step in ((spans.starts, 1), (spans.ends, -1)):
-        np.add.at(steps, (who[here], np.searchsorted(edges, times[here])), step)
-    return np.asarray(steps.cumsum(axis=1)[:, :-1] > 0)
 
 
 def _worst(

@@ -99,7 +99,7 @@ def count(
         name,
         COUNTING,
         joined.reference.frame["id"].to_numpy(),
-        {part: _counts(part, right, texts, steps) for part in PARTS if part in parts},
+        {part: counts_of(part, right, texts, steps) for part in PARTS if part in parts},
         joined.columns.with_columns(right.alias("text")),
         dict.fromkeys(PARTS, "|".join(_signature(joined, options, steps))),
         (*joined.problems, *_problems(right, texts, steps), *_unspaced(right, steps, parts)),
@@ -132,7 +132,7 @@ def _joined(reference: Table, hypothesis: Table, options: TextOptions) -> Joined
     return joined
 
 
-def _counts(
+def counts_of(
     part: str, reference: pl.Series, hypothesis: pl.Series, steps: Sequence[str]
 ) -> dict[str, Counts]:
     """Statistics of a part; blanks are no characters where they only keep characters apart."""

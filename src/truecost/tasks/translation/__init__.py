@@ -239,13 +239,18 @@ def _without_missing(
 
 
 def _signature(texts: Texts, options: TranslationOptions, part: str) -> str:
-    """The choices that decide the counts of a part, and who cuts the words."""
+    """The choices that decide the counts of a part, with the number of references."""
     numbers = {int(n) for n in texts.given.sum(axis=0)}
+    return signature(options, part, f"references:{numbers.pop() if len(numbers) == 1 else 'var'}")
+
+
+def signature(options: TranslationOptions, part: str, references: str = "") -> str:
+    """The choices that decide the counts of a part, and who cuts the words."""
     said = [
         f"tokenizer:{options.tokenizer}" if part == "ngrams" else "",
         f"case:{'lc' if options.lowercase or part == 'edits' else 'mixed'}",
         "ter:tercom" if part == "edits" else "",
-        f"references:{numbers.pop() if len(numbers) == 1 else 'var'}",
+        references,
         "" if options.missing == "error" else f"missing:{options.missing}",
         f"sacrebleu:{need('sacrebleu', 'translation').__version__}",
     ]

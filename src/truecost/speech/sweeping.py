@@ -5,10 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from truecost.tasks.diarization.segments import Ints, Spans, Speech
+from truecost.speech.spans import Ints, Spans, Speech
 
 Codes = npt.NDArray[np.uint8]
 Steps = npt.NDArray[np.int8]
+Marks = npt.NDArray[np.bool_]
+Pairs = tuple[Ints, Ints]
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +76,36 @@ class Scene:
         sweep(first, times, kinds, steps, who, speakers, cells, self.skip_overlap, tables, common)
         return Swept(tables, cells, speakers[:, 1] + 1, common)
 
+    def states(self, item: int) -> tuple[Ints, Marks, Marks, Marks]:
+        """Edges of time, and between one and the next who speaks and what is scored.
+
+        Parameters
+        ----------
+        item : int
+            The place of the item.
+
+        Returns
+        -------
+        edges : ndarray of int64, shape (stretches + 1,)
+            Ascending; empty where there is nothing.
+        reference, output : ndarray of bool, shape (speakers, stretches)
+        scored : ndarray of bool, shape (stretches,)
+        """
+        sides = (self.reference, self.output)
+        spans = (*(side.spans for side in sides), self.regions, self.barred)
+        times = [t[s.of(item)] for s in spans for t in (s.starts, s.ends)]
+        edges = np.unique(np.concatenate(times))
+        reference, output = (
+            covered(side.spans, item, edges, side.who, int(side.speakers[item])) for side in sides
+        )
+        inside, barred = (
+            covered(s, item, edges, np.zeros(len(s), np.int64), 1)[0] for s in spans[2:]
+        )
+        scored = inside & ~barred
+        if self.skip_overlap:
+            scored &= reference.sum(axis=0) < 2
+        return edges, reference, output, scored
+
     def _events(self) -> tuple[Ints, Ints, Codes, Steps, Ints]:
         """What begins or ends, sorted by item and time, and where the events of items begin."""
         spans = (self.reference.spans, self.output.spans, self.regions, self.barred)
@@ -86,6 +118,15 @@ class Scene:
         order = np.lexsort((times, items))
         first = np.searchsorted(items[order], np.arange(len(self.reference.first)))
         return first, times[order], np.tile(kinds, 2)[order], steps[order], who[order]
+
+
+def covered(spans: Spans, item: int, edges: Ints, who: Ints, size: int) -> Marks:
+    """Whether a span of each of `size` covers what lies between edges; bool (size, stretches)."""
+    here = spans.of(item)
+    steps = np.zeros((size, max(len(edges), 1)), np.int64)
+    for times, step in ((spans.starts, 1), (spans.ends, -1)):
+        np.add.at(steps, (who[here], np.searchsorted(edges, times[here])), step)
+    return np.asarray(steps.cumsum(axis=1)[:, :-1] > 0)
 
 
 def mapped(times: Ints) -> tuple[Ints, Ints]:
