@@ -367,7 +367,7 @@ def test_measures_are_listed_with_their_task(capsys):
     tasks = [line.rpartition("; for ")[2] for line in out.splitlines()]
     assert code == 0
     every = ["trials", "transcripts", "translation", "diarization", "abba", "terms", "stream"]
-    assert list(dict.fromkeys(tasks)) == every
+    assert list(dict.fromkeys(tasks)) == [*every, "lifelong"]
     assert tasks == sorted(tasks, key=list(dict.fromkeys(tasks)).index)  # those of a task together
     found = json.loads(run("list measures --json", capsys)[1])
     assert {e["name"]: e["tasks"] for e in found}["wer"] == ["transcripts"]

@@ -479,18 +479,23 @@ def test_without_units_there_is_no_interval_and_the_reason_is_told():
     assert row.reason
 
 
-def test_subsets_are_sets_of_items():
-    lifelong, told = lived()
-    asked = replace(scoring(), measures=("policy_score",), subsets=("speaker",))
+def test_subsets_are_sets_of_items_and_times_without_any_have_no_weight():
+    lifelong, told = lived(seed=6, items=4)
+    asked = replace(scoring(), measures=("policy_score",), subsets=("speaker", "time"))
     rows = tc.score(lifelong, asked)
     found = [r for r in rows if r.dims["version"] == "4" and "subset" in r.dims]
     speakers = lifelong.test.items["speaker"].to_list()
-    assert len(found) == 3
-    for row, speaker in zip(found, sorted(set(speakers)), strict=True):
-        own = [r for r in told if speakers[r["item"]] == speaker]
+    where = lifelong.test.items["time"].to_list()
+    sets = [[s == k for s in speakers] for k in sorted(set(speakers))]
+    sets += [[t == k for t in where] for k in range(5)]
+    assert len(found) == len(sets) == 8
+    for row, inside in zip(found, sets, strict=True):
+        own = [r for r in told if inside[r["item"]]]
         cells = [value_of(own, 4, t, "base") for t in range(4)]
-        wanted = None if np.isnan(cells).any() else np.mean(cells)
-        assert row.value == (None if wanted is None else pytest.approx(wanted))
+        cells = [cell for cell in cells if not np.isnan(cell)]
+        assert row.value == (pytest.approx(np.mean(cells)) if cells else None)
+    assert found[-1].value is None  # the last time lies behind the last version
+    assert any(len({t for t, i in zip(where, s, strict=True) if i}) < 5 for s in sets[:3])
 
 
 def test_the_description_tells_what_the_rows_tell():
@@ -506,9 +511,10 @@ def test_the_description_tells_what_the_rows_tell():
             assert cell.lower <= cell.value <= cell.upper
     seen = Counter(c.version for c in found.cells if c.seen and c.state == "base")
     assert seen == {"2": 1, "3": 3, "4": 4}
+    names = ("policy_score", "penalised_score", "adapted_score", "penalty")
     rows = {
         (r.dims["policy"], r.dims["version"], r.measure): r.value
-        for r in tc.score(lifelong, asked)
+        for r in tc.score(lifelong, replace(asked, measures=names))
         if "policy" in r.dims
     }
     for policy in found.policies:

@@ -11,6 +11,7 @@ from truecost.intervals import ONE_UNIT, ends, finite
 from truecost.results import Comparison, Estimate
 
 Floats = npt.NDArray[np.float64]
+ROUNDING = 16 * float(np.finfo(np.float64).eps)  # relative: what sums of a few terms may be off
 ON_BOTH_SIDES = "no ratio: the baseline lies on both sides of 0"
 
 
@@ -90,6 +91,9 @@ def derived(
         with np.errstate(divide="ignore", invalid="ignore"):
             left, right = np.asarray(a, np.float64), np.asarray(b, np.float64)
             found = operation(left, right)
+        if kind == "difference":  # of two equal values, each rounded in its own way, is 0
+            size = np.maximum(np.abs(left), np.abs(right))
+            found = np.where(np.abs(found) <= ROUNDING * size, 0.0, found)
         return np.where(np.isfinite(found) & np.isfinite(left) & np.isfinite(right), found, np.nan)
 
     point = float(both(system.point, baseline.point))

@@ -204,7 +204,8 @@ _ALL = (
         "outside its interval",
         "the value lies outside its own interval: in moving blocks the ends of a stream weigh less "
         "than its middle, and here the errors stand at an end: look at it alone (--subset), or "
-        "resample seeds",
+        "resample seeds; the best of many versions (forgetting_max) is better by chance the more "
+        "the scores vary, and they vary more in replicates: look at forgetting_first",
         caveat="the value lies outside its interval",
         weak=True,
     ),

@@ -114,8 +114,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         - `vanished`: in some replicates queries have no targets left;
         - `uninformative`: the best affine map of the scores does not rise with them;
         - `separated`: no target scores below a nontarget;
-        - `outside`: the value lies outside its own interval (moving blocks: errors stand at an end
-          of the stream).
+        - `outside`: the value lies outside its own interval (moving blocks: errors stand at an end;
+          of a stream; forgetting_max: the best of many versions is better by chance).
     signature : str
         How the figure was computed: measure, parameters, choices while reading and scoring,
         resampling, method, level and version, separated by bars.
@@ -147,6 +147,13 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     reason: str | None = None
     flags: tuple[str, ...]
     signature: str
+
+    @property
+    def outside(self) -> bool:
+        """Whether the value lies outside its own interval."""
+        if self.value is None or self.lower is None or self.upper is None:
+            return False
+        return not self.lower <= self.value <= self.upper
 
     @property
     def label(self) -> str:

@@ -197,7 +197,7 @@ def backward_transfer(
     later helped. Higher is better; the reference is a version that changes nothing, 0. Lopez-Paz
     and Ranzato 2017.
     """
-    return -_since(totals, application, inner, how), 0.0
+    return 0.0 - _since(totals, application, inner, how), 0.0  # 0, and never -0
 
 
 def forward_transfer(

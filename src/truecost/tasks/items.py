@@ -198,7 +198,8 @@ def measures_of(asked: Sequence[str], counting: Counting) -> list[Measure]:
     found = [find(name) for name in dict.fromkeys(asked or counting.measures)]
     for measure in found:
         if not set(measure.parts) <= set(counting.parts):
-            own = [m.name for m in registry().values() if set(m.parts) <= set(counting.parts)]
+            read = ((m, set(m.parts)) for m in registry().values())
+            own = [m.name for m, parts in read if parts and parts <= set(counting.parts)]
             raise UsageError(
                 f"measure {measure.label!r} is not for {plural(counting.item)}: "
                 f"take {', '.join(own)}"

@@ -1,6 +1,6 @@
 """Systems of any task: scored, paired, and compared on the same trials or items."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from truecost.comparison import compare
 from truecost.errors import UsageError
@@ -17,6 +17,7 @@ from truecost.tasks.subsets import Masks
 from truecost.tasks.terms.records import Search, pair_searches
 
 System = Trials | Items | Deployment | Search | Online | Lifelong
+OF_SYSTEM = ("system", "strategy", "budget")  # dims that say whose a row is
 SHARED = (
     "n_targets",
     "n_items",
@@ -222,6 +223,26 @@ def compare_systems(
     masks = [mask for subset in scorings[0].subsets for mask in same[0].masks(subset)]
     rows = [score(t, s, masks, dims) for t, s in zip(same, scorings, strict=True)]
     return rows, [
-        [compare(a, b) for a, b in zip(other, rows[0], strict=True) if a.measure not in SHARED]
+        [compare(a, b) for a, b in _side_by_side(other, rows[0]) if a.measure not in SHARED]
         for other in rows[1:]
     ]
+
+
+def _side_by_side(
+    system: Sequence[Estimate], baseline: Sequence[Estimate]
+) -> Iterator[tuple[Estimate, Estimate]]:
+    """Rows of two systems that are about the same; what only one has is not compared.
+
+    One life cycle has rows of the help of a person, and another, in which nobody helped, has none.
+    """
+    if [row.measure for row in system] == [row.measure for row in baseline]:
+        yield from zip(system, baseline, strict=True)
+        return
+    known = {_about(row): row for row in baseline}
+    yield from ((row, known[_about(row)]) for row in system if _about(row) in known)
+
+
+def _about(row: Estimate) -> tuple[object, ...]:
+    """What a row is about beside the system."""
+    dims = {name: value for name, value in row.dims.items() if name not in OF_SYSTEM}
+    return row.measure, repr(sorted(row.parameters.items())), *sorted(dims.items())

@@ -7,6 +7,7 @@
         print(row)
 
 - A `Lifelong` holds what every version of a system puts out on every test set, counted by item;
+- `from_matrix` makes one of an array of scores by version and time, `read_scores` of a table;
 - `tc.score` gives the scores under each `Policy`, the penalty of the help, forgetting, transfer and
   the area under the learning curve, with their intervals; `LifelongScoring` says what is left open;
 - `describe` makes what reports draw.
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from truecost.tasks.lifelong.penalising import penalise
     from truecost.tasks.lifelong.policies import Policy
     from truecost.tasks.lifelong.records import Lifelong
+    from truecost.tasks.lifelong.tables import TableOptions, from_matrix, read_scores
 
 _HOME = {
     "truecost.tasks.lifelong.descriptions": ("LifelongDescription",),
@@ -29,10 +31,21 @@ _HOME = {
     "truecost.tasks.lifelong.penalising": ("penalise",),
     "truecost.tasks.lifelong.policies": ("Policy",),
     "truecost.tasks.lifelong.records": ("Lifelong",),
+    "truecost.tasks.lifelong.tables": ("TableOptions", "from_matrix", "read_scores"),
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names}
 
-__all__ = ["Lifelong", "LifelongDescription", "LifelongScoring", "Policy", "describe", "penalise"]
+__all__ = [
+    "Lifelong",
+    "LifelongDescription",
+    "LifelongScoring",
+    "Policy",
+    "TableOptions",
+    "describe",
+    "from_matrix",
+    "penalise",
+    "read_scores",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -163,9 +163,9 @@ class _Describing:
             says=policy.says,
             weights=policy.weights(lifelong.learnt, lifelong.test.at, lifelong.test.times).tolist(),
             figures=[
-                _policy_figure(version, row)
-                for version, rows in zip(lifelong.versions, found, strict=True)
-                for row in rows
+                _policy_figure(lifelong.versions[place], row)
+                for place, of in zip(rows.versions, found, strict=True)
+                for row in of
                 if row.value is not None
             ],
         )

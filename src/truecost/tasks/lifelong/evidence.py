@@ -66,12 +66,11 @@ class Laid:
         """What help is counted in: as asked, else the first of which there is any."""
         if self.how.cost is not None:
             return self.how.cost
-        offline = self.lifelong.offline
-        if "cost" in offline.columns:
+        frames = (self.lifelong.offline, self.lifelong.test.effort)
+        if "cost" in frames[0].columns:
             return "cost"
-        spent = self.lifelong.test.effort["words"].sum()
-        spent += offline["words"].sum() if offline.height else 0
-        return "words" if spent else "answers"
+        put_in = any(f.height and f["words"].sum() for f in frames)
+        return "words" if put_in and self.lifelong.kind.name != "classes" else "answers"
 
     def plan(self, plan: Plan) -> Plan:
         """The plan with what is not resampled held."""

@@ -52,8 +52,8 @@ class LifelongScoring:
 
     def __post_init__(self) -> None:
         if self.resample is not None and self.resample not in get_args(LifelongFactor):
-            known = ", ".join(get_args(LifelongFactor))
-            raise UsageError(f"resample is {self.resample!r}: choose one of {known}")
+            factors = ", ".join(get_args(LifelongFactor))
+            raise UsageError(f"resample is {self.resample!r}: choose one of {factors}")
         for name, known in (("cost", get_args(Cost)), ("compat", get_args(Compat)[1:])):
             said = getattr(self, name)
             if said and said not in known:

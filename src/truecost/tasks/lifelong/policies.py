@@ -140,7 +140,13 @@ class Policy:
         sums = "" if self.normalise else "|weights:as-given"
         return f"policy:{self.name}{f'({stated})' if stated else ''}{sums}"
 
-    def weights(self, learnt: Floats, at: Floats, times: Sequence[str] = ()) -> Floats:
+    def weights(
+        self,
+        learnt: Floats,
+        at: Floats,
+        times: Sequence[str] = (),
+        tested: npt.NDArray[np.bool_] | None = None,
+    ) -> Floats:
         """P(t_j) of each version over the test times.
 
         Parameters
@@ -151,6 +157,8 @@ class Policy:
             Times t_j.
         times : sequence of str
             Their names, for a table.
+        tested : ndarray of bool, shape (times,), optional
+            Times that have items (of a subset): the others are left out of every window.
 
         Returns
         -------
@@ -165,16 +173,18 @@ class Policy:
         begun = learnt[np.isfinite(learnt)]
         first = begun[0] if len(begun) else np.inf
         window = (at >= first) & (at <= learnt[:, None])
+        if tested is not None:
+            window &= tested
         raw = np.where(window, self._raw(learnt, at, times, first), 0.0)
         if not self.normalise:
             return raw
         sums = raw.sum(axis=1, keepdims=True)
-        return np.divide(raw, sums, out=np.zeros_like(raw), where=sums > 0)
+        return np.asarray(np.divide(raw, sums, out=np.zeros_like(raw), where=sums > 0))
 
     def _raw(self, learnt: Floats, at: Floats, times: Sequence[str], first: float) -> Floats:
         """Weights before the window cuts them."""
         if self.kind == "table":
-            return self._stated(times)
+            return self._stated(times, at)
         if self.kind == "uniform":
             return np.ones(len(at))
         half = self.half_life or 1.0
@@ -183,8 +193,17 @@ class Policy:
             # Within a window ages are finite and 0 or more; beyond it they are cut away.
             return np.exp2(-np.nan_to_num(np.maximum(age, 0.0), posinf=0.0) / half)
 
-    def _stated(self, times: Sequence[str]) -> Floats:
-        """The weights of a table in the order of the times."""
+    def _stated(self, times: Sequence[str], at: Floats) -> Floats:
+        """The weights of a table in the order of the times, which it may write in other ways.
+
+        2 is 2.0; event logs have the days since 1970 of a date.
+        """
+        from truecost.tasks.lifelong.axes import place_of
+
+        placed = {name: found[1] for name in self.table if (found := place_of(name))}
+        if len(placed) == len(self.table) and sorted(placed.values()) == sorted(at):
+            by_place = {place: self.table[name] for name, place in placed.items()}
+            return np.array([by_place[place] for place in at], np.float64)
         lost = [time for time in times if time not in self.table]
         more = [time for time in self.table if time not in times]
         if lost or more:

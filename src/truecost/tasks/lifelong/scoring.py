@@ -31,6 +31,7 @@ OF_POLICY: tuple[str, ...] = (
 OF_HELP = OF_POLICY[1:2] + OF_POLICY[3:]  # what corrections are needed for
 ACROSS = ("forgetting_max", "forgetting_first", "backward_transfer", "forward_transfer")
 EFFORTS = tuple(function.__name__ for function, _, _ in OF_EFFORT)
+NOTHING_VARIES = "no interval: there is one run, and at each time one"
 Wanted = tuple[Measure, int, Policy | None]  # a measure of a version, under a policy if it has one
 OFFLINES = tuple(name for name in EFFORTS if name.startswith(OFFLINE))
 
@@ -105,7 +106,7 @@ def _refuse_without(name: str, lifelong: Lifelong) -> None:
         )
     if name == "lifelong_score" and lifelong.stream is None:
         raise UsageError(f"measure {name!r} needs scores on the lifelong set; {who} has none")
-    if name in OFFLINES and not lifelong.offline.height:
+    if name in (*OFFLINES, "area_under_curve") and not lifelong.offline.height:
         raise UsageError(f"measure {name!r}: {who} tells of no help away from the test set")
 
 
@@ -119,6 +120,8 @@ def defaults(lifelong: Lifelong | None, how: LifelongScoring) -> tuple[str, ...]
     del how
     if lifelong is None:
         return ("policy_score", *ACROSS)
+    if "cost" in lifelong.offline.columns:  # of a curve: there is nothing across time
+        return ("area_under_curve", "policy_score")
     helped = lifelong.helped and not lifelong.no_penalty
     effort = lifelong.test.effort
     made = [
@@ -132,6 +135,8 @@ def defaults(lifelong: Lifelong | None, how: LifelongScoring) -> tuple[str, ...]
     ]
     right = helped and effort.height and not effort["wrong"].sum()
     rate = ("msr",) if right and effort["all_words"].sum() else ()
+    if single(lifelong) and not helped:  # a table of one plain score
+        return ("policy_score",)
     if single(lifelong):
         return (*(name for name in OF_POLICY if name != "policy_score"), *made, *rate)
     offline = lifelong.offline
@@ -143,7 +148,7 @@ def defaults(lifelong: Lifelong | None, how: LifelongScoring) -> tuple[str, ...]
     ahead = ACROSS if np.isinf(lifelong.learnt).any() else ACROSS[:-1]
     return (
         "policy_score",
-        *(("penalised_score", "adapted_score", "penalty", "generalisation_gain") * helped),
+        *(("penalised_score", "penalty", "generalisation_gain") * helped),
         *ahead,
         *(() if lifelong.stream is None else ("lifelong_score",)),
         *made,
@@ -212,8 +217,9 @@ class Rows:
     @cached_property
     def versions(self) -> range:
         """Places of the versions that get rows."""
-        count = len(self.lifelong.versions)
-        return range(0 if self.scoring.lifelong.every_version else count - 1, count)
+        learnt = self.lifelong.learnt
+        first = min(int(np.isinf(learnt).sum()), len(learnt) - 1)  # M_0 has no window of its own
+        return range(first if self.scoring.lifelong.every_version else len(learnt) - 1, len(learnt))
 
     def of(self, measures: Sequence[Measure]) -> list[Estimate]:
         """Each version: under each policy, then what no policy enters."""
@@ -241,7 +247,8 @@ class Rows:
         """Which cells make the figures of a version under a policy."""
         how, lifelong = self.scoring.lifelong, self.lifelong
         test = lifelong.test
-        weights = policy.weights(lifelong.learnt, test.at, test.times)[version]
+        tested = np.bincount(test.items["time"].to_numpy(), minlength=len(test.times)) > 0
+        weights = policy.weights(lifelong.learnt, test.at, test.times, tested)[version]
         costs = self.laid.spent(self.laid.cost)
         found: dict[str, object] = {**places(lifelong)}
         return Across(
@@ -263,6 +270,9 @@ class Rows:
         """A row with the version and the policy that it is about, and its own choices."""
         label, _, rest = row.signature.partition("|")
         signature = "|".join([label, *self._choices(measure, policy), rest])
+        row = structs.replace(row, flags=(*row.flags, *raised(outside=row.outside)))
+        if not self.laid.resample and row.value is not None:
+            row = structs.replace(row, reason=f"{NOTHING_VARIES} {self.lifelong.kind.item}")
         if single(self.lifelong):
             return structs.replace(row, signature=signature)
         dims = {**row.dims, "version": self.lifelong.versions[version]}

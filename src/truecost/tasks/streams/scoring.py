@@ -236,9 +236,7 @@ def _flags(row: Estimate) -> tuple[str, ...]:
     """Flags of a row; that exactly as many questions are asked of every batch is nothing odd."""
     planned = row.measure in ("n_annotations", "n_items")
     flags = tuple(f for f in row.flags if not (planned and f == "no_spread"))
-    ends = (row.lower, row.upper)
-    apart = row.value is not None and None not in ends and not ends[0] <= row.value <= ends[1]  # type: ignore[operator]
-    return (*flags, *raised(outside=apart))
+    return (*flags, *raised(outside=row.outside))
 
 
 def gap_evidence(count: Counted, *, windows: bool) -> Evidence:
