@@ -285,7 +285,7 @@ def test_the_documented_messages_are_those_that_are_understood():
         for block in blocks
         for line in re.sub(r"\n     +", " ", block).strip().split("\n    ")
     ]
-    assert len(lines) == 13
+    assert len(lines) == 18
     said = [line for line in lines if "message" not in line and "truecost" not in line]
     kinds = [
         messages.Ready,
@@ -293,6 +293,9 @@ def test_the_documented_messages_are_those_that_are_understood():
         messages.Asked,
         messages.Done,
         messages.Stored,
+        messages.Done,
+        messages.Asked,
+        messages.Asked,
         messages.Done,
     ]
     assert len(said) == len(kinds)

@@ -284,7 +284,11 @@ WRONG = [
     ({"cpu_seconds": -1.0}, "the cpu_seconds of predict of item 'x' in batch 0 are -1.0; 0 or mo"),
     ({"count": 0}, "the count is 0; an answer stands for 1 label or more"),
     ({"count": 2}, "the count of predict of item 'x' in batch 0 is 2; only answers without a bat"),
-    ({"set": "test"}, "the set is 'test'; expected bootstrap, development, training or pretrain"),
+    ({"set": "dev"}, "the set is 'dev'; expected bootstrap, development, training, pretraining,"),
+    ({"version": -1}, "the number version of predict of item 'x' in batch 0 is -1; 0 or more was"),
+    ({"words": -2}, "the number words of predict of item 'x' in batch 0 is -2; 0 or more was"),
+    ({"verdict": "wrong"}, "there is a verdict (wrong) of predict of item 'x' in batch 0; only ans"),
+    ({"verdict": "maybe"}, "the verdict is 'maybe'; expected right or wrong"),
 ]
 
 

@@ -25,6 +25,7 @@ EXPECTED: dict[Task, str] = {
     "abba": "items that two models collected",
     "terms": "detections of queries",
     "stream": "events of a stream",
+    "lifelong": "events, or scores by version and time",
 }
 __all__ = ["STANDARD_INPUT", "Table", "read", "read_bytes", "sha256", "write"]
 

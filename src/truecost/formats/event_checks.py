@@ -38,8 +38,11 @@ def check_events(log: EventLog) -> tuple[Finding, ...]:
     Returns
     -------
     tuple of Finding
-        Empty when all is well; errors and warnings in the order of the checks.
+        Empty when all is well; errors and warnings in the order of the checks. A log of a lifelong
+        run is no stream: that is the only error then.
     """
+    if (lifelong := _versions(log)) is not None:
+        return (lifelong,)
     columns = ("batch", "id", "event", "phase", "set", "part")
     events = log.frame.select(pl.row_index("row"), _group(log.frame), *columns)
     stretches = stretches_of(events)
@@ -61,6 +64,15 @@ def check_events(log: EventLog) -> tuple[Finding, ...]:
         _answers(log, question, asked, answered),
     )
     return tuple(found for check in checks for found in check)
+
+
+def _versions(log: EventLog) -> Finding | None:
+    """An error where versions of a model are told apart: a stream has one model."""
+    told = log.frame.select(pl.row_index("row"), "version").filter(pl.col("version").is_not_null())
+    if not len(told):
+        return None
+    text = "this is the log of a lifelong run: truecost lifelong score LOG"
+    return Finding.of("error", "predictions", log, told, text)
 
 
 def _group(frame: pl.DataFrame) -> pl.Expr:

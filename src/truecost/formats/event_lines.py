@@ -22,7 +22,7 @@ LOOKED_AT = 1 << 16  # bytes, in search of names of columns
 TRUTH = {"true": "1", "false": "0"}
 WRITTEN = ("decision", "label")  # may be true or false
 NUMBERS = ("t", "score", "active_seconds", "cpu_seconds")
-WHOLE = ("batch", "count")
+WHOLE = ("batch", "count", "version", "words", "actions")
 EXPECTED = "expected one JSON object a line, an event each"
 
 

@@ -13,8 +13,12 @@ from truecost.errors import InputError
 EVENTS = ("predict", "query", "answer", "adapt")
 PHASES = ("pre", "post")
 SETS = ("bootstrap", "development", "training", "pretraining")
-WORDS = {"event": EVENTS, "phase": PHASES, "set": SETS}  # columns that hold one of a few words
+LIFELONG_SETS = ("test", "offline")  # of a lifelong run
+VERDICTS = ("right", "wrong")
+# columns that hold one of a few words
+WORDS = {"event": EVENTS, "phase": PHASES, "set": (*SETS, *LIFELONG_SETS), "verdict": VERDICTS}
 SECONDS = ("active_seconds", "cpu_seconds")
+AMOUNTS = ("version", "words", "actions")  # whole numbers from 0
 
 Row = dict[str, Any]
 Rule = tuple[pl.Expr, Callable[[Row], str]]  # where it is broken, and what to say then
@@ -41,8 +45,9 @@ def refuse_rows(frame: pl.DataFrame, source: str, where: Callable[[int], str]) -
     ------
     InputError
         When an event, a batch, an id, a phase or a score is missing that the event needs; a number
-        is not finite; a batch or seconds are negative; a count is below 1 or belongs to no answer
-        before the stream.
+        is not finite; a batch, seconds, a version, words or actions are negative; a count is
+        below 1 or belongs to no answer before the stream; a verdict belongs to no answer, or stands
+        beside a label.
     """
     rules = _rules()
     broken = frame.select(mask.any().alias(str(at)) for at, (mask, _) in enumerate(rules)).row(0)
@@ -84,6 +89,14 @@ def _rules() -> list[Rule]:
             lambda row: f"there is no score and no decision {_of(row)}",
         ),
         *(_seconds(name) for name in SECONDS),
+        *(_amount(name) for name in AMOUNTS),
+        (
+            pl.col("verdict").is_not_null() & (~_ANSWER | pl.col("label").is_not_null()),
+            lambda row: (
+                f"there is a verdict ({row['verdict']}) {_of(row)}; only answers that say nothing "
+                f"but right or wrong have one, and they have no label"
+            ),
+        ),
         (
             ~pl.col("t").is_finite(),
             lambda row: f"the time t {_of(row)} is {row['t']}; finite seconds were expected",
@@ -108,6 +121,14 @@ def _seconds(name: str) -> Rule:
     return (
         (value < 0) | ~value.is_finite(),
         lambda row: f"the {name} {_of(row)} are {row[name]}; 0 or more were expected",
+    )
+
+
+def _amount(name: str) -> Rule:
+    """A whole number from 0."""
+    return (
+        pl.col(name) < 0,
+        lambda row: f"the number {name} {_of(row)} is {row[name]}; 0 or more was expected",
     )
 
 

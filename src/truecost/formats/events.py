@@ -23,15 +23,19 @@ from difflib import get_close_matches
 import polars as pl
 
 from truecost.errors import InputError, UsageError, named
-from truecost.formats.event_rows import EVENTS, PHASES, SETS, refuse_rows
+from truecost.formats.event_rows import WORDS, refuse_rows
 from truecost.names import STANDARD_INPUT
 
 SCHEMA: dict[str, tuple[pl.DataType, str]] = {
-    "t": (pl.Float64(), "seconds since the beginning; of the stream, not of the machine's clock"),
+    "t": (
+        pl.Float64(),
+        "seconds since the beginning; of the stream, not of the machine's clock; of a lifelong "
+        "run the time label of the batch (dates: days since 1970-01-01)",
+    ),
     "batch": (pl.Int64(), "number of the batch in its stream, from 0; none before the stream"),
     "id": (pl.String(), "the item; none for adapt, and for answers that stand for many labels"),
-    "event": (pl.Enum(EVENTS), "what happened: predict, query, answer or adapt"),
-    "phase": (pl.Enum(PHASES), "of predict: pre (before adapting to the batch) or post"),
+    "event": (pl.Enum(WORDS["event"]), "what happened: predict, query, answer or adapt"),
+    "phase": (pl.Enum(WORDS["phase"]), "of predict: pre (before adapting to the batch) or post"),
     "score": (pl.Float64(), "of predict: the score, higher for the target, or predicted number"),
     "decision": (pl.String(), "of predict: what the system decided: a class, or a number"),
     "label": (
@@ -44,12 +48,24 @@ SCHEMA: dict[str, tuple[pl.DataType, str]] = {
     "stream": (pl.String(), "name of the stream, where there are several"),
     "run": (pl.String(), "name of the run (a seed, say), where there are several"),
     "set": (
-        pl.Enum(SETS),
+        pl.Enum(WORDS["set"]),
         "of answers without a batch: where their labels come from: bootstrap (unless said), "
-        "development, training or pretraining",
+        "development, training or pretraining; of a lifelong run: test for all on the test set, "
+        "offline for help with offline adaptation",
     ),
     "count": (pl.Int64(), "of answers without a batch: how many labels they stand for, else 1"),
     "part": (pl.String(), "of query and answer: the part of the item that was asked about"),
+    "version": (
+        pl.Int64(),
+        "of a lifelong run: the version of the model that predicts or is helped; of adapt: the one "
+        "that comes out",
+    ),
+    "words": (pl.Int64(), "of answer: words that the person put in"),
+    "actions": (pl.Int64(), "of answer: simple actions that it took, such as edits"),
+    "verdict": (
+        pl.Enum(WORDS["verdict"]),
+        "of answers without a label: right or wrong, where the person said only that",
+    ),
 }
 NAMED = ("decision", "label", "expert", "stream", "run")  # few values, many times
 MANY = 1000  # different texts: more of them are numbers, and stay text

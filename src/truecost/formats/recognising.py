@@ -7,8 +7,8 @@
   begin with different words that have a digit or one of `_-.`; any text is `lines`, so that `lines`
   is never recognised but stated.
 - Translation: any text is `lines`, unless it looks like a table or like `kaldi-text`.
-- AB/BA and streams: a log is a table; of text, either commas or tabs stand apart the names of its
-  header.
+- AB/BA, streams and lifelong learning: a log is a table; of text, either commas or tabs stand
+  apart the names of its header.
 - Terms: XML by its root, RTTM by its first record, anything else as a log.
 """
 
@@ -43,6 +43,7 @@ NEEDED = {  # columns by which a header is known
     "abba": ("collected_by",),
     "terms": ("query", "document"),
     "stream": ("event",),
+    "lifelong": ("version",),
 }
 NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)"
 FIRST = r"^[ \t]*([^ \t]*)"
@@ -66,7 +67,7 @@ def recognised(data: bytes, source: str, task: Task) -> str:
         Not empty, not compressed.
     source : str
         Name for messages.
-    task : {"transcripts", "translation", "diarization", "abba", "terms", "stream"}
+    task : {"transcripts", "translation", "diarization", "abba", "terms", "stream", "lifelong"}
 
     Returns
     -------
@@ -94,6 +95,7 @@ def recognised(data: bytes, source: str, task: Task) -> str:
         "abba": _log,
         "terms": _search,
         "stream": _log,
+        "lifelong": _log,
     }
     return table or otherwise[task](data, source)
 
@@ -101,7 +103,7 @@ def recognised(data: bytes, source: str, task: Task) -> str:
 def _structured(data: bytes, task: Task) -> str | None:
     """JSON or a table with a header; None for anything else."""
     listed = re.match(rb"(?:\xef\xbb\xbf)?\s*\[\s*[{\]]", data)
-    if listed and task not in ("abba", "terms", "stream"):
+    if listed and task not in ("abba", "terms", "stream", "lifelong"):
         return "seglst"
     end = data.find(b"\n")
     first = data[: None if end < 0 else end].decode("utf-8", "replace")

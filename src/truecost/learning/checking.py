@@ -14,6 +14,8 @@ from truecost.learning.probabilities import improper
 from truecost.learning.stream import Stream
 from truecost.learning.system import Answer, Array, Batch, Outputs, Question
 
+TEXTS = ("transcripts", "translation", "diarization")  # kinds whose outputs are texts
+
 
 def name_of(part: object) -> str:
     """The name of a learner, system or strategy in messages: its `name`, or its class."""
@@ -153,6 +155,15 @@ def check_answer(answer: Answer, question: Question, stream: Stream, batch: Batc
         raise InputError(f"{where}: the delay is {answer.delay}, expected batches, 0 or more")
     if answer.label is not None and not _is_label(answer.label, stream):
         raise InputError(f"{where}: the answer is {answer.label!r}, expected {_wanted(stream)}")
+    if answer.verdict not in ("", "right", "wrong") or (answer.verdict and answer.label):
+        raise InputError(
+            f"{where}: the verdict is {answer.verdict!r} beside the label {answer.label!r}, "
+            "expected right or wrong without a label, or none"
+        )
+    for name in ("words", "actions"):
+        amount = getattr(answer, name)
+        if amount is not None and not (isinstance(amount, int) and amount >= 0):
+            raise InputError(f"{where}: the {name} are {amount!r}, expected a number, 0 or more")
     return answer
 
 
@@ -176,7 +187,11 @@ def _stream(stream: Stream) -> str:
 
 
 def _is_label(label: object, stream: Stream) -> bool:
-    """Whether it is a class, or a number as text."""
+    """Whether it is a class, a number as text, or where texts are put out a text."""
+    if stream.kind == "diarization":
+        return isinstance(label, str) and not _wrong_turns(label)
+    if stream.kind in TEXTS:
+        return isinstance(label, str)
     if stream.kind != "numbers":
         return label in stream.classes
     try:
@@ -185,7 +200,22 @@ def _is_label(label: object, stream: Stream) -> bool:
         return False
 
 
+def _wrong_turns(text: str) -> str:
+    """What is wrong with a diarization; empty when nothing is."""
+    from truecost.corrections.speech_text import turns_of
+
+    try:
+        turns_of(text)
+    except InputError as error:
+        return str(error)
+    return ""
+
+
 def _wanted(stream: Stream) -> str:
+    if stream.kind == "diarization":
+        return "a diarization as text: START END SPEAKER in seconds, turns apart by |"
+    if stream.kind in TEXTS:
+        return "a text"
     if stream.kind == "numbers":
         return "a finite number as text"
     return f"one of the classes {first_five(stream.classes)}"

@@ -32,7 +32,7 @@ from truecost.version import __version__
 LATE = "late.jsonl"
 ENDING = ".checkpoint"
 ASIDE = ".new"  # of a checkpoint that is being written
-Key = tuple[str, str, str, str]  # run, stream, item, part
+Key = tuple[str, str, str, str, int | None, str | None]  # run, stream, item, part, version, set
 
 
 class Waiting(msgspec.Struct, frozen=True):
@@ -189,9 +189,15 @@ class Keeper:
         except OSError as error:
             raise InputError(f"{place}: cannot be written ({error.strerror or error})") from error
 
-    def late(self, item: str, part: str) -> Event | None:
-        """An answer that was on its way when the run was killed."""
-        return self._late.get((self.run, self.stream, item, part))
+    def late(
+        self, item: str, part: str, version: int | None = None, where: str | None = None
+    ) -> Event | None:
+        """An answer that was on its way when the run was killed.
+
+        In a lifelong run it may be a `query`: the person stopped there. Version and set tell its
+        questions apart.
+        """
+        return self._late.get((self.run, self.stream, item, part, version, where))
 
 
 def folder_of(log: str | Path) -> Path:
@@ -244,5 +250,6 @@ def _read_late(path: Path) -> dict[Key, Event]:
             event = msgspec.json.decode(line, type=Event)
         except (msgspec.DecodeError, UnicodeDecodeError):
             continue
-        found[event.run or "", event.stream or "", event.id or "", event.part or ""] = event
+        named = (event.run or "", event.stream or "", event.id or "", event.part or "")
+        found[*named, event.version, event.set] = event
     return found

@@ -73,13 +73,13 @@ class ReferenceExpert:
     _place: Mapping[str, int] = field(init=False, repr=False)  # where a label stands in them
 
     def __post_init__(self) -> None:
-        _check_share("error_rate", self.error_rate)
-        _check_share("refusal", self.refusal)
-        _check_spread("seconds", self.seconds)
+        check_share("error_rate", self.error_rate)
+        check_share("refusal", self.refusal)
+        check_spread("seconds", self.seconds)
         for name, seconds in self.cost.items():
             self._check_class(name)
-            _check_spread(f"cost of {name!r}", seconds)
-        _range_of(self.delay)
+            check_spread(f"cost of {name!r}", seconds)
+        range_of(self.delay)
         choices, place = _answers_of(set(self.labels.values()), self.classes)
         if self.error_rate and len(choices) < 2:
             raise UsageError(
@@ -94,8 +94,8 @@ class ReferenceExpert:
         label = self.label_of(question)
         draws = generator(self.seed, "expert", batch.stream, question.id, question.part)
         refuses, errs, which, late = draws.random(4)  # always all, so that none moves another
-        seconds = _drawn(self.cost.get(label, self.seconds), draws)
-        low, high = _range_of(self.delay)
+        seconds = drawn(self.cost.get(label, self.seconds), draws)
+        low, high = range_of(self.delay)
         said = self._mistaken(label, which) if errs < self.error_rate else label
         return Answer(
             id=question.id,
@@ -272,7 +272,7 @@ def _number(label: str) -> float:
     return number
 
 
-def _drawn(spread: Spread, draws: np.random.Generator) -> float:
+def drawn(spread: Spread, draws: np.random.Generator) -> float:
     """Seconds of one answer.
 
     A lognormal distribution with mean m and standard deviation s has the parameters
@@ -286,7 +286,7 @@ def _drawn(spread: Spread, draws: np.random.Generator) -> float:
     return math.exp(math.log(mean) - variance / 2 + math.sqrt(variance) * normal)
 
 
-def _range_of(delay: int | tuple[int, int]) -> tuple[int, int]:
+def range_of(delay: int | tuple[int, int]) -> tuple[int, int]:
     """The least and the most batches until an answer arrives."""
     low, high = delay if isinstance(delay, tuple) else (delay, delay)
     if not (isinstance(low, int) and isinstance(high, int) and 0 <= low <= high):
@@ -297,13 +297,13 @@ def _range_of(delay: int | tuple[int, int]) -> tuple[int, int]:
     return low, high
 
 
-def _check_share(name: str, value: float) -> None:
+def check_share(name: str, value: float) -> None:
     """Refuse what is no probability."""
     if not 0 <= value <= 1:
         raise UsageError(f"{name} is {value:g}: it must be a probability between 0 and 1")
 
 
-def _check_spread(name: str, spread: Spread) -> None:
+def check_spread(name: str, spread: Spread) -> None:
     """Refuse times that cannot be."""
     if not isinstance(spread, tuple):
         if not (math.isfinite(spread) and spread >= 0):

@@ -182,11 +182,15 @@ def run_jobs(
         came.
     """
     place = Path(folder).absolute()
-    left = [job for job in jobs if not _done(place / job.path)]
-    count = _Count(len(left), progress)
+    left = [job for job in jobs if not completed(place / job.path)]
+    count = Count(len(left), progress)
     run_parallel(
         "truecost.learning.passes:work",
-        {"recipe": msgspec.to_builtins(recipe), "folder": str(place), "known": _known(place)},
+        {
+            "recipe": msgspec.to_builtins(recipe),
+            "folder": str(place),
+            "known": known_seeds(place / STREAMS),
+        },
         [msgspec.to_builtins(job) for job in left],
         processes or os.cpu_count() or 1,
         count.hear,
@@ -194,7 +198,7 @@ def run_jobs(
     )
 
 
-def _done(log: Path) -> bool:
+def completed(log: Path) -> bool:
     """Whether a log is complete; then nothing is left beside it that only resuming needs."""
     if log.exists():
         clear(log)
@@ -202,14 +206,14 @@ def _done(log: Path) -> bool:
     return False
 
 
-def _known(folder: Path) -> list[int]:
-    """Seeds whose streams are written down, whether they are run now or not."""
-    names = [path.stem for path in (folder / STREAMS).glob("seed-*.json")]
+def known_seeds(folder: Path) -> list[int]:
+    """Seeds whose data are written down in a folder, whether they are run now or not."""
+    names = [path.stem for path in folder.glob("seed-*.json")]
     numbers = (name.removeprefix("seed-") for name in names)
     return sorted(int(number) for number in numbers if number.isdecimal())
 
 
-class _Count:
+class Count:
     """Batches done by all jobs, which have as many each as the first that tells."""
 
     def __init__(self, jobs: int, progress: Progress | None) -> None:

@@ -125,7 +125,14 @@ class LogWriter:
         return self.recorded[self.position] if self.replaying else None
 
     def recorded_answer(
-        self, item: str, part: str = "", *, stream: str = "", run: str = ""
+        self,
+        item: str,
+        part: str = "",
+        *,
+        stream: str = "",
+        run: str = "",
+        version: int | None = None,
+        where: str | None = None,
     ) -> Event | None:
         """The recorded answer to a question, so that the person need not be asked again.
 
@@ -137,13 +144,17 @@ class LogWriter:
             Of the item, where one was asked about.
         stream, run : str
             As they are written to the log; empty where they are left out.
+        version : int, optional
+            Of the model that asked, in a lifelong run.
+        where : {"test", "offline"}, optional
+            The set of the question, in a lifelong run.
 
         Returns
         -------
         Event or None
             Its `batch` says when the answer arrived, its `label` is None when the person refused.
         """
-        return self._answers.get((run or None, stream or None, item, part or None))
+        return self._answers.get((run or None, stream or None, item, part or None, version, where))
 
     def emit(self, event: Event) -> None:
         """Write one event, or compare it with the recorded one.

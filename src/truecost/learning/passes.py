@@ -70,14 +70,14 @@ def run_job(recipe: Recipe, job: Job, folder: Path, tell: Tell | None = None) ->
         return place
     random.seed(job.seed)  # of learners that draw without a seed of their own: a job must not
     np.random.seed(job.seed % 2**32)  # noqa: NPY002  depend on what the process did before it
-    with _about(str(job)):
+    with about(str(job)):
         streams = _streams(msgspec.json.encode(recipe), job.seed)
         _same_streams(streams, _place_of(folder, job.seed))
     place.parent.mkdir(parents=True, exist_ok=True)
     count = _Counter(streams, tell)
     with LogWriter.open(unfinished(place), resume=True) as log:
         for stream in streams:
-            with _about(f"{job}, stream {stream.name!r}" if stream.name else str(job)):
+            with about(f"{job}, stream {stream.name!r}" if stream.name else str(job)):
                 _Pass(recipe, job, stream).run(log, count)
             count.before += len(stream.batches)
         log.finish()
@@ -86,7 +86,7 @@ def run_job(recipe: Recipe, job: Job, folder: Path, tell: Tell | None = None) ->
 
 
 @contextmanager
-def _about(what: str) -> Iterator[None]:
+def about(what: str) -> Iterator[None]:
     """Say in errors of the data what they are about; settings are the same everywhere."""
     try:
         yield
@@ -115,7 +115,7 @@ def _items(source: bytes, seed: int) -> Items:
 def _same_as_before(recipe: bytes, seeds: tuple[int, ...], folder: Path) -> None:
     """Refuse data that make other streams of seeds that were run before; once in a process."""
     for seed in seeds:
-        with _about(f"seed {seed}"):
+        with about(f"seed {seed}"):
             _same_streams(_streams(recipe, seed), _place_of(folder, seed))
 
 

@@ -36,10 +36,15 @@ class Event(
     set: str | None = None
     count: int | None = None
     part: str | None = None
+    version: int | None = None
+    words: int | None = None
+    actions: int | None = None
+    verdict: str | None = None
 
 
 COMPARED = tuple(name for name in Event.__struct_fields__ if name not in FREE)
-Key = tuple[str | None, ...]
+Key = tuple[str | int | None, ...]
+LIFELONG_SETS = ("test", "offline")  # in which an item may be asked about once more
 _DECODER = msgspec.json.Decoder(Event)
 
 
@@ -71,8 +76,14 @@ def answers_of(events: Iterable[Event]) -> dict[Key, Event]:
     found: dict[Key, Event] = {}
     for event in events:
         if event.event == "answer":
-            found.setdefault((event.run, event.stream, event.id, event.part), event)
+            found.setdefault(question_of(event), event)
     return found
+
+
+def question_of(event: Event) -> Key:
+    """What tells the question of an answer apart from all others."""
+    where = event.set if event.set in LIFELONG_SETS else None
+    return event.run, event.stream, event.id, event.part, event.version, where
 
 
 def refuse_change(path: Path, position: int, known: Event, event: Event) -> None:

@@ -157,7 +157,7 @@ class Teaching:
             answer = self._answer(Question(name), batch, self.learning.log.replaying)
             self._tell(answer, batch, set="bootstrap")
             arrived.append((batch, row, answer))
-        self.learning.adapt(batch, _answered(batch, arrived))
+        self.learning.adapt(batch, joined(batch, arrived))
 
     def ask(self, batch: Batch, allowed: int) -> Answered:
         """What the system gets to know in a batch.
@@ -183,7 +183,7 @@ class Teaching:
             else:
                 self._tell(answer, batch)
                 arrived.append((batch, batch.ids.index(answer.id), answer))
-        return _answered(batch, arrived)
+        return joined(batch, arrived)
 
     def _questions(self, batch: Batch, allowed: int) -> list[tuple[Question, bool]]:
         """What the system asks, logged; and whether it was recorded before."""
@@ -260,9 +260,9 @@ def _told(event: Event, batch: Batch) -> Answer:
     )
 
 
-def _answered(batch: Batch, arrived: Sequence[Arrived]) -> Answered:
+def joined(batch: Batch, arrived: Sequence[Arrived]) -> Answered:
     """Answers with their items; refusals are left out."""
-    given = [(source, row, answer) for source, row, answer in arrived if answer.label is not None]
+    given = [one for one in arrived if one[2].label is not None or one[2].verdict]
     answers = tuple(answer for _, _, answer in given)
     if all(source is batch for source, _, _ in given):
         return Answered(batch.take([row for _, row, _ in given]), answers)

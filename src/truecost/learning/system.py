@@ -114,6 +114,10 @@ class Answer:
         Batches until the system gets to know: 0 is at once.
     part : str
         Part of the item that was asked about.
+    words, actions : int, optional
+        Words that the person put in, and simple actions that it took (lifelong learning).
+    verdict : {"", "right", "wrong"}
+        Where the person said only that: there is no label then.
     """
 
     id: str
@@ -122,6 +126,9 @@ class Answer:
     expert: str = "expert"
     delay: int = 0
     part: str = ""
+    words: int | None = None
+    actions: int | None = None
+    verdict: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +140,7 @@ class Answered:
     items : Batch
         One for each answer, in order; of this batch and, when answers are late, of earlier ones.
     answers : tuple of Answer
-        Without refusals: every answer has a label.
+        Without refusals: every answer has a label, or (lifelong learning) a verdict.
     """
 
     items: Batch
@@ -194,9 +201,11 @@ class Task:
 
     Attributes
     ----------
-    kind : {"detection", "classes", "numbers"}
+    kind : {"detection", "classes", "numbers", "transcripts", "translation", "diarization"}
+        The last three put out texts (lifelong learning); a diarization is one as
+        `truecost.corrections.speech_text` writes it.
     classes : tuple of str
-        For detection (other, target); empty for numbers.
+        For detection (other, target); empty for numbers and texts.
     seed : int
         Of this run.
     options : mapping of str to object

@@ -16,6 +16,8 @@ NAMES: dict[str, str] = {
     "sklearn": "any model of scikit-learn, refitted or with partial_fit (extra learn)",
     "river": "any online model of river (extra river)",
     "contrastive": "paper 000's network: embedding and classifier, in PyTorch (extra torch)",
+    "translator": "a translation memory that learns words and phrases from few sentences",
+    "diarizer": "the output of a diarization system, and what corrections of it teach",
     "program": "a program of yours that speaks JSON lines on its standard streams",
     "callable": "a function of yours that makes the learner: python = 'module:function'",
 }
@@ -63,6 +65,14 @@ def build(name: str, task: Task) -> Learner:
         from truecost.learning.learners.contrastive import contrastive
 
         return contrastive(task)
+    if name == "translator":
+        from truecost.learning.learners.translator import translator
+
+        return translator(task)
+    if name == "diarizer":
+        from truecost.learning.learners.diarizer import diarizer
+
+        return diarizer(task)
     if name == "program":
         from truecost.learning.learners.program import program
 

@@ -43,6 +43,11 @@ class Scikit:
         self._trained: list[Trained] = [None] * (1 + members)
         self._drawn: dict[tuple[int, str], int] = {}  # what `draws` says: it takes its time
 
+    @property
+    def unsupervised(self) -> bool:
+        """Whether it adapts without answers too: all items that it sees enter the scale."""
+        return self._scaled
+
     def predict(self, batch: Batch) -> Outputs:
         """What the model says, and its committee."""
         matrix = numbers_of(batch, self.name)

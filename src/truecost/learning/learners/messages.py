@@ -10,8 +10,17 @@ import numpy as np
 
 from truecost.errors import InputError, counted, first_five
 from truecost.learning.checking import described
-from truecost.learning.learners.outputs import proper
-from truecost.learning.system import Answered, Array, Batch, Floats, Outputs, Task
+from truecost.learning.learners.outputs import of_texts, proper
+from truecost.learning.system import (
+    Answer,
+    Answered,
+    Array,
+    Batch,
+    Floats,
+    Outputs,
+    Question,
+    Task,
+)
 
 VERSION = 1
 SHORT = 150  # letters of a line that is shown as a whole
@@ -26,6 +35,9 @@ class Ready(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str = ""
     asks: bool = False
     snapshots: bool = False
+    unsupervised: bool = False
+    offline: bool = False
+    verdicts: bool = False
 
 
 class Done(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -47,11 +59,21 @@ class Predicted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     members: list[Matrix] | None = None
 
 
-class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """To `ask`."""
+class Written(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """To `predict`, where texts are put out."""
 
     n: int
     ids: list[str]
+    decisions: list[str]
+    scores: list[float] | None = None
+
+
+class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """To `ask` and `ask_offline`."""
+
+    n: int
+    ids: list[str]
+    parts: list[str] | None = None
 
 
 class Stored(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -61,8 +83,8 @@ class Stored(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     state: str
 
 
-Numbered = TypeVar("Numbered", Done, Predicted, Asked, Stored)
-Said = TypeVar("Said", Ready, Done, Predicted, Asked, Stored)
+Numbered = TypeVar("Numbered", Done, Predicted, Written, Asked, Stored)
+Said = TypeVar("Said", Ready, Done, Predicted, Written, Asked, Stored)
 
 
 def read(line: bytes, kind: type[Said]) -> Said:
@@ -156,10 +178,56 @@ def answers_of(answered: Answered) -> list[dict[str, Any]]:
             "seconds": answer.seconds,
             "expert": answer.expert,
             "delay": answer.delay,
+            **_more(answer),
             "features": row,
         }
         for answer, row in zip(answered.answers, features, strict=True)
     ]
+
+
+def _more(answer: Answer) -> dict[str, Any]:
+    """What answers of a life cycle have beside those of a stream, where they have it."""
+    said = {name: getattr(answer, name) for name in ("part", "words", "actions", "verdict")}
+    return {name: value for name, value in said.items() if value not in ("", None)}
+
+
+def questions_of(said: Asked, budget: int) -> tuple[Question, ...]:
+    """What a program asks, checked.
+
+    Raises
+    ------
+    InputError
+        When it asks too much, twice, or names other parts than items.
+    """
+    parts = said.parts or [""] * len(said.ids)
+    if len(parts) != len(said.ids):
+        raise InputError(
+            f"it asked about {counted(len(said.ids), 'item')} and {counted(len(parts), 'part')}; "
+            "name one part for each item, or none at all"
+        )
+    asked = tuple(Question(name, part) for name, part in zip(said.ids, parts, strict=True))
+    different = len(set(asked))
+    if len(asked) > budget or different < len(asked):
+        raise InputError(
+            f"it asked about {len(asked)} items, of which {different} are different; at most "
+            f"{budget} different ones are allowed"
+        )
+    return asked
+
+
+def texts_of(said: Written, batch: Batch) -> Outputs:
+    """What a program put out as texts, checked.
+
+    Raises
+    ------
+    InputError
+        When it is about other items, or there are not as many texts or scores.
+    """
+    check_ids(said.ids, batch)
+    size = len(batch)
+    if len(said.decisions) != size:
+        raise InputError(f"it said {counted(len(said.decisions), 'text')} on {size} items")
+    return of_texts(said.decisions, _optional(said.scores, (size,), "scores"))
 
 
 def outputs_of(said: Predicted, batch: Batch, task: Task) -> Outputs:

@@ -104,6 +104,11 @@ class River:
         binary = task.kind == "detection"
         self._labels: tuple[Any, ...] = (False, True) if binary else task.classes
 
+    @property
+    def unsupervised(self) -> bool:
+        """Whether it adapts without answers too: all items that it sees enter the scale."""
+        return self._scaled
+
     def predict(self, batch: Batch) -> Outputs:
         """What the model says of each item."""
         matrix = numbers_of(batch, self.name)

@@ -1,5 +1,7 @@
 """Outputs made of what a model says, and the ones before it has learnt anything."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from truecost.errors import InputError
@@ -44,8 +46,26 @@ def of_numbers(values: Array) -> Outputs:
     return Outputs(tuple(repr(value) for value in numbers.tolist()), numbers)
 
 
+def of_texts(texts: Sequence[str], scores: Array | None = None) -> Outputs:
+    """Outputs that are texts: transcripts, translations or diarizations.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        One for each item.
+    scores : ndarray, shape (items,), optional
+        How sure the system is, higher for surer; 0 unless given.
+
+    Returns
+    -------
+    Outputs
+    """
+    sure = np.zeros(len(texts)) if scores is None else np.asarray(scores, np.float64)
+    return Outputs(tuple(texts), sure)
+
+
 def unlearnt(task: Task, size: int) -> Outputs:
-    """Before anything was learnt: all classes alike, so the first is decided; the number 0.
+    """Before anything was learnt: all classes alike, so the first is decided; 0; an empty text.
 
     Parameters
     ----------
@@ -59,6 +79,8 @@ def unlearnt(task: Task, size: int) -> Outputs:
     """
     if task.kind == "numbers":
         return of_numbers(np.zeros(size))
+    if not task.classes:
+        return of_texts([""] * size)
     return of_probabilities(task, np.full((size, len(task.classes)), 1 / len(task.classes)))
 
 

@@ -11,7 +11,8 @@ First the two agree on the version of what follows::
     {"truecost": 1, "kind": "detection", "classes": ["0", "1"], "seed": 0, "options": {}}
     {"ready": 1, "name": "nearest centroid", "asks": false, "snapshots": true}
 
-`kind` is `detection` (the second class is the target), `classes` or `numbers` (`classes` is empty).
+`kind` is `detection` (the second class is the target), `classes` or `numbers` (`classes` is empty);
+in lifelong learning also `transcripts`, `translation` or `diarization` (texts: see below).
 `seed` is that of the run: with the same seed and messages a program must say the same. `options`
 are those of `[learner.options]`. `name`, `asks` and `snapshots` may be left out. Every message
 after that has a number `n`, and so has the answer to it::
@@ -50,9 +51,29 @@ told ::
     {"message": "restore", "n": 5, "state": "whatever text brings it back"}
     {"n": 5}
 
-and at the end all are told, and need not answer ::
+Lifelong learning
+-----------------
+A program may also say `"unsupervised": true` (it learns from a batch without answers too),
+`"offline": true`, and `"verdicts": true` (it can learn from answers that say only right or wrong:
+their `label` is null). Answers have `words` and `actions` (what they took), and `verdict` and
+`part` where they are not empty. A person's corrections come as answers too, asked for or not.
+Batches of the test set look like all others; when help with them is over, the program is told to
+go back, so that it needs `snapshots`. Where texts are put out, `decisions` are texts, and `scores`
+may be left out. Questions about parts of items name a part for each item ::
 
-    {"message": "bye", "n": 6}
+    {"n": 2, "ids": ["m1", "m1"], "parts": ["0-12.5", "30-31"]}
+
+Offline, a program may ask about anything that it was told before, but for the test set ::
+
+    {"message": "ask_offline", "n": 6, "budget": 2}
+    {"n": 6, "ids": ["b"]}
+    {"message": "adapt_offline", "n": 7, "answers": [{"id": "b", "label": "1", "seconds": 1.0,
+      "expert": "reference", "delay": 0, "words": 1, "actions": 1, "features": [0.3, 1.0]}]}
+    {"n": 7}
+
+At the end all are told, and need not answer ::
+
+    {"message": "bye", "n": 8}
 
 A program that cannot go on says why, in place of any answer: `{"error": "needs two classes"}`.
 Keys that are not described here are refused in what it says; it must not mind new ones in what it
@@ -67,7 +88,7 @@ from typing import Annotated
 import msgspec
 
 from truecost.errors import InputError, UsageError, first_five
-from truecost.learning.checking import described
+from truecost.learning.checking import TEXTS, described
 from truecost.learning.learners.channel import Channel
 from truecost.learning.learners.messages import (
     VERSION,
@@ -76,10 +97,13 @@ from truecost.learning.learners.messages import (
     Predicted,
     Ready,
     Stored,
+    Written,
     answers_of,
     features_of,
     head,
     outputs_of,
+    questions_of,
+    texts_of,
 )
 from truecost.learning.learners.options import split
 from truecost.learning.system import Answered, Batch, Outputs, Question, Task
@@ -137,7 +161,10 @@ def program(task: Task) -> "Program":
         )
     if ready.name:
         channel.name = f"program {ready.name}"
-    return KINDS[ready.asks, ready.snapshots](channel, task)
+    learner = KINDS[ready.asks, ready.snapshots](channel, task)
+    learner.unsupervised, learner.offline = ready.unsupervised, ready.offline
+    learner.verdicts = ready.verdicts
+    return learner
 
 
 class Program:
@@ -147,7 +174,14 @@ class Program:
     ----------
     channel : Channel
     task : Task
+
+    Attributes
+    ----------
+    unsupervised, offline, verdicts : bool
+        What it said that it can do.
     """
+
+    unsupervised = offline = verdicts = False
 
     def __init__(self, channel: Channel, task: Task) -> None:
         self._channel, self.task, self.name = channel, task, channel.name
@@ -155,8 +189,14 @@ class Program:
     def predict(self, batch: Batch) -> Outputs:
         """What the program says of each item."""
         content = {**head(batch), "features": features_of(batch)}
-        said = self._channel.send("predict", batch, content, Predicted)
+        said: Predicted | Written
+        if self.task.kind in TEXTS:
+            said = self._channel.send("predict", batch, content, Written)
+        else:
+            said = self._channel.send("predict", batch, content, Predicted)
         try:
+            if isinstance(said, Written):
+                return texts_of(said, batch)
             return outputs_of(said, batch, self.task)
         except InputError as error:
             raise self._fault("predict", batch, str(error), said) from error
@@ -166,13 +206,28 @@ class Program:
         content = {**head(batch), "answers": answers_of(answered)}
         self._channel.send("adapt", batch, content, Done)
 
+    def ask_offline(self, budget: int) -> tuple[Question, ...]:
+        """What the program asks about anything that it holds."""
+        said = self._channel.send("ask_offline", None, {"budget": budget}, Asked)
+        try:
+            return questions_of(said, budget)
+        except InputError as error:
+            raise self._fault("ask_offline", None, str(error), said) from error
+
+    def adapt_offline(self, answered: Answered) -> None:
+        """Tell the program the answers to its offline questions."""
+        content = {"answers": answers_of(answered)}
+        self._channel.send("adapt_offline", None, content, Done)
+
     def close(self) -> None:
         """End the program. It also ends with this object, and with this process."""
         self._channel.close()
 
-    def _fault(self, message: str, batch: Batch, reason: str, said: msgspec.Struct) -> InputError:
+    def _fault(
+        self, message: str, batch: Batch | None, reason: str, said: msgspec.Struct
+    ) -> InputError:
         line = msgspec.json.encode(said)
-        return self._channel.fault(message, described(batch), reason, line)
+        return self._channel.fault(message, described(batch) if batch else "", reason, line)
 
 
 class Asks(Program):
@@ -184,11 +239,10 @@ class Asks(Program):
         strange = sorted(set(said.ids) - set(batch.ids))
         if strange:
             raise self._fault("ask", batch, f"{first_five(strange)}: no item of the batch", said)
-        if len(said.ids) > budget or len(set(said.ids)) < len(said.ids):
-            reason = f"it asked about {len(said.ids)} items, of which {len(set(said.ids))} are "
-            reason += f"different; at most {budget} different ones are allowed"
-            raise self._fault("ask", batch, reason, said)
-        return tuple(Question(name) for name in said.ids)
+        try:
+            return questions_of(said, budget)
+        except InputError as error:
+            raise self._fault("ask", batch, str(error), said) from error
 
 
 class Restores(Program):

@@ -37,16 +37,16 @@ def read_table(source: Source) -> Items:
         When a label is missing, or a feature is no finite number; with column and line.
     """
     table = replace(read(str(source.file)), mapped_by="[source]")
-    key = source.id or _first(table, IDS)
-    ids = _ids(table, key)
-    label = source.label or _first(table, LABELS)
+    key = source.id or first_of(table, IDS)
+    ids = ids_of(table, key)
+    label = source.label or first_of(table, LABELS)
     if label is None:
         raise UsageError(
             f"{table.source}: there is no column of right labels (label, labels or y); "
             f'{table.listed}: name it under [source], label = "NAME"{_other_names(key)}'
         )
-    labels = _filled(table, label, "label", ids)
-    parts = _filled(table, source.stream, "stream", ids) if source.stream else ()
+    labels = filled(table, label, "label", ids)
+    parts = filled(table, source.stream, "stream", ids) if source.stream else ()
     used = {key, label, source.time, source.stream}
     names = _feature_names(table, source, used)
     said = ("table", *([f"lookahead:{','.join(source.context)}"] if source.context else []))
@@ -60,12 +60,12 @@ def _other_names(key: str | None) -> str:
     return f"{of_ids}; all others are features, unless features = [...] names them"
 
 
-def _first(table: Table, names: tuple[str, ...]) -> str | None:
+def first_of(table: Table, names: tuple[str, ...]) -> str | None:
     """The first of these columns that there is."""
     return next((name for name in names if name in table.columns), None)
 
 
-def _ids(table: Table, key: str | None) -> tuple[str, ...]:
+def ids_of(table: Table, key: str | None) -> tuple[str, ...]:
     """Ids of all rows; their numbers from 1 where there is no column of ids."""
     if key is None:
         return tuple(str(row + 1) for row in range(len(table)))
@@ -79,7 +79,7 @@ def _ids(table: Table, key: str | None) -> tuple[str, ...]:
     return tuple(column)
 
 
-def _filled(table: Table, name: str, meaning: str, ids: tuple[str, ...]) -> tuple[str, ...]:
+def filled(table: Table, name: str, meaning: str, ids: tuple[str, ...]) -> tuple[str, ...]:
     """A column of text without gaps."""
     column = table.texts(name, meaning)
     if column.null_count():
@@ -87,7 +87,7 @@ def _filled(table: Table, name: str, meaning: str, ids: tuple[str, ...]) -> tupl
         raise InputError(
             f"{table.source}: {counted(len(rows), 'item', 'have')} no {meaning} (column {name!r}): "
             f"{first_five(f'{ids[row]} ({table.where(row)})' for row in rows)}; every item of a "
-            f"simulated stream needs one: fill it in, or leave the item out"
+            f"simulated run needs one: fill it in, or leave the item out"
         )
     return tuple(column)
 

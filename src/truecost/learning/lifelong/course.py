@@ -1,0 +1,363 @@
+"""A course: the time-labelled data of a life cycle, and what is right of them.
+
+The system adapts to the lifelong set X_l1 ... X_lT, one batch after the other; every version of it
+is tried on the test set Y_t1 ... Y_tN, over the same period: l_1 < t_1 < l_T < t_N (paper 004,
+section 3.1).
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime
+from itertools import pairwise
+from math import isfinite
+from typing import Self
+
+import numpy as np
+
+from truecost.corrections import CORRECTORS
+from truecost.errors import InputError, UsageError, counted, first_five
+from truecost.learning.stream import Stream
+from truecost.learning.system import Array, Batch, Floats
+
+Moment = float | int | str | date
+Timed = tuple[Moment, Sequence[str], Array]  # time, ids, features
+
+
+@dataclass(frozen=True, eq=False)
+class Course:
+    """The data of a life cycle.
+
+    Attributes
+    ----------
+    name : str
+        Stands as `stream` in the log; may be empty.
+    kind : {"classes", "transcripts", "translation", "diarization"}
+        What is put out for an item: a class or a text. A diarization is one as
+        `truecost.corrections.speech_text` writes it.
+    classes : tuple of str
+        All classes; empty for texts.
+    lifelong : tuple of Batch
+        X_l1 ... X_lT, numbered from 0.
+    learnt : ndarray of float64, shape (T,)
+        The times l_i, ascending; dates as days since 1970-01-01.
+    test : tuple of Batch
+        Y_t1 ... Y_tN, numbered from 0. Help with one never reaches another.
+    tested : ndarray of float64, shape (N,)
+        The times t_j, ascending; some may be equal, so that documents of one time are helped with
+        apart.
+    references : mapping of str to str
+        What is right, by id, of all items.
+    bootstrap : Batch, optional
+        Initialisation data: what M_0 has learnt, with their references.
+    documents : mapping of str to str
+        The document that an item belongs to, for budgets of documents; each item its own unless
+        said.
+    digest : str
+        Short hash of all above: a run resumes on the same course only.
+    signature : str
+        How the course was made, in a few words.
+    """
+
+    name: str
+    kind: str
+    classes: tuple[str, ...]
+    lifelong: tuple[Batch, ...]
+    learnt: Floats
+    test: tuple[Batch, ...]
+    tested: Floats
+    references: Mapping[str, str]
+    bootstrap: Batch | None = None
+    documents: Mapping[str, str] = field(default_factory=dict)
+    digest: str = ""
+    signature: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        kind: str,
+        lifelong: Iterable[Timed],
+        test: Iterable[Timed],
+        references: Mapping[str, str],
+        *,
+        classes: tuple[str, ...] = (),
+        bootstrap: tuple[Sequence[str], Array] | None = None,
+        documents: Mapping[str, str] | None = None,
+        name: str = "",
+        signature: str = "",
+    ) -> Self:
+        """A course of plain parts, with its digest.
+
+        Parameters
+        ----------
+        kind : str
+        lifelong, test : iterable of (time, ids, features)
+            In order. A time is a number, a date or the text of one (2024-05-31); features have a
+            row an item, of numbers or objects.
+        references : mapping of str to str
+        classes : tuple of str
+        bootstrap : (ids, features), optional
+        documents : mapping of str to str, optional
+        name, signature : str
+
+        Returns
+        -------
+        Course
+
+        Raises
+        ------
+        UsageError
+            When there is no such kind.
+        InputError
+            When a time cannot be read.
+        """
+        if kind not in CORRECTORS:
+            raise UsageError(f"no course has outputs of kind {kind!r}: known are {known_kinds()}")
+        sets = [_batches(name, timed) for timed in (lifelong, test)]
+        (adapted, learnt), (tried, tested) = sets
+        first = None
+        if bootstrap is not None:
+            first = Batch(-1, tuple(bootstrap[0]), np.asarray(bootstrap[1]), name)
+        made = cls(
+            name,
+            kind,
+            tuple(classes),
+            adapted,
+            learnt,
+            tried,
+            tested,
+            references,
+            first,
+            documents or {},
+            "",
+            signature,
+        )
+        return replace(made, digest=digest_of(made))
+
+    @property
+    def stream(self) -> Stream:
+        """The lifelong set as a stream, which checks and messages are about."""
+        return Stream(
+            self.name,
+            self.kind,
+            self.classes,
+            self.lifelong,
+            self.references,
+            self.bootstrap,
+            digest=self.digest,
+        )
+
+    def document(self, item: str) -> str:
+        """The document of an item."""
+        return self.documents.get(item, item)
+
+
+def known_kinds() -> str:
+    """The kinds of outputs, for messages."""
+    return ", ".join(CORRECTORS)
+
+
+def moment(time: Moment) -> float:
+    """A time label as a number; a date as days since 1970-01-01.
+
+    Parameters
+    ----------
+    time : float, str or date
+        A number, a date, or the text of one in ISO 8601.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    InputError
+        When it is none of them.
+
+    Examples
+    --------
+    >>> from truecost.learning.lifelong.course import moment
+    >>> moment("1970-01-11")
+    10.0
+    """
+    if isinstance(time, datetime):
+        time = time.isoformat()
+    if isinstance(time, date):
+        return float((time - date(1970, 1, 1)).days)
+    try:
+        number = float(time)
+    except ValueError:
+        number = _days(str(time))
+    if not isfinite(number):
+        raise InputError(
+            f"the time {time!r} cannot be read: give a finite number, or a date as 2024-05-31"
+        )
+    return number
+
+
+def _days(text: str) -> float:
+    """Days since 1970-01-01, hours and minutes as parts of them; NaN when it is no date."""
+    try:
+        when = datetime.fromisoformat(text).replace(tzinfo=None)
+    except ValueError:
+        return float("nan")
+    return (when - datetime(1970, 1, 1)).total_seconds() / 86400
+
+
+def _batches(name: str, timed: Iterable[Timed]) -> tuple[tuple[Batch, ...], Floats]:
+    """Numbered batches and their times."""
+    batches, times = [], []
+    for index, (time, ids, features) in enumerate(timed):
+        times.append(moment(time))
+        batches.append(Batch(index, tuple(ids), np.asarray(features), name))
+    return tuple(batches), np.array(times, np.float64)
+
+
+def digest_of(course: Course) -> str:
+    """SHA-256 of the data of a course, its first 16 hexadecimal letters.
+
+    Parameters
+    ----------
+    course : Course
+
+    Returns
+    -------
+    str
+    """
+    digest = hashlib.sha256(repr((course.kind, course.classes)).encode())
+    for times in (course.learnt, course.tested):
+        digest.update(repr(times.tolist()).encode())
+    for batch in (course.bootstrap, *course.lifelong, *course.test):
+        if batch is not None:
+            digest.update(repr(batch.ids).encode())
+            digest.update(_bytes(batch.features))
+    for known in (course.references, course.documents):
+        digest.update(repr(sorted(known.items())).encode())
+    return digest.hexdigest()[:16]
+
+
+def _bytes(features: Array) -> bytes:
+    """Features as bytes; objects by what they say of themselves."""
+    if features.dtype.hasobject:
+        return repr(features.tolist()).encode()
+    return np.ascontiguousarray(features).tobytes()
+
+
+def check_course(course: Course, any_times: bool = False) -> None:
+    """Refuse a course that nobody can live through.
+
+    Parameters
+    ----------
+    course : Course
+    any_times : bool
+        Allow test times that do not spread over the time of the lifelong set.
+
+    Raises
+    ------
+    UsageError
+        When the kind is not known, or needs classes.
+    InputError
+        When a set or batch is empty, times are not ascending or do not spread as they should, an
+        item occurs twice or has no reference, or a reference is not what it should be.
+    """
+    if course.kind not in CORRECTORS:
+        raise UsageError(f"no course has outputs of kind {course.kind!r}: {known_kinds()}")
+    if (course.kind == "classes") != bool(course.classes):
+        raise UsageError(
+            f"a course of {course.kind} has {counted(len(course.classes), 'class')}: name all "
+            "classes where outputs are classes, and none where they are texts"
+        )
+    for name, batches, times in (
+        ("lifelong", course.lifelong, course.learnt),
+        ("test", course.test, course.tested),
+    ):
+        _check_set(name, batches, times)
+    if not any_times:
+        _check_spread(course.learnt, course.tested)
+    _check_items(course)
+
+
+def _check_set(name: str, batches: Sequence[Batch], times: Floats) -> None:
+    """Refuse a set without data, out of order, or without times."""
+    if not batches:
+        raise InputError(f"the {name} set has no batches: a life cycle needs both sets")
+    if len(times) != len(batches) or not np.isfinite(times).all():
+        raise InputError(
+            f"the {name} set has {counted(len(batches), 'batch')} and the times "
+            f"{first_five(times.tolist())}: give one finite time for each batch"
+        )
+    for place, batch in enumerate(batches):
+        if batch.index != place:
+            raise InputError(
+                f"{name} set: batch {batch.index} stands at place {place}: batches are numbered "
+                "from 0"
+            )
+        if not len(batch) or len(batch.features) != len(batch):
+            raise InputError(
+                f"{name} set, batch {place}: there are {counted(len(batch), 'item')} and features "
+                f"of {len(batch.features)}: both must be the same and not 0"
+            )
+    steps = np.diff(times)
+    wrong = steps < 0 if name == "test" else steps <= 0
+    if wrong.any():
+        at = int(wrong.argmax())
+        raise InputError(
+            f"{name} set: the time of batch {at + 1} is {times[at + 1]:.10g}, after "
+            f"{times[at]:.10g} of batch {at}: put the batches in the order of their times"
+            + (", and data of one time into one batch" if name == "lifelong" else "")
+        )
+
+
+def _check_spread(learnt: Floats, tested: Floats) -> None:
+    """Refuse times that are not l_1 < t_1 < l_T < t_N."""
+    times = (learnt[0], tested[0], learnt[-1], tested[-1])
+    if not all(a < b for a, b in pairwise(times)):
+        said = ", ".join(
+            f"{name} = {time:.10g}"
+            for name, time in zip(("l_1", "t_1", "l_T", "t_N"), times, strict=True)
+        )
+        raise InputError(
+            "the test set must spread over the time of the lifelong set, l_1 < t_1 < l_T < t_N "
+            f"(paper 004, section 3.1), but {said}: choose other test data, or say that any times "
+            "will do (any_times = true)"
+        )
+
+
+def _check_items(course: Course) -> None:
+    """Refuse items that occur twice, and what is not known or cannot be right."""
+    before = () if course.bootstrap is None else (course.bootstrap,)
+    ids = [name for batch in (*before, *course.lifelong, *course.test) for name in batch.ids]
+    if len(set(ids)) < len(ids):
+        twice = [name for name, times in Counter(ids).items() if times > 1]
+        raise InputError(
+            f"item {first_five(map(repr, twice))} occurs twice in the course: a test item must "
+            "never be learnt, and ids tell items apart; remove the copy, or give it an id of its "
+            "own"
+        )
+    lost = [name for name in ids if name not in course.references]
+    if lost:
+        raise InputError(
+            f"item {first_five(map(repr, lost))} has no reference ({len(lost)} of {len(ids)} "
+            "items): say what is right of every item"
+        )
+    for name in ids:
+        _check_reference(course, name, course.references[name])
+
+
+def _check_reference(course: Course, item: str, reference: object) -> None:
+    """Refuse a reference of another kind."""
+    if not isinstance(reference, str):
+        raise InputError(f"the reference of item {item!r} is {reference!r}, expected a text")
+    if course.kind == "classes" and reference not in course.classes:
+        raise InputError(
+            f"the reference of item {item!r} is {reference!r}, none of the classes "
+            f"{first_five(course.classes)}"
+        )
+    if course.kind == "diarization":
+        from truecost.corrections.speech_text import turns_of
+
+        try:
+            turns_of(reference)
+        except InputError as error:
+            raise InputError(f"the reference of item {item!r}: {error}") from error

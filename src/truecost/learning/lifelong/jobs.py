@@ -1,0 +1,205 @@
+"""Jobs of a live lifelong run: each takes one system through one pass with one seed, and logs it.
+
+The passes of a system are its baselines beside what is asked for::
+
+    plastic/assisted/seed-0.jsonl.gz       with the person's help, as configured
+    plastic/unsupervised/seed-0.jsonl.gz   it adapts to what it sees, and nobody helps
+    plastic/frozen/seed-0.jsonl.gz         the initial version says everything (paper 004, Fig. 1-a)
+    courses/seed-0.json                    what the course was, so that a resumed run has the same
+
+`unsupervised` is there for systems that offer it. All jobs of a seed see the same course and the
+same person, so that systems and passes can be compared item by item.
+"""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from truecost.learning.jobs import Count, Person, Progress, completed, known_seeds
+from truecost.learning.parallel import run_parallel
+
+ASSISTED, UNSUPERVISED, FROZEN = PASSES = ("assisted", "unsupervised", "frozen")
+COURSES = "courses"  # folder of what the course of each seed was
+
+
+class Helping(msgspec.Struct, frozen=True, kw_only=True):
+    """How much a person helps, and where.
+
+    Attributes
+    ----------
+    questions : int
+        The most that a system may ask about a batch (active).
+    corrections : int
+        The most that the person volunteers on a batch (interactive).
+    document : int, optional
+        The most of both together on a document.
+    seconds : float, optional
+        Busy time on a batch after which the person stops.
+    rounds : int
+        In how many rounds the help with a batch comes, the system adapting after each.
+    offline : int, optional
+        The most that a system may ask for offline adaptation, after each batch; none unless given.
+    test : bool
+        The same help with every test batch, from which every version learns for a moment: what the
+        penalised score needs.
+    """
+
+    questions: int = 0
+    corrections: int = 0
+    document: int | None = None
+    seconds: float | None = None
+    rounds: int = 1
+    offline: int | None = None
+    test: bool = True
+
+
+class DomainPerson(Person, frozen=True, kw_only=True):
+    """Who helps: the settings of `DomainExpert`, or a log to replay.
+
+    Attributes
+    ----------
+    word_seconds, action_seconds, says
+        As `DomainExpert` has them.
+    """
+
+    word_seconds: float = 0.0
+    action_seconds: float = 0.0
+    says: str = "corrections"
+
+
+class Recipe(msgspec.Struct, frozen=True, kw_only=True):
+    """What decides the logs of all jobs alike.
+
+    Attributes
+    ----------
+    source : str
+        Name of the source of the course.
+    source_options : dict
+        Its settings.
+    helping : Helping
+    person : DomainPerson
+    any_times : bool
+        Test times need not spread over those of the lifelong set.
+    record_cpu : bool
+        Whether CPU seconds are recorded.
+    checkpoint : int
+        Steps (a batch of a set under a version) from one checkpoint to the next; 0 for none.
+    folder : str
+        Where programs run and modules are looked for.
+    """
+
+    source: str
+    source_options: dict[str, Any] = msgspec.field(default_factory=dict)
+    helping: Helping = Helping()
+    person: DomainPerson = DomainPerson()
+    any_times: bool = False
+    record_cpu: bool = False
+    checkpoint: int = 0
+    folder: str = "."
+
+
+class Job(msgspec.Struct, frozen=True, kw_only=True):
+    """One pass of a system through the course of a seed.
+
+    Attributes
+    ----------
+    system : str
+        Its name.
+    seed : int
+    way : {"assisted", "unsupervised", "frozen"}
+        The pass.
+    learner : str
+    learner_options : dict
+    strategy : str
+        Who asks; `own` for a learner that asks itself, empty where nobody is asked.
+    strategy_options : dict
+    """
+
+    system: str
+    seed: int
+    way: str = ASSISTED
+    learner: str
+    learner_options: dict[str, Any] = msgspec.field(default_factory=dict)
+    strategy: str = ""
+    strategy_options: dict[str, Any] = msgspec.field(default_factory=dict)
+
+    @property
+    def folder(self) -> str:
+        """Folder of its log: that of all seeds of a pass."""
+        return f"{self.system}/{self.way}"
+
+    @property
+    def run(self) -> str:
+        """What results call it among those of its system: the name of its log without ending."""
+        return f"seed-{self.seed}"
+
+    @property
+    def path(self) -> str:
+        """Its log, below the folder of all logs."""
+        return f"{self.folder}/{self.run}.jsonl.gz"
+
+    def __str__(self) -> str:
+        """`plastic, assisted, seed 0`."""
+        return f"{self.system}, {self.way}, seed {self.seed}"
+
+
+def run_jobs(
+    recipe: Recipe,
+    jobs: Sequence[Job],
+    folder: str | Path,
+    processes: int | None = None,
+    progress: Progress | None = None,
+    keep: Sequence[int] = (),
+) -> list[Job]:
+    """Run the jobs that have no complete log yet, in processes of their own.
+
+    The logs are the same for any number of processes, and whether they were written at one go or a
+    killed run was resumed. Before a process runs its first job, it makes sure that the courses of
+    all seeds that were run before are the same as then.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        Its paths hold from its folder, or are absolute.
+    jobs : sequence of Job
+    folder : str or Path
+        Of the logs.
+    processes : int, optional
+        All cores unless given.
+    progress : callable, optional
+        Told the batches done and all of them.
+    keep : sequence of int
+        File descriptors that workers hold open.
+
+    Returns
+    -------
+    list of Job
+        Those that have a log now: all but unsupervised passes of systems that do not offer them.
+
+    Raises
+    ------
+    UsageError
+        When a setting makes no sense, or does not go with another.
+    InputError
+        When data, system or expert fail; names the job. Logs stay as far as they came.
+    """
+    place = Path(folder).absolute()
+    left = [job for job in jobs if not completed(place / job.path)]
+    count = Count(len(left), progress)
+    shared = {
+        "recipe": msgspec.to_builtins(recipe),
+        "folder": str(place),
+        "known": known_seeds(place / COURSES),
+    }
+    run_parallel(
+        "truecost.learning.lifelong.passes:work",
+        shared,
+        [msgspec.to_builtins(job) for job in left],
+        processes or os.cpu_count() or 1,
+        count.hear,
+        keep=keep,
+    )
+    return [job for job in jobs if (place / job.path).exists()]
