@@ -77,6 +77,14 @@ STREAM = (
     ("validate", "stream:validate", "Check event logs, with or without labels."),
     ("sweep", "sweep:sweep", "Try budgets and strategies: which pays off."),
 )
+LIFELONG = (
+    ("score", "lifelong:score", "Scores across time by user policy, with intervals."),
+    ("compare", "lifelong:compare", "Compare systems across time with the first."),
+    ("penalise", "lifelong_penalise:penalise", "One output before and after a person's help."),
+    ("curve", "lifelong:curve", "Area under the curve of the score against the cost of help."),
+    ("plan", "lifelong:plan", "How many more items or runs narrow the interval."),
+    ("validate", "lifelong:validate", "Check tables of scores and event logs."),
+)
 GLOBAL = (
     ("run", "studies:run", "Run a study: several systems, applications, subsets, collections."),
     ("gate", "gate:gate", "Check a result against limits: pass, fail or undecided."),
@@ -96,6 +104,7 @@ methods = App(name="methods", help="Methods: runs over seeds and training sets."
 abba = App(name="abba", help="AB/BA: two models of which only what they accept is ever collected.")
 terms = App(name="terms", help="Terms: spoken words and phrases found in audio.")
 stream = App(name="stream", help="Streams: systems that learn with a person's help.")
+lifelong = App(name="lifelong", help="Lifelong learning: what versions are worth across time.")
 for task, commands in (
     (app, (*TRIALS, *GLOBAL)),
     (trials, TRIALS),
@@ -103,6 +112,7 @@ for task, commands in (
     (abba, ABBA),
     (terms, TERMS),
     (stream, STREAM),
+    (lifelong, LIFELONG),
 ):
     for verb, place, text in commands:
         task.command(f"truecost.cli.{place}", name=verb, help=text)
@@ -113,7 +123,7 @@ for name, text in TASKS.items():
     for verb, place, said in ITEMS:
         task.command(f"truecost.cli.{name}:{place}", name=verb, help=said)
     app.command(task)
-for task in (abba, terms, stream):
+for task in (abba, terms, stream, lifelong):
     app.command(task)
 
 

@@ -14,7 +14,8 @@ from truecost.cli.trials import execute
 if TYPE_CHECKING:
     from truecost.study import Study
 
-Name = Literal["detection", "terms", "stream"]
+Name = Literal["detection", "terms", "stream", "lifelong"]
+LIVE: tuple[Name, ...] = ("stream", "lifelong")  # they run here, on data of scikit-learn
 SUBSETS = ("active < 0.4", "active >= 0.4 AND active < 0.8", "active >= 0.8")
 SAID: dict[Name, str] = {
     "detection": "two detectors of the word 'yes': 1,940 clips of 120 speakers, prior 0.05, equal "
@@ -23,6 +24,8 @@ SAID: dict[Name, str] = {
     "QUESST 2014 (Free Spoken Digit Dataset, CC BY-SA 4.0)",
     "stream": "five detectors of handwritten digits, each learning from a stream of 1,500 images, "
     "with 1 to 16 questions to a person for each 60 of them (digits of scikit-learn)",
+    "lifelong": "two classifiers of handwritten digits over 15 days, with two new digits every "
+    "third day and 6 questions to a person a day: one forgets, one rehearses (digits of scikit-learn)",
 }
 
 
@@ -32,7 +35,7 @@ def demo(
     *,
     output: Output = PLAIN,
 ) -> int:
-    """Two detectors, two searches, or five detectors that learn from a person's answers.
+    """Two detectors, two searches, or systems that learn from a person's answers.
 
     `detection`: detectors of the spoken word "yes", a logistic regression and a small network, on
     1,940 clips of 120 speakers of the Speech Commands test set (CC BY 4.0); `active` is the share
@@ -40,6 +43,8 @@ def demo(
     examples/terms from the Free Spoken Digit Dataset (CC BY-SA 4.0). See ATTRIBUTION.md beside the
     files. `stream`: detectors of handwritten digits that learn from a person's answers, 8 budgets
     of questions with 8 seeds each; runs here, on digits that come with scikit-learn (extra learn).
+    `lifelong`: two classifiers of all ten digits, of which two more arrive every third day, and
+    what each is worth to users who care about today, about always, or about the first days.
 
     Parameters
     ----------
@@ -53,7 +58,7 @@ def demo(
     with as_file(files("truecost") / "data" / "demo") as folder:
         study = _detection(folder) if name == "detection" else _study(folder / name)
         placed = replace(output, output=output.output or target)
-        if name == "stream":
+        if name in LIVE:
             return live(_anywhere(study) if output.print_config else study, placed, resume=True)
         return execute(study, placed)
 

@@ -74,7 +74,7 @@ def gate(
     gate
         MEASURE:KEY=VALUE,...; keys: max_upper or min_lower, or baseline with max_upper_delta or
         min_lower_delta; system, subset, application, collection, estimator, phase, strategy,
-        budget, name, undecided=fail|pass. May be repeated.
+        budget, version, policy, name, undecided=fail|pass. May be repeated.
     gates
         TOML file with [[gate]] tables; a study file will do.
     """

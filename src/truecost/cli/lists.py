@@ -135,6 +135,7 @@ def _measures() -> list[dict[str, Any]]:
     items = ("transcripts", "translation", "diarization")
     counted = {part: task for task in items for part in counting_of(task).parts}
     counted |= {"collected": "abba", "term_targets": "terms", "resources": "terms"}
+    counted |= dict.fromkeys(("classified", "scored"), "lifelong")
     found = [
         {
             "name": m.name if m.name in LABELS or m.parse is inner_of else m.label,

@@ -21,6 +21,7 @@ from truecost.gates import Verdict
 from truecost.leaderboard import Standing
 from truecost.results import Comparison, Row, figures, items_of, shown, units_shown
 from truecost.study import Outcome, Problem
+from truecost.tasks.lifelong.records import Lifelong
 from truecost.tasks.streams.records import Online
 from truecost.tasks.systems import System
 from truecost.tasks.terms.records import Search
@@ -104,7 +105,7 @@ class Screen:
         first = outcome.estimates[0]
         units = counted(first.n_units, "unit")
         way = OF_SEARCHES if outcome.task == "terms" else _way(first)
-        self.say(f"resampling: {', '.join(first.factors)} ({units}); {way}")
+        self.say(f"resampling: {', '.join(first.factors) or 'nothing'} ({units}); {way}")
 
     def judge(self, gates: Sequence[Verdict]) -> None:
         """A line for each gate that did not pass, even when quiet; how many passed."""
@@ -122,6 +123,8 @@ def _about_system(record: System) -> str:
     """What there is of a system, in a few words."""
     if isinstance(record, Online):
         return about_online(record)
+    if isinstance(record, Lifelong):
+        return record.described
     if not isinstance(record, Search):
         return record.about
     reference, found = record.reference, int(record.found.sum())
@@ -367,7 +370,8 @@ def plan_table(rows: Sequence[Mapping[str, object]]) -> list[Columns]:
 
     keys = ("value", "half_width", "n_units", "wanted_half_width", "units_needed", "more_units")
     names = ("value", "half-width", "units now", "wanted", "units needed", "more")
-    dims = ("system", "strategy", "budget", "measure", "estimator", "phase")
+    of = ("system", "strategy", "budget", "version", "policy")
+    dims = (*of, "measure", "estimator", "phase")
     about = [n for n in dims if any(n in row for row in rows)]
     cells = tuple(
         (*(str(row.get(name, "")) for name in about), *(text(row, key) for key in keys))

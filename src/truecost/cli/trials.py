@@ -27,7 +27,14 @@ if TYPE_CHECKING:
     from truecost.study import Outcome, Study
 
 Names = Annotated[tuple[str, ...], Parameter(negative=())]
-PLANNED = ("strategy", "budget", "estimator", "phase")  # what rows of a plan are told by besides
+PLANNED = (
+    "strategy",
+    "budget",
+    "estimator",
+    "phase",
+    "version",
+    "policy",
+)  # what rows of a plan are told by besides
 
 
 def score(
@@ -266,6 +273,11 @@ def default_measures(task: "Task", kind: "ScoreType | None") -> tuple[str, ...]:
         from truecost.tasks.streams.scoring import DEFAULTS as OF_STREAMS
 
         return OF_STREAMS["numbers" if kind == "number" else "detection"]
+    if task == "lifelong":
+        from truecost.tasks.lifelong.options import LifelongScoring
+        from truecost.tasks.lifelong.scoring import defaults as of_lifelong
+
+        return of_lifelong(None, LifelongScoring())
     if task != "trials":
         from truecost.study.itemised import counting_of
 

@@ -38,6 +38,8 @@ class Gate(
         Of streams: before or after the system learnt from the batch. A gate has to name it.
     strategy, budget : str, optional
         Of streams: how questions were chosen, and how many.
+    version, policy : str, optional
+        Of life cycles: which version, and for which user.
     max_upper : float, optional
         The upper end of the interval may not exceed it.
     min_lower : float, optional
@@ -66,6 +68,8 @@ class Gate(
     phase: str | None = None
     strategy: str | None = None
     budget: str | None = None
+    version: str | None = None
+    policy: str | None = None
     baseline: str | None = None
     max_upper: float | None = None
     min_lower: float | None = None

@@ -16,6 +16,7 @@ from truecost.tasks.abba.records import Deployment
 from truecost.tasks.columns import NONE_BELOW
 from truecost.tasks.counting import bayes_threshold, class_shares
 from truecost.tasks.items import Items
+from truecost.tasks.lifelong.records import Lifelong
 from truecost.tasks.records import Trials
 from truecost.tasks.scoring import Scoring
 from truecost.tasks.streams.records import Online
@@ -26,7 +27,7 @@ from truecost.tasks.terms.records import Search
 if TYPE_CHECKING:
     from truecost.study.config import Study
 
-SHARING = Items | Search | Online  # what is said of all of these is said of what they share
+SHARING = Items | Search | Online | Lifelong  # what all of these say is of what they share
 HINT = (
     f"{NONE_BELOW}, which is odd: if the scores are posteriors say --type posterior, if they are "
     f"only scores --type score"
@@ -155,7 +156,7 @@ def _frames(record: System, item: str) -> list[tuple[pl.DataFrame, str]]:
     """The columns that subsets are told by, and what a row of them is."""
     if isinstance(record, Search):
         return [(record.reference.queries, "query"), (record.reference.documents, "document")]
-    if isinstance(record, Online):
+    if isinstance(record, Online | Lifelong):
         return [(record.columns(), item)]
     return [(record.frame, item)]
 
@@ -164,6 +165,8 @@ def _item(record: System) -> str:
     """What a system is counted by."""
     if isinstance(record, Items):
         return record.counting.item
+    if isinstance(record, Lifelong):
+        return record.kind.item
     return "trial" if isinstance(record, Trials) else "item"
 
 
@@ -228,6 +231,10 @@ def _same(a: System, b: System) -> str:
         return "detections" if len(a) and all(same) else ""
     if isinstance(a, Online) and isinstance(b, Online):
         return "outputs" if a.items.equals(b.items) else ""
+    if isinstance(a, Lifelong) and isinstance(b, Lifelong):
+        from truecost.study.lifelong import twins
+
+        return twins(a, b)
     return ""
 
 
@@ -243,6 +250,6 @@ def _on_measures(part: Part) -> list[Problem]:
         scoring = part.scoring[record.name]
         names = set(scoring.measures)
         found = measures_for(record, scoring)
-        every = not isinstance(record, Trials | Search | Online)
+        every = not isinstance(record, Trials | Search | Online | Lifelong)
         asked |= {m: None for m in found if every or {m.name, m.label} & names}
     return [Problem(kind="advice", message=f"{m.label}: {m.advice}") for m in asked if m.advice]

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from truecost.errors import UsageError, counted, first_five
 from truecost.names import STANDARD_INPUT
+from truecost.study.lifelong_live_checks import OF_LIVE
 from truecost.study.live_checks import check_live
-from truecost.study.tables import DataTable, SystemTable
+from truecost.study.tables import DataTable, PartialTable, SystemTable
 
 if TYPE_CHECKING:
     from truecost.study.config import Study
@@ -46,8 +47,11 @@ DATA_OF: Mapping[str, tuple[str, ...]] = {
     "abba": ("map", "metadata", "input_format", *_OF_LOGS),
     "terms": (*_OF_SEARCHES, "type", "map", "reference_map", "input_format"),
     "stream": ("type", "map", "target", "classes", "labels", "input_format"),
+    "lifelong": ("map", "labels", "reference", "classes", "metadata", "input_format"),
 }
-TASK_TABLES = ("transcripts", "translation", "diarization", "abba", "terms", "stream")
+_KINDS = ("transcripts", "translation", "diarization")  # of outputs of life cycles too
+TASK_TABLES = (*_KINDS, "abba", "terms", "stream", "lifelong", "policies")
+OWNERS = {"policies": "lifelong"}  # tables that are named otherwise than their task
 _OF_CHOICES = ("max_rfpr", "min_rrecall", "by", "grid", "test_set")
 
 
@@ -66,35 +70,53 @@ def check_task(study: "Study") -> None:
     check_live(study)
     task = study.task or "trials"
     for name in TASK_TABLES:
-        if name != task and getattr(study, name).given():
-            raise UsageError(f"[{name}] goes with task {name}; the task of the study is {task}")
+        own = task in (name, OWNERS.get(name)) or (task == "lifelong" and name in _KINDS)
+        if not own and _given(getattr(study, name)):
+            of = OWNERS.get(name, name)
+            raise UsageError(f"[{name}] goes with task {of}; the task of the study is {task}")
     for table in (study.data, *study.collections.values(), *study.systems.values()):
         _check_data(table, task)
     _refuse_records(study, task)
-    if task in ("trials", "abba", "terms", "stream") and study.worst is not None:
+    if task in ("trials", "abba", "terms", "stream", "lifelong") and study.worst is not None:
         raise UsageError("worst goes with transcripts, translation and diarization")
     if task == "trials":
         return
     if study.methods.given():
         raise UsageError(f"[methods] has runs of trials; {task} has systems")
-    if task not in ("terms", "stream") and (study.application.given() or study.applications):
+    costs = task in ("terms", "stream", "lifelong")
+    if not costs and (study.application.given() or study.applications):
         raise UsageError(f"an application has costs and priors of trials; {task} has none")
     if study.worst is not None and study.worst < 0:
         raise UsageError(f"worst is {study.worst}: give 0 or more")
     _check_standard_input(study)
-    if task == "abba":
-        _check_abba(study)
-        return
-    if task == "terms":
-        _check_terms(study)
-        return
-    if task == "stream":
-        from truecost.study.online import check_stream
-
-        check_stream(study)
+    if _check_own(study, task):
         return
     for name in study.collections or ("",):
         _check_references(study.collections.get(name, DataTable()).over(study.data), task, name)
+
+
+def _check_own(study: "Study", task: str) -> bool:
+    """What only one task asks for; False of tasks that hold items against a reference."""
+    if task == "abba":
+        _check_abba(study)
+    elif task == "terms":
+        _check_terms(study)
+    elif task == "stream":
+        from truecost.study.online import check_stream
+
+        check_stream(study)
+    elif task == "lifelong":
+        from truecost.study.lifelong_settings import check_lifelong
+
+        check_lifelong(study)
+    else:
+        return False
+    return True
+
+
+def _given(table: "PartialTable | Mapping[str, object]") -> bool:
+    """Whether a table, or one by name, says anything."""
+    return bool(table if isinstance(table, Mapping) else table.given())
 
 
 def _refuse_records(study: "Study", task: str) -> None:
@@ -105,8 +127,14 @@ def _refuse_records(study: "Study", task: str) -> None:
                 f"[systems.{name}] has records of indexing or searching, which go with terms; the "
                 f"task of the study is {task}"
             )
+        live = [key for key in OF_LIVE if key in system.given()]
+        if live and not (task == "lifelong" and study.source.given()):
+            raise UsageError(
+                f"[systems.{name}] has {first_five(live)}, which go with live lifelong runs: task "
+                f"lifelong, with [source]"
+            )
         own = [key for key in _OF_RUNS if key in system.given()]
-        if task != "stream" and own:
+        if task not in ("stream", "lifelong") and own:
             raise UsageError(
                 f"[systems.{name}] has {first_five(own)}, which go with stream; the task of the "
                 f"study is {task}"

@@ -41,6 +41,8 @@ from truecost.errors import UsageError
 from truecost.gates import Gate
 from truecost.names import STANDARD_INPUT, Task
 from truecost.study.checking import check_task
+from truecost.study.lifelong_live_tables import HelpTable
+from truecost.study.lifelong_tables import LifelongTable, PolicyTable
 from truecost.study.loop_tables import (
     ExpertTable,
     LearnerTable,
@@ -75,8 +77,8 @@ class Study(
 
     Attributes
     ----------
-    task : {"trials", "transcripts", "translation", "diarization", "abba", "terms", "stream"}
-        What the systems do; trials unless given.
+    task : str, optional
+        What the systems do, one of `truecost.names.Task`; trials unless given.
     measures : tuple of str
         `NAME` or `NAME:PARAMETER`; those that suit the score type, or the task, when left out.
     baseline : str, optional
@@ -98,10 +100,14 @@ class Study(
         How intervals are made.
     subsets : dict of str to str
         A column (each of its levels is a subset) or a condition, by name.
-    transcripts, translation, diarization, abba, terms, stream : table
+    transcripts, translation, diarization, abba, terms, stream, lifelong : table
         Choices of the task.
+    policies : dict of str to PolicyTable
+        How much a user cares about each time (lifelong), by name.
     source, loop, learner, strategy, expert, sweep : table
         Of a live run, which makes the event logs that it scores.
+    help : HelpTable
+        How much a person helps in a live lifelong run.
     worst : int, optional
         How many of the worst utterances, sentences or recordings of each system are stored and
         shown with their alignment; 5 unless given, none for 0.
@@ -147,12 +153,15 @@ class Study(
     abba: AbbaTable = AbbaTable()
     terms: TermsTable = TermsTable()
     stream: StreamTable = StreamTable()
+    lifelong: LifelongTable = LifelongTable()
+    policies: dict[str, PolicyTable] = {}
     source: SourceTable = SourceTable()
     loop: LoopTable = LoopTable()
     learner: LearnerTable = LearnerTable()
     strategy: StrategyTable = StrategyTable()
     expert: ExpertTable = ExpertTable()
     sweep: SweepTable = SweepTable()
+    help: HelpTable = HelpTable()
     worst: int | None = None
     gate: tuple[Gate, ...] = ()
 
@@ -237,6 +246,8 @@ class Study(
                 self.abba,
                 test_set=None if self.abba.test_set is None else place(self.abba.test_set),
             ),
+            lifelong=self.lifelong.moved(place),
+            policies={k: v.moved(place) for k, v in self.policies.items()},
             source=self.source.moved(place),
             loop=self.loop.moved(place) if self.source.given() else self.loop,
             expert=self.expert.moved(place),
@@ -281,12 +292,15 @@ class Study(
             abba=self.abba.over(base.abba),
             terms=self.terms.over(base.terms),
             stream=self.stream.over(base.stream),
+            lifelong=self.lifelong.over(base.lifelong),
+            policies={} if self.lifelong.policies else self.policies or base.policies,
             source=self.source.over(base.source),
             loop=self.loop.over(base.loop),
             learner=self.learner.over(base.learner),
             strategy=self.strategy.over(base.strategy),
             expert=self.expert.over(base.expert),
             sweep=self.sweep.over(base.sweep),
+            help=self.help.over(base.help),
             worst=base.worst if self.worst is None else self.worst,
             gate=self.gate or base.gate,
         )
@@ -294,7 +308,7 @@ class Study(
     def check(self) -> None:
         """Refuse a study that cannot be run, before any file is read: UsageError."""
         self.moved(_plain)
-        for what in ("systems", "collections", "applications", "subsets"):
+        for what in ("systems", "collections", "applications", "subsets", "policies"):
             for name in getattr(self, what):
                 _check_name(what, name)
         if not self.systems and not self.source.given():
@@ -305,12 +319,14 @@ class Study(
             raise UsageError(
                 "the study has [application] and [applications.NAME]: keep one of the two"
             )
-        if self.systems and self.baseline is not None and self.baseline not in self.systems:
+        lived = self.task == "lifelong" and self.source.given()  # it makes the files of its systems
+        known = not self.systems or lived or self.baseline in (None, *self.systems)
+        if not known:
             raise UsageError(
                 f"baseline {self.baseline!r} is no system: the systems are "
                 f"{', '.join(self.systems)}"
             )
-        for name, system in self.systems.items():
+        for name, system in () if lived else self.systems.items():
             self._check_files(name, system)
         check_task(self)
 

@@ -72,12 +72,15 @@ def write(outcome: Outcome, directory: str) -> Path:
         When it cannot be written.
     """
     from truecost.report.curves import frame_of_outcome
+    from truecost.report.lifelong_store import frame_of_lives
     from truecost.report.online_store import frame_of_streams
 
     target = check_target(directory)
     curves, items = frame_of_outcome(outcome), frame_of_items(outcome)
     files = {"report.html": _page(outcome.result, curves, items).encode()}
-    stored = frame_of_streams(outcome.result) if curves is None else curves
+    stored = curves
+    for frame_of in (frame_of_streams, frame_of_lives):
+        stored = frame_of(outcome.result) if stored is None else stored
     for name, frame in (("curves.parquet", stored), ("items.parquet", items)):
         if frame is not None:
             stream = io.BytesIO()
@@ -103,12 +106,13 @@ def page_of(outcome: Outcome) -> str:
 
 def _page(result: ResultFile, curves: "pl.DataFrame | None", items: "pl.DataFrame | None") -> str:
     """The page draws what is stored, so that a stored result gives the same page again; the curves
-    of streams stand in the result itself.
+    of streams and of life cycles stand in the result itself.
     """
     from truecost.report import page
     from truecost.report.curves import from_frame
 
-    return page.render(result, from_frame(None if result.online else curves), items)
+    told = bool(result.online or result.lifelong)
+    return page.render(result, from_frame(None if told else curves), items)
 
 
 def render_again(result: str, target: Path | None = None) -> Path:

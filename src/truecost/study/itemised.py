@@ -67,7 +67,7 @@ def read_items(source: "Source", reader: Reader, study: "Study") -> Items:
         reader.note(path, collection=source.collection)
     items = _count(source, study, reader, references, table)
     items = replace(items, problems=(*_twice(source, reader, table), *items.problems))
-    return _with_columns(items, source, reader)
+    return with_columns(items, source, reader)
 
 
 def read_output(source: "Source", reader: Reader) -> Table:
@@ -169,7 +169,7 @@ def _count(
     return transcripts.count(references[0], table, texts, source.name, parts)
 
 
-def _with_columns(items: Items, source: "Source", reader: Reader) -> Items:
+def with_columns(items: Items, source: "Source", reader: Reader) -> Items:
     """Items with the columns of metadata, and the units that are mapped."""
     key = "id" if "id" in items.frame.columns else items.frame.columns[0]
     table = Table(items.name, items.frame, ids=key)

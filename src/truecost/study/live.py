@@ -12,22 +12,19 @@ strategies. What decides the logs must be the same.
 """
 
 import json
-import os
-import shutil
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from truecost.errors import InputError, TruecostError, UsageError
+from truecost.errors import TruecostError, UsageError
 from truecost.names import AnnotationSet
 from truecost.publishing import tidy
 from truecost.study.config import Study
 from truecost.study.live_checks import batch_of
+from truecost.study.live_folders import alone, check_folder, remove_logs
 from truecost.study.loop_tables import LearnerTable, LoopTable, SourceTable, StrategyTable
 from truecost.study.outcome import Input, Outcome
 from truecost.study.recipes import LOGS, RECIPE, STREAMS, decisive, inputs_of, same_recipe
@@ -37,7 +34,6 @@ if TYPE_CHECKING:
     from truecost.learning.jobs import Job
     from truecost.study.settings import Progress
 
-WAIT = 10.0  # seconds that the workers of a killed run may take to be gone
 COUNTED: tuple[AnnotationSet, ...] = ("queries", "bootstrap", "training")  # with a passive baseline
 
 
@@ -93,12 +89,16 @@ def run_live(
     from truecost.study.running import configuration
     from truecost.study.sweep import advice_of
 
+    if study.task == "lifelong":
+        from truecost.study.lifelong_live import run_lifelong
+
+        return run_lifelong(study, directory, resume=resume, progress=progress)
     _check(study)
     folder = Path(directory)
-    _check_folder(folder, resume)
+    check_folder(folder, resume)
     stood, begun = folder.exists(), (folder / RECIPE).exists()
     recipe = decisive(study)
-    with _alone(folder / LOGS) as lock:
+    with alone(folder / LOGS) as lock:
         for place in (folder, folder / LOGS, folder / STREAMS):
             tidy(place)
         same_recipe(folder, recipe)
@@ -106,7 +106,7 @@ def run_live(
             outcome = _made(study, folder, lock, progress)
         except TruecostError as error:
             if not begun and not any((folder / LOGS).rglob("*.jsonl*")):
-                _remove(folder, stood)
+                remove_logs(folder, stood)
                 raise
             left = f"(logs stay in {folder / LOGS}: --resume goes on)"
             raise type(error)(f"{error} {left}") from error
@@ -131,13 +131,6 @@ def _made(study: Study, folder: Path, lock: int, progress: "Progress | None") ->
     tell = None if progress is None else lambda done, total: progress("running", done, total)
     run_jobs(recipe_of(study), jobs, logs, study.interval.jobs, tell, keep=(lock,))
     return run(_scored(study, jobs, logs), progress)
-
-
-def _remove(folder: Path, stood: bool) -> None:
-    """Leave nothing of a run that logged nothing: it can begin anew."""
-    shutil.rmtree(folder / LOGS, ignore_errors=True)
-    if not stood and not any(folder.iterdir()):
-        folder.rmdir()
 
 
 def _check(study: Study) -> None:
@@ -166,61 +159,6 @@ def _check_strategies(jobs: "Sequence[Job]") -> None:
     for job in jobs:
         if not job.passive and job.strategy != OWN:
             build(job.strategy, job.options, job.seed)
-
-
-def _check_folder(folder: Path, resume: bool) -> None:
-    """Refuse a directory in which something else is."""
-    if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{folder}: this is a file; choose another --output")
-    if not folder.exists() or not any(folder.iterdir()):
-        return
-    begun = (folder / RECIPE).exists() or (folder / LOGS).is_dir()
-    if begun and not resume:
-        raise UsageError(
-            f"{folder}: there is a run already: go on with it (--resume), or choose another "
-            f"--output"
-        )
-    if not begun:
-        hint = "; there is no run to resume" if resume else ""
-        raise UsageError(f"{folder}: exists and is not empty{hint}: choose another --output")
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[int]:
-    """Hold a lock on a folder, which workers inherit: two runs never write the same logs.
-
-    Raises
-    ------
-    InputError
-        When another process holds it, or the folder cannot be made.
-    """
-    import fcntl
-
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = os.open(folder, os.O_RDONLY)
-    except OSError as error:
-        raise InputError(f"{folder}: cannot be written ({error.strerror})") from error
-    try:
-        end = time.monotonic() + WAIT
-        while not _locked(fcntl, lock):
-            if time.monotonic() > end:
-                raise InputError(f"{folder}: another process works there: wait until it is done")
-            time.sleep(0.1)
-        yield lock
-    finally:
-        os.close(lock)
-
-
-def _locked(fcntl: Any, lock: int) -> bool:
-    """Whether the lock was free."""
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:
-        return True  # a file system that has no locks
-    return True
 
 
 def _scored(study: Study, jobs: "Sequence[Job]", logs: Path) -> Study:

@@ -8,7 +8,7 @@ from truecost.errors import UsageError, first_five, named
 if TYPE_CHECKING:
     from truecost.study.config import Study
 
-TABLES = ("source", "loop", "learner", "strategy", "expert", "sweep")
+TABLES = ("source", "loop", "learner", "strategy", "expert", "sweep", "help")
 BATCH, BUDGET, BOOTSTRAP, LEARNER, STRATEGY = 60, 4, 8, "logistic", "margin"
 LEAST = {"batch": 1, "seeds": 1, "first_seed": 0, "bootstrap": 0, "checkpoint": 1}
 MAY_ASK = ("program", "callable")  # learners that may ask themselves: it has to be said who asks
@@ -71,16 +71,23 @@ def check_live(study: "Study") -> None:
     given = [name for name in TABLES if getattr(study, name).given()]
     if not given:
         return
-    if study.task != "stream":
+    if study.task not in ("stream", "lifelong"):
         raise UsageError(
             f"{_listed(given)} {'goes' if len(given) == 1 else 'go'} with task stream; the task of "
-            f"the study is {study.task or 'trials'}: say task = 'stream'"
+            f"the study is {study.task or 'trials'}: say task = 'stream', or 'lifelong'"
         )
     if "source" not in given:
         raise UsageError(
             f"{_listed(given)} without [source]: say where the stream comes from, such as "
             f"[source] name = 'digits'"
         )
+    if study.task == "lifelong":
+        from truecost.study.lifelong_live_checks import check_lifelong_live
+
+        check_lifelong_live(study)
+        return
+    if study.help.given():
+        raise UsageError("[help] goes with task lifelong: of a stream [loop] says the budget")
     _check_beside(study)
     _check_loop(study)
     _check_budgets(study)

@@ -149,7 +149,8 @@ class LearnerTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     Attributes
     ----------
     name : str, optional
-        logistic, sklearn, river, contrastive, program or callable; logistic unless given.
+        logistic, sklearn, river, contrastive, translator, diarizer, program or callable; logistic
+        unless given.
     model : str, optional
         `module:Class` of a model (sklearn, river).
     update : {"refit", "partial"}, optional

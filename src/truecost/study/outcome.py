@@ -17,6 +17,7 @@ from truecost.results import Comparison, Estimate, Row, title_of
 from truecost.study.sweep import SweepAdvice
 from truecost.tasks.abba.describing import Description
 from truecost.tasks.abba.planes import Plane
+from truecost.tasks.lifelong.descriptions import LifelongDescription
 from truecost.tasks.scoring import Scoring
 from truecost.tasks.streams.describing import OnlineDescription
 from truecost.tasks.systems import System
@@ -119,6 +120,8 @@ class ResultFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         What each search for terms is like: its curves, its queries and what is odd about it.
     online : tuple of OnlineDescription
         What each system on a stream is like: its curves over the stream, what each stream comes to.
+    lifelong : tuple of LifelongDescription
+        What each system is like across time: every version on every test time, under each policy.
     loads : dict of str to Load
         What each search took, by system, where there are records of it.
     sweeps : tuple of SweepAdvice
@@ -144,6 +147,7 @@ class ResultFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     planes: tuple[Plane, ...] = ()
     searches: tuple[SearchDescription, ...] = ()
     online: tuple[OnlineDescription, ...] = ()
+    lifelong: tuple[LifelongDescription, ...] = ()
     loads: dict[str, Load] = {}
     sweeps: tuple[SweepAdvice, ...] = ()
     calibration: dict[str, Any] = {}
@@ -158,7 +162,7 @@ class Part:
     ----------
     dims : mapping of str to str
         `collection` and `application`, where there are several.
-    systems : tuple of Trials, Items, Deployment, Search or Online
+    systems : tuple of Trials, Items, Deployment, Search, Online or Lifelong
         In the order in which they were given.
     scoring : mapping of str to Scoring
         What was asked for, by name of the system.
@@ -174,6 +178,8 @@ class Part:
         What each search for terms is like.
     online : tuple of OnlineDescription
         What each system on a stream is like.
+    lifelong : tuple of LifelongDescription
+        What each system is like across time.
     loads : mapping of str to Load
         What each search took, by system.
     """
@@ -187,6 +193,7 @@ class Part:
     planes: tuple[Plane, ...] = ()
     searches: tuple[SearchDescription, ...] = ()
     online: tuple[OnlineDescription, ...] = ()
+    lifelong: tuple[LifelongDescription, ...] = ()
     loads: Mapping[str, Load] = field(default_factory=dict)
 
     @property
@@ -281,6 +288,7 @@ class Outcome:
             planes=tuple(plane for part in self.parts for plane in part.planes),
             searches=tuple(search for part in self.parts for search in part.searches),
             online=tuple(system for part in self.parts for system in part.online),
+            lifelong=tuple(system for part in self.parts for system in part.lifelong),
             loads={name: load for part in self.parts for name, load in part.loads.items()},
             sweeps=self.sweeps,
             calibration=dict(self.calibration),

@@ -114,7 +114,7 @@ def jobs_of(study: Study) -> "list[Job]":
     return found
 
 
-def same_recipe(folder: Path, now: Mapping[str, Any]) -> None:
+def same_recipe(folder: Path, now: Mapping[str, Any], joining: str = "strategies") -> None:
     """Write down what decides the logs, or refuse another recipe than the one that is there.
 
     Parameters
@@ -123,6 +123,8 @@ def same_recipe(folder: Path, now: Mapping[str, Any]) -> None:
         The run directory.
     now : mapping
         What `decisive` gives.
+    joining : str
+        Its key under which others may join, by name.
 
     Raises
     ------
@@ -133,15 +135,15 @@ def same_recipe(folder: Path, now: Mapping[str, Any]) -> None:
 
     place = folder / RECIPE
     then: Mapping[str, Any] = read_toml(str(place)) if place.exists() else now
-    strategies = {**then.get("strategies", {}), **now["strategies"]}  # further ones may join
-    shared = {name: now["strategies"].get(name, how) for name, how in then["strategies"].items()}
-    differ = [*_differences(then, {**now, "strategies": shared})]
+    joined = {**then.get(joining, {}), **now[joining]}
+    shared = {name: now[joining].get(name, how) for name, how in then.get(joining, {}).items()}
+    differ = [*_differences(then, {**now, joining: shared})]
     if differ:
         raise UsageError(
             f"{place}: the run there is of another study: {'; '.join(differ)}. Give it the same "
             f"study and data, or choose another --output"
         )
-    text = tomli_w.dumps({**now, "strategies": strategies})
+    text = tomli_w.dumps({**now, joining: joined})
     if not place.exists() or place.read_text(encoding="utf-8") != text:
         publish({place: text})
 
@@ -176,7 +178,7 @@ def decisive(study: Study) -> dict[str, Any]:
         person[HASH] = sha256(person["file"])
         person["file"] = Path(person["file"]).name
     content["strategies"] = {name: options_of(study, name) for name in strategies_of(study)}
-    found: dict[str, Any] = _without_none(content)
+    found: dict[str, Any] = without_none(content)
     return found
 
 
@@ -188,11 +190,11 @@ def inputs_of(content: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [*read, (person["file"], person[HASH])] if HASH in person else read
 
 
-def _without_none(content: Any) -> Any:
+def without_none(content: Any) -> Any:
     """TOML has no word for nothing."""
     if isinstance(content, Mapping):
-        return {k: _without_none(v) for k, v in content.items() if v is not None}
-    return [_without_none(v) for v in content] if isinstance(content, list | tuple) else content
+        return {k: without_none(v) for k, v in content.items() if v is not None}
+    return [without_none(v) for v in content] if isinstance(content, list | tuple) else content
 
 
 def _differences(then: Any, now: Any, place: str = "") -> Iterator[str]:

@@ -78,7 +78,7 @@ def run(study: Study, progress: Progress | None = None) -> Outcome:
         missing.append(lacking)
         for name, table in (study.applications or {"": study.application}).items():
             dims = {k: v for k, v in (("collection", collection), ("application", name)) if v}
-            chosen = {s.name: scoring_of(kept, table, s.data, progress) for s in sources}
+            chosen = {s.name: scoring_of(kept, table, s.data, progress, reader) for s in sources}
             parts.append(_part(study, reader, systems, chosen, dims))
     _refuse_lost(study, missing)
     return Outcome(
@@ -113,6 +113,10 @@ def _part(
         from truecost.study import online
 
         return online.described(score_part(systems, scoring, dims, study.baseline))
+    if study.task == "lifelong":
+        from truecost.study import lifelong
+
+        return lifelong.described(score_part(systems, scoring, dims, study.baseline))
     if study.task != "abba":
         return score_part(systems, scoring, dims, study.baseline)
     from truecost.study.deployed import chosen_part, described
@@ -133,7 +137,7 @@ def _remarks(study: Study, parts: Sequence[Part]) -> tuple[str, ...]:
 
 def _cases(study: Study, parts: Sequence[Part]) -> tuple[Case, ...]:
     """The worst items of each system, of tasks that count items."""
-    if study.task in (None, "trials", "abba", "terms", "stream"):
+    if study.task in (None, "trials", "abba", "terms", "stream", "lifelong"):
         return ()
     from truecost.study.itemised import cases_of
 

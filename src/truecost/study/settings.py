@@ -4,8 +4,11 @@ from collections.abc import Callable, Iterable
 
 from truecost.application import Application, preset
 from truecost.errors import UsageError
+from truecost.names import Task
 from truecost.study.config import Study
+from truecost.study.reader import Reader
 from truecost.study.tables import ApplicationTable, DataTable, IntervalTable
+from truecost.tasks.lifelong.options import LifelongScoring
 from truecost.tasks.scoring import Scoring, TermsScoring
 from truecost.tasks.streams.options import StreamScoring
 from truecost.weights import Plan
@@ -60,15 +63,19 @@ def plan_of(table: IntervalTable, *, always: bool = False) -> Plan:
 
 
 def scoring_of(
-    study: Study, application: ApplicationTable, data: DataTable, progress: Progress | None = None
+    study: Study,
+    application: ApplicationTable,
+    data: DataTable,
+    progress: Progress | None = None,
+    reader: Reader | None = None,
 ) -> Scoring:
-    """What to compute for one system and application."""
+    """What to compute for one system and application; `reader` for the files that choices name."""
     interval, stream = study.interval, study.task == "stream"
     training = data.training_prior
     if isinstance(training, float | int):
         training = (1 - training, training)
     return Scoring(
-        application_of(_over_defaults(application) if stream else application),
+        _costs(application, study.task),
         study.measures,
         plan_of(interval, always=stream),
         0.95 if interval.level is None else interval.level,
@@ -83,7 +90,24 @@ def scoring_of(
         estimators=study.abba.estimators,
         terms=_of_terms(study, data),
         stream=_of_stream(study, data) if stream else StreamScoring(),
+        lifelong=_of_lifelong(study, reader),
     )
+
+
+def _costs(table: ApplicationTable, task: Task | None) -> Application:
+    """Costs and priors of a task; those of a life cycle are counted with its outputs."""
+    if task == "lifelong":
+        return Application()
+    return application_of(_over_defaults(table) if task == "stream" else table)
+
+
+def _of_lifelong(study: Study, reader: Reader | None) -> LifelongScoring:
+    """How life cycles are scored."""
+    if study.task != "lifelong":
+        return LifelongScoring()
+    from truecost.study.lifelong_settings import lifelong_options
+
+    return lifelong_options(study, reader)
 
 
 def _over_defaults(table: ApplicationTable) -> ApplicationTable:

@@ -89,7 +89,7 @@ def read_system(source: Source, reader: Reader, study: "Study") -> System:
 
     Returns
     -------
-    Trials, Items, Deployment, Search or Online
+    Trials, Items, Deployment, Search, Online or Lifelong
 
     Raises
     ------
@@ -110,6 +110,10 @@ def read_system(source: Source, reader: Reader, study: "Study") -> System:
         from truecost.study.online import read_stream
 
         return read_stream(source, reader)
+    if study.task == "lifelong":
+        from truecost.study.lifelong import read_life
+
+        return read_life(source, reader, study)
     from truecost.study.itemised import read_items
 
     return read_items(source, reader, study)

@@ -163,6 +163,8 @@ class SystemTable(DataTable, frozen=True, kw_only=True, omit_defaults=True):
         How the questions of a stream were chosen.
     budget : float, optional
         How many there were a batch.
+    learner, strategy_options : dict
+        Of a live lifelong run: who learns, as a table `[learner]`, and the options of `strategy`.
     """
 
     file: str | None = None
@@ -173,6 +175,8 @@ class SystemTable(DataTable, frozen=True, kw_only=True, omit_defaults=True):
     runs: tuple[str, ...] = ()
     strategy: str | None = None
     budget: float | None = None
+    learner: dict[str, Any] = {}
+    strategy_options: dict[str, Any] = {}
 
 
 class ApplicationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):

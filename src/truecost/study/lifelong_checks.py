@@ -1,0 +1,103 @@
+"""Life cycles of a study, checked: tables of scores and event logs, with what is odd about them."""
+
+from collections.abc import Iterator, Sequence
+
+from truecost.errors import InputError, TruecostError, counted
+from truecost.formats.events import EventLog, read_events
+from truecost.study.config import Study
+from truecost.study.lifelong import read_life, tells_events
+from truecost.study.lifelong_settings import lifelong_options
+from truecost.study.online import logs_of
+from truecost.study.reader import Reader
+from truecost.study.sources import Source, sources_of
+from truecost.tasks.lifelong.log_events import findings_of
+from truecost.tasks.lifelong.options import LifelongScoring
+from truecost.tasks.lifelong.records import Lifelong
+from truecost.tasks.validation import Check
+
+
+def validate_lifelong(study: Study) -> dict[str, list[Check]]:
+    """All checks of the tables of scores and the event logs of a study.
+
+    Parameters
+    ----------
+    study : Study
+
+    Returns
+    -------
+    dict of str to list of Check
+        By name of the system, after its collection where there are several.
+
+    Raises
+    ------
+    UsageError
+        When the study contradicts itself.
+    InputError
+        When the weights of a policy cannot be read.
+    """
+    study.check()
+    reader = Reader("lifelong")
+    how = lifelong_options(study, reader)
+    found = {}
+    for collection in study.collections or ("",):
+        for source in sources_of(study, collection):
+            name = f"{collection}, {source.name}" if collection else source.name
+            checks = [*_of_logs(source, study)]
+            if not any(check.state == "error" for check in checks):
+                said = {check.message for check in checks}
+                record = _of_record(source, reader, study, how)
+                checks += [check for check in record if check.message not in said]
+            found[name] = checks
+    return found
+
+
+def _of_logs(source: Source, study: Study) -> Iterator[Check]:
+    """Every fault of the logs of a system, not only the first; nothing of a table of scores."""
+    if not tells_events(source.file, study):
+        return
+    try:
+        paths, unfinished = logs_of(source.file, source.runs)
+    except InputError as error:
+        yield Check("file", "error", str(error))
+        return
+    yield from (Check("file", "warning", f"{path}: is not finished") for path in unfinished)
+    for path in paths:
+        try:
+            log = read_events(path, source.data.input_format)
+        except TruecostError as error:
+            yield Check("file", "error", str(error))
+        else:
+            yield from _of_log(log)
+
+
+def _of_log(log: EventLog) -> Iterator[Check]:
+    yield Check("file", "ok", f"{log.source}: {counted(log.frame.height, 'event')} read")
+    yield from (Check("file", "warning", text) for text in log.problems)
+    yield from (Check(f.name, f.state, f.message) for f in findings_of(log))
+
+
+def _of_record(
+    source: Source, reader: Reader, study: Study, how: LifelongScoring
+) -> Iterator[Check]:
+    """What the versions and times are, whether the policies weigh them, and what is odd."""
+    try:
+        record = read_life(source, reader, study)
+        unweighed = _unweighed(record, how)
+    except TruecostError as error:
+        yield Check("scores", "error", str(error))
+        return
+    yield Check("scores", "ok", f"{source.file}: {record.described}")
+    yield from (Check("scores", "warning", text) for text in (*record.problems, *unweighed))
+
+
+def _unweighed(record: Lifelong, how: LifelongScoring) -> Sequence[str]:
+    """Versions for which a policy gives no weight to any time; InputError as the policies say."""
+    found = []
+    for policy in how.policies:
+        weights = policy.weights(record.learnt, record.test.at, record.test.times)
+        if not weights[-1].any():
+            found.append(
+                f"policy {policy.name}: no time that version {record.versions[-1]} has seen has a "
+                f"weight, so that its score is undefined"
+            )
+    return found

@@ -1,0 +1,365 @@
+"""`truecost lifelong` from the command line: what must work as written, and what is refused."""
+
+import json
+import shlex
+import subprocess
+import sys
+from typing import get_args, get_type_hints
+
+import numpy as np
+import pytest
+
+from truecost import cli
+from truecost.cli import lifelong_options
+from truecost.cli.lifelong_options import Held, Helped, Resampled, Scored
+from truecost.study.lifelong_tables import PRESETS, LifelongTable
+
+FAST = "--replicates 200"
+MEASURES = [
+    *("policy_score", "forgetting_max", "forgetting_first"),
+    *("backward_transfer", "forward_transfer"),
+]
+
+
+def wide(matrix, first=0):
+    """A wide table of a matrix whose first row is version 0."""
+    lines = ["version," + ",".join(str(j + 1) for j in range(matrix.shape[1]))]
+    lines += [f"{i + first}," + ",".join(map(str, row)) for i, row in enumerate(matrix.tolist())]
+    return "\n".join(lines) + "\n"
+
+
+def long(runs):
+    """A long table of (seeds, versions, times) or (seeds, versions, times, items)."""
+    items = runs.ndim == 4
+    lines = ["version,time,seed,score" + (",id" if items else "")]
+    for at, score in np.ndenumerate(runs):
+        end = f",u{at[3]}" if items else ""
+        lines.append(f"{at[1] + 1},{at[2] + 1},{at[0]},{score}{end}")
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture(scope="module")
+def matrices():
+    """Accuracies of a frozen and of two learning systems."""
+    rng = np.random.default_rng(4)
+    return {name: rng.uniform(0.2, 0.9, (5, 4)).round(3) for name in ("old", "new")}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, matrices):
+    """Score matrices, curves and weights."""
+    made = tmp_path_factory.mktemp("lifelong")
+    rng = np.random.default_rng(5)
+    for name, matrix in matrices.items():
+        (made / f"{name}.csv").write_text(wide(matrix))
+    (made / "matrix.csv").write_text(wide(matrices["old"]))
+    seeds = rng.uniform(0.1, 0.5, (6, 3, 3))
+    (made / "seeds.csv").write_text(long(seeds))
+    (made / "worse.csv").write_text(long(seeds + 0.2))
+    (made / "items.csv").write_text(long(rng.uniform(0, 1, (1, 3, 3, 25))))
+    (made / "weights.csv").write_text("time,weight\n1,1\n2,0\n3,0\n4,3\n")
+    (made / "some.csv").write_text("time,weight\n1,1\n9,2\n")
+    (made / "curve.csv").write_text("cost,seed,score\n0,a,0.8\n40,a,0.4\n0,b,0.6\n80,b,0.2\n")
+    (made / "bad.csv").write_text("version,1,2\n1,0.5,good\n2,0.4,0.3\n")
+    return made
+
+
+@pytest.fixture
+def run(folder, monkeypatch, capsys):
+    """Run a command in the folder of the files."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("COLUMNS", "140")
+
+    def call(line):
+        code = cli.run(shlex.split(line))
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return call
+
+
+@pytest.fixture
+def rows(run):
+    """The rows that `--json` prints, by measure, where all goes well."""
+
+    def call(line):
+        code, out, err = run(f"{line} --json")
+        assert code == 0, err
+        return {row["measure"]: row for row in json.loads(out)["rows"]}
+
+    return call
+
+
+def test_score_as_written(rows, matrices):
+    found = rows("lifelong score matrix.csv --policy recent --half-life 3")
+    assert [*found] == MEASURES
+    weights = np.exp2(-(4 - np.arange(1, 5)) / 3)
+    row = found["policy_score"]
+    assert row["value"] == pytest.approx(matrices["old"][-1] @ weights / weights.sum())
+    assert row["reference"] == pytest.approx(matrices["old"][0] @ weights / weights.sum())
+    assert row["dims"] == {"system": "matrix", "version": "4", "policy": "recent:3"}
+    assert row["direction"] == "lower"
+    assert row["lower"] is None
+    assert "one run" in row["reason"]
+
+
+def test_a_matrix_of_accuracies(run, rows, matrices):
+    b, r = matrices["new"][0], matrices["new"][1:]
+    found = rows("lifelong score new.csv --higher --policy uniform")
+    values = {name: row["value"] for name, row in found.items()}
+    past = range(3)
+    assert values == pytest.approx(
+        {
+            "policy_score": r[3].mean(),
+            "backward_transfer": np.mean([r[3, j] - r[j, j] for j in past]),
+            "forgetting_first": -np.mean([r[3, j] - r[j, j] for j in past]),
+            "forgetting_max": np.mean([r[:3, j].max() - r[3, j] for j in past]),
+            "forward_transfer": np.mean([r[j - 1, j] - b[j] for j in range(1, 4)]),
+        }
+    )
+    assert found["policy_score"]["direction"] == "higher"
+    code, out, err = run("lifelong score new.csv --higher --policy uniform")
+    assert code == 0
+    assert "policy_score" in out
+    assert "add a column seed" in err
+
+
+def test_a_table_without_an_ending_or_by_standard_input(folder, rows):
+    wanted = rows("lifelong score old.csv --measure policy_score")["policy_score"]["value"]
+    (folder / "old").write_bytes((folder / "old.csv").read_bytes())
+    assert rows("lifelong score old --measure policy_score")["policy_score"]["value"] == wanted
+    (folder / "old.txt").write_text((folder / "old.csv").read_text().replace(",", "\t"))
+    assert rows("lifelong score old.txt --measure policy_score")["policy_score"]["value"] == wanted
+    piped = subprocess.run(
+        [sys.executable, "-m", "truecost", "lifelong", "score", "-", "--json", "--quiet"],
+        input=(folder / "old.csv").read_bytes(),
+        capture_output=True,
+        check=True,
+    )
+    assert json.loads(piped.stdout)["rows"][0]["value"] == wanted
+
+
+def test_policies_side_by_side(run, matrices):
+    line = "lifelong score old.csv --policy recent:1,conservative:1 --policy weights.csv --json"
+    code, out, err = run(f"{line} --measure policy_score")
+    assert code == 0, err
+    values = {row["dims"]["policy"]: row["value"] for row in json.loads(out)["rows"]}
+    last, halves = matrices["old"][-1], np.exp2(-np.arange(4.0))
+    assert values == pytest.approx(
+        {
+            "recent:1": last @ halves[::-1] / halves.sum(),
+            "conservative:1": last @ halves / halves.sum(),
+            "weights": (last[0] + 3 * last[3]) / 4,
+        }
+    )
+    raw = "lifelong score old.csv --policy recent:1 --no-normalise-weights --json"
+    code, out, err = run(f"{raw} --measure policy_score")
+    assert json.loads(out)["rows"][0]["value"] == pytest.approx(last @ halves[::-1])
+
+
+def test_every_version_has_rows_where_that_is_asked(run):
+    line = "lifelong score seeds.csv --versions all --measure policy_score --json"
+    _, out, _ = run(f"{line} {FAST}")
+    found = json.loads(out)["rows"]
+    assert [row["dims"]["version"] for row in found] == ["1", "2", "3"]
+    assert all(row["lower"] < row["value"] < row["upper"] for row in found)
+    assert all(row["factors"] == ["seed"] for row in found)
+
+
+def test_items_are_resampled_within_their_times(rows):
+    row = rows(f"lifelong score items.csv --measure policy_score {FAST}")["policy_score"]
+    assert row["factors"] == ["item"]
+    assert row["n_units"] == 75
+    assert row["lower"] < row["value"] < row["upper"]
+
+
+def test_subsets_are_levels_of_a_column(run, folder):
+    rng = np.random.default_rng(8)
+    scores = rng.uniform(size=(2, 2, 20))
+    lines = ["version,time,id,room,score"]
+    lines += [f"{v + 1},{t + 1},u{i},r{i % 2},{s}" for (v, t, i), s in np.ndenumerate(scores)]
+    (folder / "rooms.csv").write_text("\n".join(lines) + "\n")
+    _, out, _ = run(f"lifelong score rooms.csv --measure policy_score --subset room --json {FAST}")
+    found = {row["dims"].get("subset"): row["value"] for row in json.loads(out)["rows"]}
+    last = scores[1].mean(axis=0)
+    assert found == pytest.approx(
+        {None: last.mean(), "room=r0": last[::2].mean(), "room=r1": last[1::2].mean()}
+    )
+    line = "lifelong score rooms.csv --measure policy_score --unit room --json"
+    _, out, _ = run(f"{line} {FAST}")
+    [row] = json.loads(out)["rows"]
+    assert (row["factors"], row["n_units"]) == (["room"], 2)
+
+
+def test_compare_as_written(run):
+    code, out, err = run(
+        f"lifelong compare seeds.csv worse.csv --measure policy_score --json {FAST}"
+    )
+    assert code == 0, err
+    rows = json.loads(out)["rows"]
+    [difference] = [row for row in rows if row["kind"] == "difference"]
+    assert difference["baseline"] == "seeds"
+    assert difference["value"] == pytest.approx(0.2)  # in every run
+    assert difference["upper"] - difference["lower"] == pytest.approx(0, abs=1e-9)
+
+
+def test_only_systems_of_the_same_tests_are_compared(run):
+    code, _, err = run("lifelong compare seeds.csv old.csv")
+    assert code == 3
+    assert "other test times" in err
+    code, _, err = run("lifelong compare seeds.csv")
+    assert code == 2
+    assert "at least two systems" in err
+
+
+def test_curve_as_written(rows):
+    found = rows(f"lifelong curve curve.csv --max-cost 100 {FAST}")
+    assert [*found] == ["area_under_curve"]
+    areas = ((0.8 * 40 + 0.4 * 60) / 100, (0.6 * 80 + 0.2 * 20) / 100)
+    row = found["area_under_curve"]
+    assert row["value"] == pytest.approx(np.mean(areas))
+    assert row["reference"] == pytest.approx(0.7)
+    assert (row["lower"], row["upper"]) == pytest.approx((min(areas), max(areas)))
+    assert row["direction"] == "lower"
+    shorter = rows(f"lifelong curve curve.csv {FAST}")["area_under_curve"]
+    assert shorter["value"] == pytest.approx(np.mean([(0.8 * 40 + 0.4 * 40) / 80, 0.6]))
+    assert [*rows(f"lifelong score curve.csv {FAST}")] == ["policy_score", "area_under_curve"]
+
+
+def test_a_matrix_has_no_curve(run):
+    code, _, err = run("lifelong curve matrix.csv")
+    assert code == 2
+    assert "tells of no help" in err
+
+
+def test_plan_says_how_many_more_runs(run):
+    code, out, err = run(f"lifelong plan seeds.csv --measure policy_score --json {FAST}")
+    assert code == 0, err
+    [row] = json.loads(out)["rows"]
+    assert row["n_units"] == 6
+    assert row["units_needed"] == 24  # half the width takes four times the units
+    _, _, err = run(f"lifelong plan seeds.csv --measure policy_score {FAST}")
+    assert "units are runs with seeds of their own" in err
+    _, out, _ = run(f"lifelong plan seeds.csv --policy recent:1,uniform --json {FAST}")
+    first = [row.get("policy") for row in json.loads(out)["rows"][:3]]
+    assert first == ["recent:1", "uniform", None]
+
+
+def test_validate(run):
+    code, out, err = run("lifelong validate seeds.csv --policy recent:2")
+    assert (code, err) == (0, "")
+    assert out.splitlines() == ["ok: seeds.csv: 3 versions, 3 times, 3 items", "valid"]
+    code, out, _ = run("lifelong validate matrix.csv --strict")
+    assert code == 3
+    assert "warning: there are no intervals" in out
+    code, out, _ = run("lifelong validate matrix.csv bad.csv --policy some.csv --json")
+    assert code == 3
+    found = json.loads(out)["systems"]
+    assert "no weight for 2, 3, 4" in found["matrix"][0]["message"]
+    assert "'good' at line 2" in found["bad"][0]["message"]
+
+
+REFUSED = {
+    "recent": ("score matrix.csv --policy recent", 2, "needs a half-life"),
+    "half-life": ("score matrix.csv --policy recent --half-life 0", 2, "must be above 0"),
+    "negative": ("score matrix.csv --policy recent:-1", 2, "must be above 0"),
+    "no number": ("score matrix.csv --policy recent:soon", 2, "'soon' is no number"),
+    "policy": ("score matrix.csv --policy recnt:3", 2, "did you mean 'recent'?"),
+    "twice": ("score matrix.csv --policy uniform,uniform", 2, "two policies are named"),
+    "uniform half": ("score matrix.csv --policy uniform:3", 2, "has no half-life"),
+    "weights": ("score matrix.csv --policy some.csv", 3, "no weight for 2, 3, 4"),
+    "cell": ("score bad.csv", 3, "bad.csv: 1 value of the score (column '2')"),
+    "file": ("score nothing.csv", 3, "nothing.csv: there is no such file"),
+    "none": ("score", 2, "no system is named"),
+    "bounds": ("score matrix.csv --bounds 1,0", 2, "bounds"),
+    "bounds text": ("score matrix.csv --bounds low,high", 2, "--bounds 'low,high'"),
+    "out of bounds": ("score matrix.csv --bounds 0,0.3", 3, "out of its bounds 0,0.3"),
+    "map": ("score matrix.csv --map verson=version", 2, "did you mean 'version'?"),
+    "penalised": ("score matrix.csv --measure penalised_score", 2, "needs a person's help"),
+    "measure": ("score matrix.csv --measure wer", 2, "not for life cycles"),
+    "score": ("score matrix.csv --score bleu", 2, "take mean_score"),
+    "kind": ("score matrix.csv --kind classes", 2, "is a table of scores"),
+    "seed": ("score matrix.csv --resample seed", 2, "has one run"),
+    "versions": ("score matrix.csv --versions first", 2, "first"),
+    "max cost": ("curve curve.csv --max-cost 0", 2, "max_cost is 0"),
+    "lifelong set": ("score matrix.csv --measure lifelong_score", 2, "lifelong set"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_refused(run, name):
+    line, expected, said = REFUSED[name]
+    code, out, err = run(f"lifelong {line}")
+    assert (code, out) == (expected, "")
+    assert said in err
+
+
+def test_penalised_scores_of_a_table(rows, folder):
+    text = "version,time,seed,base,adapted,impaired,corrected\n"
+    text += "1,1,0,0.5,0.3,0.6,0.4\n1,1,1,0.7,0.3,0.9,0.5\n"
+    (folder / "helped.csv").write_text(text)
+    found = rows(f"lifelong score helped.csv {FAST} --measure penalised_score,penalty")
+    assert found["penalised_score"]["value"] == pytest.approx(0.3 + 0.75 - 0.45)
+    assert found["penalty"]["value"] == pytest.approx(0.3)
+
+
+def test_a_study_file_says_the_same(run, rows, folder):
+    options = "--higher --bounds 0,1 --policy recent --half-life 2 --policy uniform"
+    code, out, err = run(f"lifelong score new.csv {options} --print-config")
+    assert code == 0, err
+    (folder / "study.toml").write_text(out)
+    direct = rows(f"lifelong score new.csv {options}")
+    assert rows("run study.toml") == direct
+    assert rows("lifelong score new.csv --config study.toml") == direct
+
+
+def test_a_directory_is_written_and_the_same_bytes_again(run, folder):
+    for name, jobs in (("a", 1), ("b", 2)):
+        line = f"lifelong score seeds.csv --policy recent:1 -o {name} --jobs {jobs} {FAST}"
+        code, _, err = run(line)
+        assert code == 0, err
+    for file in ("result.json", "curves.parquet"):
+        assert (folder / "a" / file).read_bytes() == (folder / "b" / file).read_bytes()
+    [told] = json.loads((folder / "a" / "result.json").read_bytes())["lifelong"]
+    assert (told["score"], told["versions"], told["times"]) == (
+        "mean_score",
+        ["1", "2", "3"],
+        ["1", "2", "3"],
+    )
+    assert "<html" in (folder / "a" / "report.html").read_text()
+
+
+def test_verbose_and_cite(run):
+    _, _, err = run(f"lifelong score seeds.csv -v --measure policy_score {FAST}")
+    assert "seeds: 3 versions, 3 times, 3 items" in err
+    assert "resampling: seed (6 units)" in err
+    code, out, _ = run("lifelong score seeds.csv --cite")
+    assert code == 0
+    assert "@" in out
+
+
+def test_options_have_the_words_of_the_study():
+    table = get_type_hints(LifelongTable)
+    for kind, names in (
+        (Held, ("kind",)),
+        (Scored, ("versions", "compat", "impaired_speakers")),
+        (Helped, ("cost",)),
+        (Resampled, ("resample",)),
+    ):
+        own = get_type_hints(kind, include_extras=False)
+        for name in names:
+            assert get_args(get_args(own[name])[0]) == get_args(get_args(table[name])[0]), name
+    assert lifelong_options.PRESETS == PRESETS
+    made = {*vars(Scored()), *vars(Helped()), "resample", "unit", "kind"}
+    own = (made - {"policy"}) | {"policies"}
+    assert own == {*LifelongTable.__struct_fields__}
+
+
+def test_help_names_every_option(run):
+    _, out, _ = run("lifelong score --help")
+    for kind in (Held, Scored, Helped, Resampled):
+        for name in vars(kind()):
+            assert f"--{name.replace('_', '-')}" in out
+    _, out, _ = run("lifelong --help")
+    for verb in ("score", "compare", "penalise", "curve", "plan", "validate"):
+        assert verb in out
