@@ -8,6 +8,7 @@ from benchmarks import (
     diarization,
     files,
     intervals,
+    lifelong,
     points,
     sequences,
     stream,
@@ -18,7 +19,7 @@ from benchmarks.measuring import Row, first_calls, machine, table
 
 README = Path(__file__).with_name("README.md")
 BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
-STREAM, STREAM_END = "<!-- stream: begin -->", "<!-- stream: end -->"
+PARTS = {"stream": stream.report, "lifelong": lifelong.report}  # that can be run alone
 FIRST = {"nec": "NEC", "eer": "EER, convex hull", "points": "ROC + 4 measures"}
 
 
@@ -59,7 +60,7 @@ def report(interval_trials: int, point_trials: int, repeats: int, part: int = 1)
             table(["step", "wall", "CPU"], stages),
             "Terms at a tenth of the detections; the peer is named in the row.",
             table(heads, [row.cells for row in term_rows]),
-            f"{STREAM}\n{stream.report(part)}\n{STREAM_END}",
+            *(_marked(name, run(part)) for name, run in PARTS.items()),
             "Peak of memory above the inputs, and what the result keeps.",
             table(["scores", "truecost", "peer", "ratio", "target", "met"], memory),
             f"First call in a new process, import included, {interval_trials:,} trials.",
@@ -85,25 +86,36 @@ def main() -> None:
     options = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     options.add_argument("--quick", action="store_true", help="a tenth of the trials: a trial run")
     options.add_argument("--write", action="store_true", help="put the outcome into README.md")
-    options.add_argument("--only", choices=["stream"], help="one part; it lies within the others")
+    options.add_argument("--only", choices=[*PARTS], help="one part; it lies within the others")
     chosen = options.parse_args()
     if chosen.quick and chosen.write:
         options.error("--write needs the full run: leave --quick out")
     if chosen.only:
-        found = _later(stream.report(10 if chosen.quick else 1))
+        found = _later(chosen.only, PARTS[chosen.only](10 if chosen.quick else 1))
     elif chosen.quick:
         found = report(100_000, 1_000_000, 5, 10)
     else:
         found = report(1_000_000, 10_000_000, 7)
     print(found)
     if chosen.write:
-        _write(found, *((STREAM, STREAM_END) if chosen.only else (BEGIN, END)))
+        _write(found, *(_marks(chosen.only) if chosen.only else (BEGIN, END)))
 
 
-def _later(found: str) -> str:
+def _marks(name: str) -> tuple[str, str]:
+    """What stands around a part of README.md."""
+    return f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
+
+
+def _marked(name: str, found: str) -> str:
+    """A part between its marks."""
+    begin, end = _marks(name)
+    return f"{begin}\n{found}\n{end}"
+
+
+def _later(name: str, found: str) -> str:
     """A part that was run by itself, with the machine that it ran on."""
     machines = "\n".join(f"- {line}" for line in machine())
-    return f"The tables of streams are of a run of their own:\n\n{machines}\n\n{found}"
+    return f"The tables of {name} are of a run of their own:\n\n{machines}\n\n{found}"
 
 
 def _write(found: str, begin: str, end: str) -> None:

@@ -3,25 +3,31 @@
 import dataclasses
 import re
 from pathlib import Path
+from typing import get_args
 
 import msgspec
 import pytest
 
 import test_house
 from truecost.calibration import METHODS
-from truecost.cli import ABBA, GLOBAL, ITEMS, STREAM, TASKS, TERMS, TRIALS
+from truecost.cli import ABBA, GLOBAL, ITEMS, LIFELONG, STREAM, TASKS, TERMS, TRIALS
 from truecost.cli import METHODS as RUNS
+from truecost.cli.lifelong_options import Helped, Resampled, Scored
+from truecost.cli.lifelong_penalise import OF_KIND
 from truecost.cli.stream_options import Counted, Drawn, Judged, Priced
 from truecost.flags import FLAGS
 from truecost.formats.events import SCHEMA
 from truecost.gates import Gate
 from truecost.learning.learners import NAMES as LEARNERS
+from truecost.learning.lifelong.sources import kinds
 from truecost.learning.strategies import NAMES as STRATEGIES
 from truecost.learning.strategies import OPTIONS
 from truecost.learning.streams import NAMES as SOURCES
 from truecost.measures import registry
-from truecost.names import FORMATS, NORMALISATIONS, TASK_FORMATS
+from truecost.names import FORMATS, NORMALISATIONS, TASK_FORMATS, PolicyKind
 from truecost.study import Study
+from truecost.study.lifelong_live_tables import HelpTable
+from truecost.study.lifelong_tables import LifelongTable, PolicyTable
 from truecost.study.loop_tables import (
     ExpertTable,
     LearnerTable,
@@ -43,6 +49,7 @@ from truecost.study.tables import (
     TranscriptsTable,
     TranslationTable,
 )
+from truecost.tasks.lifelong.kinds import kind_of
 from truecost.tasks.terms.compat import ALONE, COMPAT
 
 ROOT = Path(__file__).parents[1]
@@ -89,9 +96,12 @@ def keys_of(table: type) -> set[str]:
         ("`[diarization]` (", "`[abba]` (", keys_of(DiarizationTable)),
         ("`[abba]` (", "`[terms]`, where", keys_of(AbbaTable)),
         ("`[terms]`, where", "`[stream]`, where", keys_of(TermsTable)),
-        ("`[stream]`, where", "A study with `[source]`", keys_of(StreamTable)),
+        ("`[stream]`, where", "`[lifelong]`, where", keys_of(StreamTable)),
+        ("`[lifelong]`, where", "`[policies.NAME]`, what", keys_of(LifelongTable)),
+        ("`[policies.NAME]`, what", "A study with `[source]`", keys_of(PolicyTable)),
         ("`[source]`, where", "`[loop]`, how", keys_of(SourceTable)),
-        ("`[loop]`, how", "`[learner]`, `[strategy]`", keys_of(LoopTable)),
+        ("`[loop]`, how", "`[help]`, how", keys_of(LoopTable)),
+        ("`[help]`, how", "`[learner]`, `[strategy]`", keys_of(HelpTable)),
         (
             "`[learner]`, `[strategy]`",
             "`[interval]`:",
@@ -163,6 +173,38 @@ def test_every_choice_of_streams_is_explained():
     }
 
 
+def test_every_choice_of_life_cycles_is_explained():
+    text = page("docs/lifelong.md")
+    told = {word.lstrip("-") for word in re.findall(r"--[a-z-]+", text)}
+    flags = {f.name for kind in (Scored, Helped, Resampled) for f in dataclasses.fields(kind)}
+    wanted = {"no-normalise-weights" if f == "normalise_weights" else f for f in flags}
+    plain = {"jobs", "seed", "level", "replicates"}  # as of all commands
+    assert {name.replace("_", "-") for name in wanted - plain} <= told
+    policies = section(text, "(policies)=", "`recent:3` is short")
+    assert first_cells(policies) - {"--policy"} == {*get_args(PolicyKind)} - {"table"}
+
+
+def test_every_measure_of_life_cycles_is_explained():
+    table = section(page("docs/lifelong.md"), "(lifelong-measures)=", "Two scores exist")
+    assert first_cells(table) == {m.name for m in registry().values() if m.task == "lifelong"}
+
+
+def test_every_penalised_score_is_explained_with_its_kind():
+    table = section(page("docs/lifelong.md"), "(penalising-kinds)=", "All of these are sums")
+    rows = re.findall(r"^\| `(\w+)` \| (.*?) \|", table, re.MULTILINE)
+    said = {(kind, score) for kind, scores in rows for score in cells(scores)}
+    assert said == {(kind, score) for kind in OF_KIND for score in kind_of(kind).scores}
+
+
+def test_every_source_of_a_life_cycle_is_explained_with_its_keys():
+    table = section(page("docs/lifelong-runs.md"), "## Where the data come from", "A **table** has")
+    rows = re.findall(r"^\| `(\w+)`.*? \| .*? \| (.*?) \|$", table, re.MULTILINE)
+    said = {name: {*cells(keys)} for name, keys in rows if name != "name"}
+    assert said == {name: keys_of(kind.settings) for name, kind in kinds().items()}
+    helped = section(page("docs/lifelong-runs.md"), "(experts)=", "`[expert]` is that")
+    assert first_cells(helped) == keys_of(HelpTable)
+
+
 def test_every_part_of_a_live_run_is_explained():
     text = page("docs/live-runs.md")
     sources = section(text, "(sources-of-streams)=", "All of them take")
@@ -195,6 +237,7 @@ def test_every_command_is_explained():
     commands |= {f"{task} {verb}" for task in TASKS for verb, *_ in ITEMS}
     commands |= {f"abba {verb}" for verb, *_ in ABBA} | {f"terms {verb}" for verb, *_ in TERMS}
     commands |= {f"stream {verb}" for verb, *_ in STREAM}
+    commands |= {f"lifelong {verb}" for verb, *_ in LIFELONG}
     assert {re.split(r" [A-Z\[]", name)[0] for name in named} == commands
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import truecost as tc
+from truecost.measures.base import difference
 
 POINT = tc.Plan(replicates=1)
 
@@ -188,3 +189,16 @@ def test_regression_references_are_the_best_constants():
 def test_wrong_applications_and_measures_are_refused(call, message):
     with pytest.raises(tc.UsageError, match=message):
         call()
+
+
+def test_equal_figures_that_were_rounded_otherwise_do_not_differ():
+    assert 0.1 + 0.2 != 0.3
+    found = difference([0.1 + 0.2, 0.5, np.nan, 1.0, 0.0], [0.3, 0.5, 1.0, 1.0 - 1e-12, -0.0])
+    assert found.tolist() == [
+        0.0,
+        0.0,
+        pytest.approx(np.nan, nan_ok=True),
+        1.0 - (1.0 - 1e-12),
+        0.0,
+    ]
+    assert not np.signbit(found[[0, 1, 4]]).any()

@@ -8,10 +8,10 @@ import numpy.typing as npt
 from truecost.errors import InputError
 from truecost.flags import raised
 from truecost.intervals import ONE_UNIT, ends, finite
+from truecost.measures.base import difference
 from truecost.results import Comparison, Estimate
 
 Floats = npt.NDArray[np.float64]
-ROUNDING = 16 * float(np.finfo(np.float64).eps)  # relative: what sums of a few terms may be off
 ON_BOTH_SIDES = "no ratio: the baseline lies on both sides of 0"
 
 
@@ -63,7 +63,7 @@ def compare(system: Estimate, baseline: Estimate) -> Comparison:
     return Comparison(
         system,
         baseline,
-        derived("difference", np.subtract, system, baseline),
+        derived("difference", difference, system, baseline),
         derived("ratio", np.divide, system, baseline),
     )
 
@@ -77,7 +77,7 @@ def derived(
     ----------
     kind : {"difference", "ratio"}
     operation : callable
-        `numpy.subtract` or `numpy.divide`; what is not finite is undefined.
+        `difference` or `numpy.divide`; what is not finite is undefined.
     system, baseline : Estimate
         Whose replicates correspond: `compare` checks it, other callers must.
 
@@ -91,9 +91,6 @@ def derived(
         with np.errstate(divide="ignore", invalid="ignore"):
             left, right = np.asarray(a, np.float64), np.asarray(b, np.float64)
             found = operation(left, right)
-        if kind == "difference":  # of two equal values, each rounded in its own way, is 0
-            size = np.maximum(np.abs(left), np.abs(right))
-            found = np.where(np.abs(found) <= ROUNDING * size, 0.0, found)
         return np.where(np.isfinite(found) & np.isfinite(left) & np.isfinite(right), found, np.nan)
 
     point = float(both(system.point, baseline.point))

@@ -25,6 +25,7 @@ from truecost.errors import InputError, UsageError, counted
 from truecost.estimates import FEW_UNITS
 from truecost.flags import raised
 from truecost.intervals import ONE_UNIT, ends, finite
+from truecost.measures.base import difference as apart
 from truecost.names import Ends
 from truecost.results import Comparison, Estimate
 from truecost.runs import Runs
@@ -323,7 +324,7 @@ def compare_methods(
             resampling=f"{test.resampling}|{said}",
         )
 
-    difference = derived("difference", np.subtract, *pair)
+    difference = derived("difference", apart, *pair)
     return Comparison(left, right, named(difference), named(derived("ratio", np.divide, *pair)))
 
 

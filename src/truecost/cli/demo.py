@@ -25,7 +25,8 @@ SAID: dict[Name, str] = {
     "stream": "five detectors of handwritten digits, each learning from a stream of 1,500 images, "
     "with 1 to 16 questions to a person for each 60 of them (digits of scikit-learn)",
     "lifelong": "two classifiers of handwritten digits over 15 days, with two new digits every "
-    "third day and 6 questions to a person a day: one forgets, one rehearses (digits of scikit-learn)",
+    "third day and 6 questions to a person a day: one forgets, one rehearses (scikit-learn's "
+    "digits)",
 }
 
 

@@ -149,7 +149,8 @@ def allies_2020(totals: Totals, application: Application, inner: Measure, how: A
         of = sums[:, how.version]
         if not statistic.startswith("matches"):
             return np.asarray(of[..., ADAPTED])
-        return np.maximum(of[..., ADAPTED] + of[..., IMPAIRED] - of[..., CORRECTED], 0)
+        left: Array = np.maximum(of[..., ADAPTED] + of[..., IMPAIRED] - of[..., CORRECTED], 0)
+        return left
 
     found = inner(cast("Totals", View(totals, change=less)), application)
     return np.asarray(found.values)

@@ -210,6 +210,29 @@ class Measure:
         )
 
 
+ROUNDING = 16 * float(np.finfo(np.float64).eps)  # relative: what sums of a few terms may be off
+
+
+def difference(a: npt.ArrayLike, b: npt.ArrayLike) -> Floats:
+    """A minus b, 0 where they differ by no more than rounding.
+
+    Equal figures that were summed in another order are equal.
+
+    Parameters
+    ----------
+    a, b : array_like
+        Of shapes that broadcast.
+
+    Returns
+    -------
+    ndarray of float64
+    """
+    one, other = np.asarray(a, np.float64), np.asarray(b, np.float64)
+    found = one - other
+    small = np.abs(found) <= ROUNDING * np.maximum(np.abs(one), np.abs(other))
+    return np.asarray(np.where(small, 0.0, found))
+
+
 def share(part: npt.ArrayLike, whole: npt.ArrayLike) -> Floats:
     """Part / whole, NaN where the whole is 0 (or less).
 

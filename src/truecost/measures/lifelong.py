@@ -26,7 +26,7 @@ from truecost.measures.across import (
     scores,
     stepped,
 )
-from truecost.measures.base import NONE, Floats, Measure, Result, Told, share
+from truecost.measures.base import NONE, Floats, Measure, Result, Told, difference, share
 
 TASK = "lifelong"
 EFFORT, OFFLINE = "effort", "offline"
@@ -95,7 +95,7 @@ def penalty(totals: Totals, application: Application, inner: Measure, how: Acros
     """
     values, _ = scores(totals, application, inner)
     of = values[:, how.version]
-    return how.weighed(of[..., IMPAIRED] - of[..., CORRECTED]), NONE
+    return how.weighed(difference(of[..., IMPAIRED], of[..., CORRECTED])), NONE
 
 
 def penalised_score(totals: Totals, application: Application, inner: Measure, how: Across) -> Told:
@@ -130,9 +130,9 @@ def generalisation_gain(
     """
     values, _ = scores(totals, application, inner)
     of, sign = values[:, how.version], _sign(inner, how)
-    pasted = how.weighed(of[..., BASE] - of[..., IMPAIRED])
-    base = how.weighed(of[..., BASE])
-    return sign * (base - penalised_score(totals, application, inner, how)[0]), sign * pasted
+    pasted = how.weighed(sign * difference(of[..., BASE], of[..., IMPAIRED]))
+    base, pen = how.weighed(of[..., BASE]), penalised_score(totals, application, inner, how)[0]
+    return (difference(base, pen) if sign > 0 else difference(pen, base)), pasted
 
 
 def _sign(inner: Measure, how: Across) -> int:
@@ -165,7 +165,7 @@ def forgetting_max(totals: Totals, application: Application, inner: Measure, how
         return np.full(len(loss), np.nan), 0.0
     best = np.where(np.isnan(earlier), np.inf, earlier).min(axis=1)
     best[np.isinf(best)] = np.nan  # no earlier version was scored there
-    return averaged(loss[:, how.version] - best, _past(how)), 0.0
+    return averaged(difference(loss[:, how.version], best), _past(how)), 0.0
 
 
 def _since(totals: Totals, application: Application, inner: Measure, how: Across) -> Floats:
@@ -173,7 +173,7 @@ def _since(totals: Totals, application: Application, inner: Measure, how: Across
     loss = _loss(totals, application, inner, how)
     past = _past(how)
     first = loss[:, np.where(past, how.own, 0), np.arange(len(past))]
-    return averaged(loss[:, how.version] - first, past)
+    return averaged(difference(loss[:, how.version], first), past)
 
 
 def forgetting_first(
@@ -216,7 +216,7 @@ def forward_transfer(
     chosen = (how.own > how.learnt) & (how.own <= how.version)
     before = np.where(chosen, how.own - 1, 0)
     ahead = loss[:, before, np.arange(len(before))]
-    return averaged(loss[:, how.initial] - ahead, chosen), 0.0
+    return averaged(difference(loss[:, how.initial], ahead), chosen), 0.0
 
 
 def lifelong_score(totals: Totals, application: Application, inner: Measure, how: Across) -> Result:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 Case = tuple[str, str, str]  # measure, system and collection of a choice
 APART = ((0,), (1,), (2,), (1, 2), (0, 1, 2))  # by what choices are told apart, the first that does
-APPLIED = ("preset", "costs", "prior")  # of signatures: the verdict says them by application
+APPLIED = ("preset", "costs", "prior", "policy")  # of signatures: the verdict says them
 RESAMPLED = ("resampled", "block-length")  # of signatures: what was resampled says them
 EXPLAINED = {  # words of signatures that say too little alone
     "in": "in (units of measurement)",
@@ -209,7 +209,7 @@ def _all_values(story: Story) -> list[Table]:
     some = [r for r in story.values if "subset" in r.dims]
     whole = story.whole
     named = {"Values of the whole data": whole, "Values by subset": some}
-    reference = "no change" if story.deployed else "naive"
+    reference = "no change" if story.deployed else "reference" if story.lifelong else "naive"
     return [of_values(name, rows, MOST_ROWS, reference) for name, rows in named.items() if rows]
 
 
@@ -227,7 +227,7 @@ def _measures(story: Story) -> list[tuple[str, str]]:
             what = f"{measure.title}; {measure.direction} is better"
             if len(naive) == 1 and story.deployed:
                 what += f"; {naive[0]} is no change"
-            elif len(naive) == 1:
+            elif len(naive) == 1 and not story.lifelong:
                 what += f"; the naive system has {naive[0]}{shortest(known[naive[0]])}"
             said.append((label, f"{what}. {authors(measure.source)}."))
     return said

@@ -23,6 +23,14 @@ from truecost.report.deployed_sections import (
 )
 from truecost.report.drawing import Drawing
 from truecost.report.item_sections import breakdown, matching, paired, unit_by_unit
+from truecost.report.lifelong_helped import (
+    against_cost,
+    forgetting,
+    lifelong_set,
+    with_penalty,
+)
+from truecost.report.lifelong_rows import newest
+from truecost.report.lifelong_sections import across_time, how_it_adds_up, under_policies
 from truecost.report.many import counted
 from truecost.report.numbers import of_differences, of_gates, of_rows, slot_of
 from truecost.report.online_curves import over_the_stream, streams
@@ -242,7 +250,11 @@ def comparison(story: Story) -> Section | None:
     labels = list(dict.fromkeys(p[0].label for p in story.pairs))
     pairs = sorted(story.pairs, key=lambda p: labels.index(p[0].label))  # stable
     whole = [p for p in pairs if "subset" not in p[0].dims]
-    some = [bare(p[0], ("strategy", "budget")) for p in whole if p[0].label in shown]
+    if story.lifelong:  # strategies tell systems apart
+        last = newest([p[0] for p in whole])
+        some = [bare(row, ("version",)) for row in last if row.label in shown]
+    else:
+        some = [bare(p[0], ("strategy", "budget")) for p in whole if p[0].label in shown]
     of_measures = {r.label: [s for s in some if s.label == r.label] for r in some}
     apart = len(of_measures) > 1 and len({r.dims["system"] for r in some}) > 1
     groups = of_measures if apart else _by_scale(some)
@@ -283,6 +295,8 @@ def _drawn(story: Story) -> list[str]:
     """The measures whose differences are drawn: costs; of items all, of searches their values."""
     if story.online:
         return [name for name in DRAWN if any(r.label == name for r in story.whole)]
+    if story.lifelong:
+        return []  # the main measure under each policy; all others stand in the table
     if story.searched:
         return [*VALUES, *(r.label for r in story.whole if r.measure in ENTROPIES)]
     return list(dict.fromkeys(r.label for r in story.whole)) if story.by_items else [*story.costs]
@@ -356,6 +370,8 @@ SECTIONS: tuple[Callable[[Story], Section | None], ...] = (
     *(bars, breakdown, matching, ratios, trade_off, by_threshold, runs, det, threshold),
     *(side_by_side, det_of_terms, value_by_threshold),
     *(before_and_after, by_budget, over_the_stream, streams, passive_and_active),
+    *(under_policies, across_time, how_it_adds_up, with_penalty, forgetting),
+    *(lifelong_set, against_cost),
     *(calibration, scores, subsets, comparison, gates, unit_by_unit, paired, worst),
     *(what_was_collected, machine_against_human, checks),
     *(all_queries, worst_queries, resources),

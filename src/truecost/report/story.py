@@ -10,6 +10,7 @@ import msgspec
 from truecost.measures.relative import ESTIMATORS
 from truecost.names import PARTS
 from truecost.report.curves import Curves
+from truecost.report.lifelong_rows import main_of, newest
 from truecost.report.plots.bars import minima
 from truecost.report.words import at_best, measure_of
 from truecost.results import Row, title_of
@@ -133,6 +134,8 @@ class Story:
         """
         if self.result.leaderboard:
             return self.result.leaderboard[0].measure
+        if self.lifelong:
+            return main_of(self.whole or self.rows)
         if self.by_items:
             return next((r.label for r in self.whole or self.rows), "")
         labels = list(dict.fromkeys(r.label for r in self.whole))
@@ -168,6 +171,11 @@ class Story:
         """Whether systems learn on streams with a person's help."""
         return self.result.task == "stream"
 
+    @property
+    def lifelong(self) -> bool:
+        """Whether versions of systems are scored across time."""
+        return self.result.task == "lifelong"
+
     @cached_property
     def phase(self) -> str:
         """The phase that the verdict speaks of: after adaptation where that is known."""
@@ -185,8 +193,9 @@ class Story:
         return self.main if measure is None else measure.title
 
     def mains(self, part: Part) -> list[Row]:
-        """The main measure of each system, whole data."""
-        found = [r for r in self.whole if r.label == self.main and part_of(r) == part]
+        """The main measure of each system, whole data; of several versions the newest."""
+        rows = newest(self.whole) if self.lifelong else self.whole
+        found = [r for r in rows if r.label == self.main and part_of(r) == part]
         return [r for r in found if self.in_phase(r)]
 
     def ranked(self, part: Part) -> list[Row]:
@@ -194,10 +203,12 @@ class Story:
         return sorted(means(self.mains(part)), key=goodness)
 
     def main_pairs(self, part: Part) -> list[tuple[Row, Row | None]]:
-        """The comparisons by the main measure, whole data."""
+        """The comparisons by the main measure, whole data; of several versions the newest."""
+        last = {id(r) for r in newest(tuple(p[0] for p in self.pairs))} if self.lifelong else set()
         return [
             p
             for p in self.pairs
+            if not self.lifelong or id(p[0]) in last
             if p[0].label == self.main and "subset" not in p[0].dims and part_of(p[0]) == part
             if self.in_phase(p[0])
         ]

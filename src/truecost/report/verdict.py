@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from truecost.digits import between, figure, percent, scale_of, signed
 from truecost.gates import Verdict as Gated
 from truecost.report.deployed_verdict import about_ratios, groups_of, remarks_of
+from truecost.report.lifelong_verdict import about_lives, life_groups
 from truecost.report.lines import Group, Line
 from truecost.report.many import counted
 from truecost.report.online_advice import advice_groups
@@ -86,7 +87,8 @@ def verdict(story: Story) -> Verdict:
         groups += groups_of(story)
     else:
         groups += advice_groups(story)
-        groups += [_first(story)] if board and mains else system_groups(story) or _costs(story)
+        told = system_groups(story) or life_groups(story)
+        groups += [_first(story)] if board and mains else told or _costs(story)
     if not story.result.planes:  # else the thresholds of subsets stand there already
         groups += [Group("", (line,)) for line in _worst(story)]
     advised = {advice.text for advice in story.result.sweeps}  # it stands above
@@ -103,6 +105,8 @@ def _lead(story: Story, row: Row) -> str:
     """Which measure, which way is better, what naive means."""
     if story.deployed:
         return about_ratios(row)
+    if story.lifelong:
+        return about_lives(story, row)
     title = story.title.removesuffix(" (normalised)")
     if not title[1:2].isupper():  # but BLEU stays as it is
         title = f"{title[:1].lower()}{title[1:]}"

@@ -28,6 +28,8 @@ def naive_of(task: Task, measure: str = "") -> str:
     if task == "stream":
         both = "rejecting or accepting everything"
         return both if measure == "act_dcf" else "labelling everything by hand"
+    if task == "lifelong":
+        return "the initial version, kept frozen"
     return "the best constant answer" if task == "trials" else "an empty output"
 
 

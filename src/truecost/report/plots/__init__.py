@@ -9,6 +9,9 @@ Of searches for terms `det_of_terms`, `twv_by_threshold`, `queries_in_order`, `q
 `score_map` draw what a result says of them (`ResultFile.searches`), `resources` what they took.
 Of systems on streams `budgets` draws rows, `phases` and `streams_forest` what a result says of
 them (`ResultFile.online`).
+Of life cycles `score_matrix`, `policy_times`, `policy_shares`, `policy_versions`,
+`lifelong_sequence` and `learning_curves` draw what a result says of them (`ResultFile.lifelong`),
+`policy_scores` and `penalised_bars` rows.
 Each returns the axes on which it drew, on a new figure when it is given none; `save` writes PDF,
 PNG or SVG, `style` sets the colours. The functions `..._height` say how high a figure has to be.
 """
@@ -39,12 +42,28 @@ from truecost.report.plots.errors import (
     shares_of,
     with_ngrams,
 )
+from truecost.report.plots.learning_curves import (
+    curves_with,
+    learning_curves,
+    learning_curves_height,
+)
+from truecost.report.plots.lifelong_sequence import lifelong_sequence, lifelong_sequence_height
 from truecost.report.plots.limits import gates, gates_height
 from truecost.report.plots.load import parts_of_load, resources, resources_height
 from truecost.report.plots.look import COLOURS, INK, MARKERS, STYLE, new_axes, save, short, style
 from truecost.report.plots.mapping import mapping_height, probability_mapping
+from truecost.report.plots.penalised import penalised_bars, penalised_bars_height
 from truecost.report.plots.phases import curves_of, phases, phases_height
 from truecost.report.plots.plane import names_of, trade_off, trade_off_height
+from truecost.report.plots.policies import (
+    policy_shares,
+    policy_shares_height,
+    policy_times,
+    policy_times_height,
+    policy_versions,
+    policy_versions_height,
+)
+from truecost.report.plots.policy_forest import policy_scores, policy_scores_height
 from truecost.report.plots.query_forest import query_forest, query_forest_height
 from truecost.report.plots.ratio_rows import ratios, ratios_height
 from truecost.report.plots.rows import (
@@ -55,6 +74,11 @@ from truecost.report.plots.rows import (
 )
 from truecost.report.plots.runs import having_runs, runs, runs_height
 from truecost.report.plots.score_map import crossing_of, score_map, score_map_height
+from truecost.report.plots.score_matrix import (
+    figures_fit,
+    score_matrix,
+    score_matrix_height,
+)
 from truecost.report.plots.streams_forest import (
     streams_forest,
     streams_height,
@@ -103,6 +127,7 @@ __all__ = [
     "cost_bars",
     "crossing_of",
     "curves_of",
+    "curves_with",
     "decomposed",
     "det",
     "det_height",
@@ -111,6 +136,7 @@ __all__ = [
     "differences",
     "differences_height",
     "error_breakdown",
+    "figures_fit",
     "forest",
     "forest_height",
     "gates",
@@ -120,6 +146,10 @@ __all__ = [
     "in_order_height",
     "leaderboard",
     "leaderboard_height",
+    "learning_curves",
+    "learning_curves_height",
+    "lifelong_sequence",
+    "lifelong_sequence_height",
     "machine_labels",
     "machine_labels_height",
     "mapping_height",
@@ -131,9 +161,19 @@ __all__ = [
     "paired_units_height",
     "parts_of",
     "parts_of_load",
+    "penalised_bars",
+    "penalised_bars_height",
     "phases",
     "phases_height",
     "points_of",
+    "policy_scores",
+    "policy_scores_height",
+    "policy_shares",
+    "policy_shares_height",
+    "policy_times",
+    "policy_times_height",
+    "policy_versions",
+    "policy_versions_height",
     "probability_mapping",
     "queries_in_order",
     "query_forest",
@@ -151,6 +191,8 @@ __all__ = [
     "save",
     "score_map",
     "score_map_height",
+    "score_matrix",
+    "score_matrix_height",
     "shares_of",
     "short",
     "sides_of",

@@ -235,9 +235,13 @@ def _policy_figure(version: str, row: Estimate) -> PolicyFigure:
 
 def _quantiles(values: Floats, tails: Sequence[float]) -> Floats:
     """Quantiles over the replicates, undefined ones left out; NaN where all are."""
-    empty = np.isnan(values).all(axis=0)
-    found = np.nanquantile(np.where(empty, 0.0, values), tails, axis=0)
-    return np.asarray(np.where(empty, np.nan, found))
+    unknown = np.isnan(values)
+    whole, some = ~unknown.any(axis=0), ~unknown.all(axis=0)
+    found = np.full((len(tails), *values.shape[1:]), np.nan)
+    found[:, whole] = np.quantile(values[:, whole], tails, axis=0)  # nanquantile is 50x slower
+    if (few := some & ~whole).any():
+        found[:, few] = np.nanquantile(values[:, few], tails, axis=0)
+    return found
 
 
 def _held(costs: Floats, values: Floats, grid: Floats) -> Floats:

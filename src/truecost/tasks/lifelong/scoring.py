@@ -148,7 +148,7 @@ def defaults(lifelong: Lifelong | None, how: LifelongScoring) -> tuple[str, ...]
     ahead = ACROSS if np.isinf(lifelong.learnt).any() else ACROSS[:-1]
     return (
         "policy_score",
-        *(("penalised_score", "penalty", "generalisation_gain") * helped),
+        *(("penalised_score", "adapted_score", "penalty", "generalisation_gain") * helped),
         *ahead,
         *(() if lifelong.stream is None else ("lifelong_score",)),
         *made,
