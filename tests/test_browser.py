@@ -33,7 +33,7 @@ AWKWARD = ("<script>alert('x')</script>", "\"quoted\" & 'more' $5$ a_{n} ^2", LO
 REPORTS = (
     *("demo", "one", "awkward", "classes", "numbers", "few", "several", "board", "methods"),
     *("transcripts", "translation", "diarization", "deployments", "thresholds"),
-    *("searches", "search", "learning", "sweep"),
+    *("searches", "search", "learning", "sweep", "lifelong", "ages", "penalised"),
 )
 VIEWS = (
     ("wide", "light"),
@@ -300,6 +300,65 @@ def sweep(folder):
     tried = ("--budgets", "1,2,4", "--strategies", "margin,random", "--seeds", 2)
     out = ("-o", folder / "out")
     tell("stream", "sweep", folder / "study.toml", *tried, *out, codes=(0, 1, 4))
+
+
+LIFELONG = """
+task = "lifelong"
+measures = ["policy_score", "penalised_score", "adapted_score", "penalty", "generalisation_gain",
+  "forgetting_max", "forgetting_first", "forward_transfer", "help_seconds", "lifelong_score"]
+source = { name = "digits", options = { days = 2, items = 10, test_items = 10, initial = 20 } }
+loop = { seeds = 2 }
+help = { questions = 3 }
+policies.today = { kind = "recent", half_life = 1 }
+policies.always = { kind = "uniform" }
+interval = { replicates = 100 }
+
+[systems."NAME".learner]
+name = "logistic"
+
+[systems.plastic.learner]
+name = "sklearn"
+model = "sklearn.linear_model:SGDClassifier"
+update = "partial"
+options = { loss = "log_loss", scale = "seen" }
+"""
+
+
+def lifelong(folder):
+    """Two systems that a person helps, one with an awkward name, beside their baselines."""
+    text = LIFELONG.replace("NAME", "a_name_that_goes_on_" * 3)
+    (folder / "study.toml").write_text(text, encoding="utf-8")
+    tell("run", folder / "study.toml", "-o", folder / "out")
+
+
+def ages(folder):
+    """Four matrices of many versions and times, with awkward names, under six policies."""
+    rng = np.random.default_rng(11)
+    named = []
+    for k, name in enumerate((*AWKWARD, "plain")):
+        frame = pl.DataFrame(
+            {"version": v, "time": t, "seed": s, "score": rng.uniform(0.1, 0.2) + 0.01 * abs(v - t)}
+            for v, t, s in itertools.product(range(31), range(1, 31), range(3))
+        )
+        frame.write_csv(folder / f"{k}.csv")
+        named.append(f"{name}={folder / f'{k}.csv'}")
+    policies = "uniform,recent:1,recent:3,recent:9,conservative:2,conservative:8"
+    how = ("--policy", policies, "--replicates", 50)
+    tell("lifelong", "compare", *named, *how, "-o", folder / "out")
+
+
+def penalised(folder):
+    """One translation before and after help, in two scores."""
+    right = [f"it was the {k}th of many sentences that were put out" for k in range(1, 31)]
+    outputs = {"right": right, "base": [t.replace("of many", "from") for t in right]}
+    outputs["adapted"] = right[:6] + outputs["base"][6:20] + right[20:]
+    for name, texts in outputs.items():
+        (folder / f"{name}.txt").write_text("\n".join(texts) + "\n", encoding="utf-8")
+    (folder / "ids.txt").write_text("\n".join(map(str, range(1, 7))), encoding="utf-8")
+    files = [word for n in ("base", "adapted") for word in (f"--{n}", folder / f"{n}.txt")]
+    files += ["--reference", folder / "right.txt", "--corrected", folder / "ids.txt"]
+    how = ("--task", "translation", "--score", "bleu,ter", "--replicates", 100)
+    tell("lifelong", "penalise", *files, *how, "-o", folder / "out")
 
 
 @pytest.fixture(scope="module")

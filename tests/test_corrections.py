@@ -64,6 +64,7 @@ def errors(output, reference):
 def test_a_class_is_one_error_one_word_and_one_action():
     classes = corrector("classes")
     assert classes.parts("cat", "dog") == (Part(WHOLE, 1.0, 1, 1),)
+    assert classes.parts("cat", "") == (Part(WHOLE, 1.0, 1, 1),)  # a class without a name
     assert classes.parts("dog", "dog") == ()
     assert classes.correct("cat", "dog", WHOLE) == "dog"
     assert classes.is_right("dog", ("cat", "dog"))
@@ -126,6 +127,7 @@ def test_names_of_regions_are_read_back_to_the_microsecond(start, length):
         ("0 1,5 a", "'1,5' is no time"),
         ("0 nan a", "'nan' is no time"),
         ("-1 2 a", "'-1' is no time: expected seconds, from 0"),
+        ("0 2e10 a", "'2e10' is no time"),
         ("2 1 a", "must end after its start"),
         ("0 1 a b", "expected START END SPEAKER"),
     ],

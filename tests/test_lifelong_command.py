@@ -124,6 +124,55 @@ def test_a_matrix_of_accuracies(run, rows, matrices):
     assert "add a column seed" in err
 
 
+def test_accuracies_that_are_taken_for_errors_are_told(run, folder):
+    (folder / "acc.csv").write_text(
+        "version,1,2,3\n1,0.9,0.2,0.2\n2,0.7,0.9,0.3\n3,0.6,0.8,0.9\n"
+    )
+    code, _, err = run("lifelong score acc.csv")
+    assert code == 0
+    assert "note: acc: at all 2 times" in err
+    assert "(0.25, then 0.9)" in err
+    assert "say --higher (higher = true under [lifelong])" in err
+    assert "at all" not in run("lifelong score acc.csv --higher")[2]
+    assert "warning: at all 2 times" in run("lifelong validate acc.csv")[1]
+
+
+def test_errors_that_are_taken_for_accuracies_are_told(run, folder):
+    (folder / "wer.csv").write_text("version,1,2\n0,0.5,0.6\n1,0.2,0.5\n2,0.3,0.1\n")
+    _, _, err = run("lifelong score wer.csv --higher")
+    assert "leave out --higher" in err
+    _, _, err = run("lifelong score wer.csv")
+    assert "at all" not in err
+
+
+def test_little_is_too_little_to_doubt_the_direction(run, folder):
+    (folder / "near.csv").write_text("version,1,2\n0,0.5,0.6\n1,0.51,0.6\n2,0.1,0.61\n")
+    assert "at all" not in run("lifelong score near.csv")[2]
+    (folder / "one.csv").write_text("version,1\n0,0.5\n1,0.6\n")
+    assert "at all" not in run("lifelong score one.csv")[2]
+    (folder / "mixed.csv").write_text("version,1,2\n0,0.5,0.6\n1,0.6,0.5\n2,0.3,0.1\n")
+    assert "at all" not in run("lifelong score mixed.csv")[2]
+
+
+def test_a_half_life_that_no_policy_takes_is_told(run):
+    said = "half_life changes nothing"
+    assert said in run("lifelong score matrix.csv --half-life 3")[2]
+    assert said in run("lifelong score matrix.csv --half-life 3 --policy recent:2,uniform")[2]
+    assert said not in run("lifelong score matrix.csv --half-life 3 --policy recent")[2]
+
+
+def test_the_score_is_said_once_and_systems_come_first(run):
+    code, out, _ = run("lifelong compare a=matrix.csv b=old.csv --policy uniform,recent:2")
+    assert code == 0
+    above, head, line, *_ = out.splitlines()
+    assert above.startswith("score mean_score (lower is better)")
+    assert head.split()[0] == "system"
+    assert "reference" in head
+    assert line.split()[0] == "a"
+    assert "policy_score" in line
+    assert ":mean_score" not in out
+
+
 def test_a_table_without_an_ending_or_by_standard_input(folder, rows):
     wanted = rows("lifelong score old.csv --measure policy_score")["policy_score"]["value"]
     (folder / "old").write_bytes((folder / "old.csv").read_bytes())
@@ -272,6 +321,7 @@ REFUSED = {
     "file": ("score nothing.csv", 3, "nothing.csv: there is no such file"),
     "none": ("score", 2, "no system is named"),
     "bounds": ("score matrix.csv --bounds 1,0", 2, "bounds"),
+    "endless": ("curve curve.csv --max-cost inf", 2, "max_cost is inf: it must be a number above"),
     "bounds text": ("score matrix.csv --bounds low,high", 2, "--bounds 'low,high'"),
     "out of bounds": ("score matrix.csv --bounds 0,0.3", 3, "out of its bounds 0,0.3"),
     "map": ("score matrix.csv --map verson=version", 2, "did you mean 'version'?"),

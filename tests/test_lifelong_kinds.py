@@ -328,6 +328,23 @@ def written(turns):
     return text_of(Turn(1000 * s, 1000 * (s + n), w) for w, s, n in turns)
 
 
+@pytest.mark.parametrize("part", ["", "0-4", "0-9"])
+@pytest.mark.parametrize("collar", [0.0, 0.25])
+def test_what_is_not_scored_is_not_corrected(part, collar):
+    """All of a recording put in place is right wherever it is scored, and wrong wherever impaired.
+
+    However far a region goes, a collar within it stays left out.
+    """
+    of, how = kind_of("diarization"), PenalisedDiarization(collar=collar)
+    output, references = ["0 4 x"], [("0 2 a|2 4 b",)]
+    base = of.count(output, references, how, "speech")
+    impaired, right = of.exchange(output, references, [(part,)], how, "speech")
+    assert base["reference"].tolist() == [4 * MICRO - 4 * int(collar * MICRO)]
+    assert right["correct"].tolist() == right["reference"].tolist() == base["reference"].tolist()
+    assert impaired["correct"].tolist() == [0]
+    assert impaired["confusion"].tolist() == base["reference"].tolist()
+
+
 def slow(reference, output, inside, collar, skip, one):
     """Impaired and corrected seconds of errors of every best mapping, frame by frame."""
     sides = [[(w, s, s + n) for w, s, n in side] for side in (reference, output)]

@@ -293,7 +293,7 @@ def test_learners_of_all_makes_live_through_a_course(tmp_path, run):
 def test_a_learner_that_remembers_test_data_is_refused(tmp_path, run):
     how = {"name": "callable", "python": "means:forgetful"}
     study = write_study(tmp_path, systems={"cheat": {"learner": how}})
-    code, _, err = run("run", study, "-o", tmp_path / "run")
+    code, _, err = run("run", study, "-o", tmp_path / "run", "--jobs", "1")
     assert code == 3
     assert "cheat, assisted, seed 0" in err
     assert "remembers test data" in err
@@ -341,6 +341,13 @@ def test_a_person_can_volunteer_in_place_of_being_asked(tmp_path, run):
         ({"source": {"file": None, "label": "l"}}, "[source] name = 'table' needs file = ..."),
         ({"lifelong": {"kind": "translation"}}, "[lifelong] kind is 'translation': leave it out"),
         ({"policies": {"now": {"kind": "recent"}}}, "half"),
+        ({"expert": {"error_rate": float("nan")}}, "[expert] error_rate is nan: a finite number"),
+        ({"source": {"options": {"a": [float("inf")]}}}, "[source] options.a is inf: a finite"),
+        (
+            {"systems": {"a": {"strategy_options": {"b": float("-inf")}}}},
+            "[systems.a] strategy_options.b is -inf: a finite number",
+        ),
+        ({"loop": {"folder": "nowhere"}}, "nowhere: there is no such folder"),
     ],
 )
 def test_what_makes_no_sense_is_refused_and_nothing_is_left(tables, said, tmp_path, run):

@@ -467,6 +467,42 @@ def test_answers_that_say_only_wrong_cannot_be_penalised(tmp_path):
     assert read(tmp_path, life(verdict="right")).no_penalty == ""
 
 
+def test_an_output_that_a_person_found_right_was_put_in_place(tmp_path):
+    """Such an answer took no words, and counts as a correction that changes nothing but S_imp."""
+    events = life(help_=4)  # all items of the test set
+    labels = read(tmp_path, events).test
+    said = [e | {"verdict": "right"} if e["event"] == "answer" else e for e in events]
+    said = [{k: v for k, v in e.items() if (k, e["event"]) != ("label", "answer")} for e in said]
+    found = read(tmp_path, said).test
+    assert found.statistics["classified"]["cost"].tolist() == (
+        labels.statistics["classified"]["cost"].tolist()
+    )
+
+
+def test_seconds_are_known_where_every_answer_has_them(tmp_path):
+    """One answer without its time leaves the time of that item unknown, not too small."""
+    events = _regions(("0-1", "3-4"))
+    for answer in (e for e in events if e["event"] == "answer"):
+        answer.update(words=1, actions=1, active_seconds=2.0 if answer["part"] == "0-1" else None)
+    effort = read(tmp_path, events, "diarization").test.effort
+    assert effort["seconds"].to_list() == [None, None]
+    assert effort["words"].to_list() == [2, 2]
+
+
+def test_outputs_after_adapting_without_help_are_counted(tmp_path):
+    """On the lifelong set a version also speaks after it adapted, whoever helped."""
+    found = read(tmp_path, life(help_=0))
+    assert found.stream is not None
+    assert set(found.stream.rows["state"]) == {0, 1, 2, 3}
+    assert set(found.test.rows["state"]) == {0}
+
+
+def test_test_data_of_one_time_may_be_in_batches_of_their_own(tmp_path):
+    events = life(times=4)
+    same = [e | {"t": 1.5} if e.get("set") == "test" and e.get("t") == 2.5 else e for e in events]
+    assert read(tmp_path, same).test.times == ("0.5", "1.5", "3.5")
+
+
 def test_a_person_who_errs_is_noted(tmp_path):
     events = life()
     at = first(events, event="answer", set="test")
@@ -509,12 +545,29 @@ def test_policies_weigh_what_logs_tell(tmp_path):
     assert value == pytest.approx(sums)
 
 
-REGIONS = [("0-1", "3-4"), ("0-2", "1-3")]
+REGIONS = [("0-1", "3-4"), ("0-2", "1-3"), ("0-1", "1-2")]  # the second pair shares time
 
 
 @pytest.mark.parametrize("parts", REGIONS)
 def test_regions_of_a_diarization(tmp_path, parts):
     """A fully corrected region R costs sum_R T max(Nref, Nsys) over sum T Nref (paper 004)."""
+    events = _regions(parts)
+    if parts == REGIONS[1]:
+        with pytest.raises(InputError, match=r"item 'r': the regions 0-2, 1-3 that were put right"):
+            read(tmp_path, events, "diarization")
+        return
+    found = read(tmp_path, events, "diarization")
+    values = values_of(found, ("penalty", "base_score", "adapted_score"))
+    assert values["base_score", "1"] == pytest.approx(1 / 6)
+    assert values["adapted_score", "1"] == 0
+    assert values["penalty", "1"] == pytest.approx(2 / 6)
+    broken = changed(events, 2, part="later")
+    with pytest.raises(InputError, match=r"line 3, item 'r': the region 'later'"):
+        read(tmp_path, broken, "diarization")
+
+
+def _regions(parts):
+    """Two versions, of which a person puts regions of a recording right."""
     right, base = "0 4 ann|4 6 bob", "0 1 x|1 4 y|4 6 z"
     events = []
     for version in (0, 1):
@@ -530,18 +583,7 @@ def test_regions_of_a_diarization(tmp_path, parts):
             events += [{"event": "query", **about}, {"event": "answer", "label": "x", **about}]
         events.append({"event": "predict", "phase": "post", "id": "r", "decision": right,
                        "label": right, **at})  # fmt: skip
-    if parts == REGIONS[1]:
-        with pytest.raises(InputError, match=r"item 'r': the regions 0-2, 1-3 that were put right"):
-            read(tmp_path, events, "diarization")
-        return
-    found = read(tmp_path, events, "diarization")
-    values = values_of(found, ("penalty", "base_score", "adapted_score"))
-    assert values["base_score", "1"] == pytest.approx(1 / 6)
-    assert values["adapted_score", "1"] == 0
-    assert values["penalty", "1"] == pytest.approx(2 / 6)
-    broken = changed(events, 2, part="later")
-    with pytest.raises(InputError, match=r"line 3, item 'r': the region 'later'"):
-        read(tmp_path, broken, "diarization")
+    return events
 
 
 @pytest.mark.parametrize("kind", ["classes", "transcripts"])

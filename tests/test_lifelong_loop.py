@@ -29,7 +29,7 @@ from truecost.learning.learners.outputs import of_texts
 from truecost.learning.lifelong.course import Course, check_course, moment
 from truecost.learning.lifelong.helping import Help
 from truecost.learning.lifelong.living import Life, run_lifelong
-from truecost.learning.lifelong.person import DomainExpert, overlap
+from truecost.learning.lifelong.person import DomainExpert, overlap, turns_changed
 from truecost.learning.lifelong.replayed import RecordedPerson
 from truecost.learning.system import Answer, Batch, Outputs, Question
 
@@ -304,6 +304,45 @@ def test_a_person_stops_when_the_time_is_over(tmp_path):
     events = live(tmp_path / "log", course, Life(stream=Help(5, seconds=5.0)), expert=expert)
     assert Counter(e["batch"] for e in told(events, "answer") if "batch" in e) == {0: 3, 1: 3, 2: 3}
     assert Counter(e["batch"] for e in told(events, "query")) == {0: 5, 1: 5, 2: 5}
+
+
+@pytest.mark.parametrize(("seconds", "answers"), [(4.0, 2), (4.1, 3)])
+def test_a_person_whose_time_is_just_over_stops(tmp_path, seconds, answers):
+    course = course_of((5, 5, 5))
+    expert = expert_of(course, seconds=2.0)
+    life = Life(stream=Help(5, seconds=seconds))
+    events = live(tmp_path / "log", course, life, expert=expert)
+    assert len(told(events, "answer", batch=0)) == answers
+
+
+def test_late_answers_take_as_long_as_the_range_says():
+    names = [f"i{k}" for k in range(60)]
+    expert = DomainExpert("classes", dict.fromkeys(names, "0"), CLASSES, delay=(1, 3))
+    batch = Batch(0, tuple(names), np.zeros((60, 1)))
+    assert {expert.answer(Question(name), batch).delay for name in names} == {1, 2, 3}
+
+
+def test_later_rounds_are_about_what_is_still_open(tmp_path):
+    """Items that were told as a whole are no data that a system could still ask about."""
+    seen = []
+
+    class Listens(Text):
+        def adapt(self, batch, answered):
+            seen.append((batch.ids, answered.items.ids))
+            super().adapt(batch, answered)
+
+    course = course_of((4,) * 2, (1, 1), kind="transcripts", bootstrap=0)
+    live(tmp_path / "log", course, Life(stream=Help(0, 2, rounds=2)), system=Listens("transcripts"))
+    (one, first), (two, _) = seen[:2]
+    assert one == course.lifelong[0].ids
+    assert two == tuple(name for name in one if name not in first)
+
+
+def test_turns_taken_away_are_actions_too():
+    """Six seconds that three speakers shared were one's: one turn is put in, three go."""
+    assert turns_changed("0 2 a|2 4 b|4 6 c", "0 6 x", "0-6") == (1, 3)
+    assert turns_changed("0 6 x", "0 2 a|2 4 b|4 6 c", "0-6") == (3, 3)
+    assert turns_changed("0 6 x", "0 6 a", "0-6") == (0, 0)
 
 
 def test_rounds_let_the_system_speak_in_between(tmp_path):
@@ -667,6 +706,37 @@ def test_corrections_that_cannot_be_are_refused(tmp_path, said, why):
     assert why in str(info.value)
 
 
+def test_what_is_volunteered_is_there_at_once(tmp_path):
+    """Only answers to questions may be late."""
+    at_once = live(tmp_path / "a", course_of(), Life(stream=Help(0, 1)), expert=First())
+    late = live(tmp_path / "b", course_of(), Life(stream=Help(0, 1)), expert=First(delay=2))
+    assert at_once == late
+
+
+class First:
+    """Volunteers the class of the first item."""
+
+    name = "first"
+
+    def __init__(self, **more):
+        self.more = more
+
+    def answer(self, question, batch):
+        raise AssertionError
+
+    def volunteer(self, batch, outputs, given):
+        return None if given else Answer(batch.ids[0], "0", expert=self.name, **self.more)
+
+
+def test_a_person_mistakes_a_speaker_for_another_of_that_recording():
+    references = {"r": "0 2 ann|2 4 bob", "q": "0 1 zoe"}
+    batch = Batch(0, ("r",), np.zeros((1, 1)))
+    for seed in range(20):
+        errs = DomainExpert("diarization", references, error_rate=1.0, seed=seed)
+        said = errs.correct(Question("r"), batch, "0 2 s1|2 3 s2").label
+        assert {turn.split()[2] for turn in said.split("|")} <= {"s1", "s2"}
+
+
 def test_a_plain_expert_answers_and_may_stop(tmp_path):
     """An expert of streams has `answer` alone; None is stop."""
     from truecost.learning.expert import ReferenceExpert
@@ -769,7 +839,9 @@ def test_times_are_numbers_or_dates():
 
     assert moment("1970-01-02") == moment(date(1970, 1, 2)) == 1.0
     assert moment(datetime(1970, 1, 2, 12, tzinfo=UTC)) == moment("1970-01-02T12:00") == 1.5
-    assert moment("2.5") == 2.5
+    assert moment("2.5") == moment(2.5) == 2.5
+    assert moment("1970-02") == moment("1970-02-01") == 31.0  # as tables of scores have it
+    assert moment("1970-01-02T02:00+02:00") == 1.0
     for wrong in ("yesterday", float("inf"), "nan"):
         with pytest.raises(InputError, match="cannot be read: give a finite number, or a date"):
             moment(wrong)

@@ -415,6 +415,15 @@ def test_intervals_of_base_and_penalised_score_are_drawn():
     assert (pytest.approx(0.24), pytest.approx(0.28)) in ends
 
 
+def test_the_score_of_the_version_is_the_base_where_no_base_was_asked_for():
+    rows = [
+        ageing.row("policy_score", 0.3, shown_in="") if r.measure == "base_score" else r
+        for r in bar_rows()
+    ]
+    assert len(bars_of(drawn("penalised_bars", rows))) == 3
+    assert bars_of(drawn("penalised_bars", rows)) == bars_of(drawn("penalised_bars", bar_rows()))
+
+
 def test_groups_are_named_by_what_differs():
     rows = [
         *bar_rows(version="1", policy="uniform"),

@@ -168,12 +168,47 @@ def test_a_score_above_that_of_the_initial_version_loses_to_it():
     ],
 )
 def test_forgetting_is_held_against_nothing_lost(value, spread, look, chip):
-    rows = [r for r in rows_of("mine") if r.measure != "forgetting_max"]
-    rows.append(ageing.row("forgetting_max", value, spread=spread, system="mine", version="6"))
+    rows = rows_of("mine")
+    rows.append(ageing.row("forgetting_first", value, spread=spread, system="mine", version="6"))
     group = groups_of(result_of(rows))["Forgetting: what the newest version lost on the past"]
     [line] = group.lines
     assert (line.look, line.chip) == (look, chip)
-    assert "backward_transfer -3%" in f"{line.text}; {line.more}"
+    assert line.text.startswith("forgetting_first ")
+    assert "backward_transfer -3%" in line.more
+    assert "forgetting_max 4% [3%, 5%] (against a maximum, so above 0 by chance alone)" in line.more
+
+
+def test_a_maximum_alone_does_not_say_that_a_system_forgets():
+    rows = [r for r in rows_of("mine") if r.measure != "backward_transfer"]
+    assert any(r.measure == "forgetting_max" and r.lower > 0 for r in rows)
+    assert "Forgetting: what the newest version lost on the past" not in groups_of(result_of(rows))
+
+
+def without(rows, *names):
+    return [r for r in rows if r.measure not in names]
+
+
+def test_systems_without_help_stand_beside_by_the_score_that_they_have():
+    own = without(rows_of("mine"), "base_score")
+    only = [r for r in rows_of("mine-unsupervised", 0.02) if r.measure == "policy_score"]
+    bare = [structs.replace(r, dims={**r.dims, "strategy": "unsupervised"}) for r in only]
+    result = result_of([*own, *bare], [described("mine"), described("mine-unsupervised")])
+    helped, other = groups_of(result)["Policy recent:3 (the newest data count most)"].lines
+    assert helped.more.startswith("before the help 24% [23%, 25%]; after it 20%")
+    assert other.name == "mine-unsupervised"
+    assert other.text == (
+        "26% [25%, 27%]; frozen 30%; policy_score, without help and so without a penalty"
+    )
+    assert page_title(result) == "mine, beside 1 baseline without help"
+
+
+def page_title(result):
+    [found] = re.findall(r"<h1>What it really costs: (.*?)</h1>", render(result, ()))
+    return html.unescape(found)
+
+
+def test_the_heading_names_systems_where_all_are_alike(two):
+    assert page_title(two) == "mine, yours"
 
 
 def test_help_offline_stands_beside_the_scores(two):
@@ -259,7 +294,7 @@ def test_sections_stand_in_their_order(two):
         "Version by time",
         "How a score under a policy adds up",
         "The price of help",
-        "Forgetting and transfer; Help",
+        "Forgetting, transfer and help",
         "On the lifelong set",
         "Score against cost of help",
         "Paired comparison",
@@ -337,7 +372,7 @@ def test_the_area_under_a_curve_stands_with_its_points(two):
 
 
 def test_the_tables_of_help_and_of_forgetting_are_whole(two):
-    lost, helped, offline = sections_of(two)["Forgetting and transfer; Help"].tables
+    lost, helped, offline = sections_of(two)["Forgetting, transfer and help"].tables
     assert cells_of(lost)[0]["forgetting_max"] == "4%"
     assert cells_of(helped)[1]["n_corrections"] == "12"
     assert cells_of(offline)[0]["offline_answers"] == "40"

@@ -1,101 +1,36 @@
-"""Life cycles across time: policies, penalties, forgetting and curves against plain loops."""
+"""Life cycles across time: policies, penalties, forgetting against plain loops."""
 
-from collections import Counter
 from dataclasses import replace
 
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import truecost as tc
+from lives import (
+    ACROSS,
+    AT,
+    LEARNT,
+    WORDS,
+    helped,
+    lived,
+    one_of,
+    scoring,
+    table_1,
+    value_of,
+    weights_of,
+    without,
+)
 from truecost.errors import InputError, UsageError
 from truecost.tasks.lifelong.describing import describe_lifelong
-from truecost.tasks.lifelong.kinds.base import Kind
-from truecost.tasks.lifelong.options import LifelongScoring
 from truecost.tasks.lifelong.policies import Policy
 from truecost.tasks.lifelong.records import (
     EFFORT,
     STATES,
-    Lifelong,
-    Scored,
-    no_effort,
     pair_lifelong,
 )
 from truecost.tasks.lifelong.scoring import measures_of
 from truecost.tasks.systems import compare_systems
-
-ACROSS = ("forgetting_max", "forgetting_first", "backward_transfer", "forward_transfer")
-LEARNT, AT = np.array([-np.inf, 1, 2, 3, 5]), np.array([1.5, 2.5, 3.0, 3.5, 5.5])
-
-
-def kind(scores, parts):
-    return Kind("made", "utterance", dict.fromkeys(parts, 1), scores, None, None, None, dict)
-
-
-WORDS = kind(("wer", "unit_accuracy"), ("words",))
-NGRAMS = kind(("bleu",), ("ngrams",))
-
-
-def lived(seed=0, learnt=LEARNT, at=AT, items=6, seeds=1, states=STATES, name="A"):
-    """A life cycle with random word errors, and the same as a list of dictionaries."""
-    rng = np.random.default_rng(seed)
-    times = tuple(f"t{k}" for k in range(len(at)))
-    frame = pl.DataFrame(
-        {
-            "id": [f"u{k:03d}" for k in range(items * len(at))],
-            "time": np.repeat(np.arange(len(at)), items),
-            "speaker": rng.integers(0, 3, items * len(at)),
-        }
-    )
-    words = rng.integers(4, 12, frame.height)
-    told = [
-        {"item": k, "version": v, "state": STATES.index(s), "seed": r, "n": int(words[k])}
-        for r in range(seeds)
-        for v in range(len(learnt))
-        for k in range(frame.height)
-        for s in states
-    ]
-    for row in told:
-        row["errors"] = int(rng.integers(0, row["n"] + 1))
-        row["time"] = int(frame["time"][row["item"]])
-    n, errors = (np.array([row[key] for row in told]) for key in ("n", "errors"))
-    none = np.zeros_like(n)
-    counts = {"reference": n, "hypothesis": n, "longest": n, "hits": n - errors}
-    counts |= {"substitutions": errors, "deletions": none, "insertions": none}
-    rows = pl.DataFrame(told).select("item", "version", "state", "seed")
-    scored = Scored(times, at, frame, rows, {"words": counts}, no_effort())
-    versions = tuple(map(str, range(len(learnt))))
-    names = tuple(map(str, range(seeds)))
-    return Lifelong(name, WORDS, versions, learnt, names, scored), told
-
-
-def value_of(told, version, time, state, weights=None):
-    """Errors over words of a cell; each item weighed."""
-    rows = [
-        (row, 1 if weights is None else weights[row["time"], row["item"]])
-        for row in told
-        if (row["version"], row["time"], row["state"]) == (version, time, STATES.index(state))
-    ]
-    words = sum(w * row["n"] for row, w in rows)
-    return sum(w * row["errors"] for row, w in rows) / words if words else np.nan
-
-
-def weights_of(policy, half, learnt, at, version):
-    begun = [x for x in learnt if np.isfinite(x)]
-    shape = {
-        "recent": lambda t: 2 ** (-(learnt[version] - t) / half),
-        "uniform": lambda t: 1.0,
-        "conservative": lambda t: 2 ** (-(t - begun[0]) / half),
-    }[policy]
-    raw = [shape(t) if begun[0] <= t <= learnt[version] else 0.0 for t in at]
-    return [x / sum(raw) if sum(raw) else 0.0 for x in raw]
-
-
-def scoring(*policies, replicates=30, **more):
-    how = LifelongScoring(policies=policies or (Policy(),), every_version=True, **more)
-    return tc.Scoring(plan=tc.Plan(replicates, seed=3), lifelong=how)
 
 
 @pytest.mark.parametrize("name", ["recent", "uniform", "conservative"])
@@ -146,11 +81,13 @@ def test_scores_under_a_policy_are_the_sums_of_equations_2_and_3(name):
         assert frozen.reference == pytest.approx(np.mean(wanted), abs=1e-12)
 
 
-def test_forgetting_and_transfer_are_those_of_the_definitions():
-    lifelong, told = lived(seed=4)
+@pytest.mark.parametrize("at", [AT, np.array([0.5, 1.0, 2.5, 6.0])])
+def test_forgetting_and_transfer_are_those_of_the_definitions(at):
+    lifelong, told = lived(seed=4, at=at)
     score = lambda v, t: value_of(told, v, t, "base")  # noqa: E731 - lower is better
-    own = [max(v for v, x in enumerate(LEARNT) if x <= t) for t in AT]
+    own = [max(v for v, x in enumerate(LEARNT) if x <= t) for t in at]
     rows = tc.score(lifelong, replace(scoring(), measures=ACROSS))
+    assert {row.dims["version"] for row in rows} == {"1", "2", "3", "4"}  # M_0 is the baseline
     for last in range(len(LEARNT)):
         past = [t for t, v in enumerate(own) if 1 <= v < last]
         ahead = [t for t, v in enumerate(own) if 1 < v <= last]
@@ -213,39 +150,6 @@ def test_qualities_are_errors_with_the_signs_changed():
             assert own.direction == error.direction
 
 
-LENGTHS = ((15, 218), (15, 218), (11, 218), (11, 217))  # the corrected sentence, the nine others
-OTHERS = ((133, 73, 40, 25),) * 3 + ((140, 79, 45, 29),)
-MATCHES = ((7, 4, 1, 0), (0, 0, 0, 0), (11, 10, 9, 8), (11, 10, 9, 8))
-ORDER = ("base", "impaired", "corrected", "adapted")
-
-
-def table_1(adapted="adapted"):
-    """Table 1 of paper 004: ten sentences, of which the first is corrected."""
-    rows, counts = [], {}
-    for state in STATES:
-        at = ORDER.index(adapted if state == "adapted" else state)
-        own, rest = LENGTHS[at]
-        hypothesis = [own, *(rest // 9 + (k < rest % 9) for k in range(9))]
-        reference = [11, *(228 // 9 + (k < 228 % 9) for k in range(9))]
-        found = {"hypothesis": hypothesis, "reference": reference}
-        for n in range(4):
-            whole = OTHERS[at][n]
-            matches = [MATCHES[at][n], *(whole // 9 + (k < whole % 9) for k in range(9))]
-            found[f"matches{n + 1}"] = matches
-            found[f"totals{n + 1}"] = [length - n for length in hypothesis]
-        rows += [(k, 0, STATES.index(state), 0) for k in range(10)]
-        for name, column in found.items():
-            counts.setdefault(name, []).extend(column)
-    frame = pl.DataFrame(rows, ["item", "version", "state", "seed"], orient="row")
-    items = pl.DataFrame({"id": [f"s{k}" for k in range(10)], "time": [0] * 10})
-    effort = pl.DataFrame(
-        [{"item": 0, "version": 0, "seed": 0, **dict.fromkeys(EFFORT, 1), "seconds": 2.5}]
-    )
-    statistics = {"ngrams": {name: np.array(column) for name, column in counts.items()}}
-    scored = Scored(("0",), np.zeros(1), items, frame, statistics, effort)
-    return Lifelong("mt", NGRAMS, ("0",), np.zeros(1), ("0",), scored)
-
-
 def test_table_1_of_the_paper():
     found = {row.measure: row for row in tc.score(table_1(), scoring())}
     exact = {"base_score": 25.8088, "impaired_score": 24.9877, "corrected_score": 29.6998}
@@ -285,106 +189,6 @@ def test_without_generalisation_the_penalised_score_is_the_impaired_one():
     )
 
 
-TIMES = st.lists(st.integers(-50, 50), min_size=1, max_size=8, unique=True).map(sorted)
-
-
-@settings(max_examples=60, deadline=None)
-@given(TIMES, TIMES, st.sampled_from(["recent", "uniform", "conservative"]), st.floats(0.1, 40))
-def test_weights_sum_to_one_inside_the_window_and_are_nothing_outside(learnt, at, name, half):
-    policy = Policy(name, None if name == "uniform" else half)
-    learnt, at = np.array([-np.inf, *learnt]), np.array(at, float)
-    weights = policy.weights(learnt, at)
-    raw = replace(policy, normalise=False).weights(learnt, at)
-    for i, row in enumerate(weights):
-        inside = (at >= learnt[1]) & (at <= learnt[i])
-        assert (row[~inside] == 0).all()
-        assert (raw[i][inside] > 0).all()
-        assert row.sum() == pytest.approx(1.0 if inside.any() else 0.0)
-        if name == "recent":
-            assert (np.diff(row[inside]) >= 0).all()
-        if name == "conservative":
-            assert (np.diff(row[inside]) <= 0).all()
-
-
-def test_a_half_life_halves():
-    learnt, at = np.array([0.0, 6.0]), np.array([0.0, 3.0, 6.0])
-    recent = Policy("recent", 3, normalise=False).weights(learnt, at)[1]
-    assert recent.tolist() == [0.25, 0.5, 1.0]
-    kept = Policy("conservative", 3, normalise=False).weights(learnt, at)[1]
-    assert kept.tolist() == [1.0, 0.5, 0.25]
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("recent", "needs a half-life"),
-        ("recent:-1", "above 0"),
-        ("recent:x", "no number"),
-        ("conservative:0", "above 0"),
-        ("uniform:3", "has no half-life"),
-        ("newest", "choose one of recent, uniform"),
-    ],
-)
-def test_policies_that_make_no_sense_are_refused(text, said):
-    with pytest.raises(UsageError, match=said):
-        Policy.parse(text)
-
-
-def test_a_table_of_weights_needs_every_time_and_no_other():
-    policy = Policy("table", table={"a": 1.0, "b": 3.0}, label="mine")
-    at, learnt = np.array([1.0, 2.0]), np.array([0.0, 3.0])
-    assert policy.weights(learnt, at, ("a", "b"))[1].tolist() == [0.25, 0.75]
-    with pytest.raises(InputError, match="no weight for c"):
-        policy.weights(learnt, at, ("a", "c"))
-    with pytest.raises(InputError, match="no test at b"):
-        policy.weights(learnt, at[:1], ("a",))
-    with pytest.raises(UsageError, match="must be 0 or more"):
-        Policy("table", table={"a": -1.0})
-
-
-@pytest.mark.parametrize("seeds", [1, 3])
-def test_the_area_is_that_of_the_steps_over_the_range_of_costs(seeds):
-    lifelong, told = lived(seed=5, seeds=seeds)
-    rng = np.random.default_rng(1)
-    offline = pl.DataFrame(
-        [
-            {"version": v, "seed": s, "answers": int(rng.integers(1, 5)), "seconds": 1.5}
-            | {"words": 0, "actions": 0}
-            for s in range(seeds)
-            for v in range(1, 5)
-        ]
-    )
-    lifelong = replace(lifelong, offline=offline)
-    for maximum in (None, 7.0, 40.0):
-        asked = replace(scoring(cost="answers", max_cost=maximum), measures=("area_under_curve",))
-        row = tc.score(lifelong, asked)[-1]
-        end = maximum or max(
-            offline.filter(pl.col("seed") == s)["answers"].sum() for s in range(seeds)
-        )
-        areas = []
-        for s in range(seeds):
-            own = offline.filter(pl.col("seed") == s)
-            costs = np.array([0, *own["answers"].to_list()]).cumsum()
-            rows = [r for r in told if r["seed"] == s and r["state"] == 0]
-            values = []
-            for v in range(5):
-                some = [r for r in rows if r["version"] == v]
-                values.append(sum(r["errors"] for r in some) / sum(r["n"] for r in some))
-            ticks = np.arange(0, end, 1 / 64) + 1 / 128  # costs are whole: exact
-            held = [values[np.flatnonzero(costs <= t)[-1]] for t in ticks]
-            areas.append(np.mean(held))
-        assert row.value == pytest.approx(np.mean(areas), abs=1e-9)
-        assert row.lower < row.value < row.upper
-    curve = describe_lifelong(lifelong, scoring(cost="answers")).curve
-    assert curve.cost == "answers"
-    assert curve.points[0].cost == 0
-    assert curve.area.value == pytest.approx(
-        tc.score(lifelong, replace(scoring(cost="answers"), measures=("area_under_curve",)))[
-            -1
-        ].value
-    )
-
-
 def test_offline_help_is_told_beside_in_its_own_units_and_never_added():
     lifelong, _ = lived(seed=5, seeds=2)
     plain = {r.label: r.value for r in tc.score(lifelong, scoring()) if r.dims["version"] == "4"}
@@ -396,13 +200,8 @@ def test_offline_help_is_told_beside_in_its_own_units_and_never_added():
     found = {r.label: r.value for r in rows if r.dims["version"] == "4"}
     assert found["offline_answers"] == 6
     assert found["offline_seconds"] == 4.0
-    assert {k: v for k, v in found.items() if not k.startswith("offline")} == plain
-
-
-def helped(effort):
-    lifelong = table_1()
-    frame = pl.DataFrame([{"item": k, "version": 0, "seed": 0, **e} for k, e in enumerate(effort)])
-    return replace(lifelong, test=replace(lifelong.test, effort=frame))
+    beside = ("offline", "area_under_curve")  # the curve is there because of the help
+    assert {k: v for k, v in found.items() if not k.startswith(beside)} == plain
 
 
 def test_the_minimal_supervision_rate_is_the_share_of_correcting_everything():
@@ -498,34 +297,82 @@ def test_subsets_are_sets_of_items_and_times_without_any_have_no_weight():
     assert any(len({t for t, i in zip(where, s, strict=True) if i}) < 5 for s in sets[:3])
 
 
-def test_the_description_tells_what_the_rows_tell():
-    lifelong, told = lived()
-    asked = scoring(Policy("recent", 2.0), Policy())
-    found = describe_lifelong(lifelong, asked)
-    cells = {(c.version, c.time, c.state): c for c in found.cells}
-    assert len(cells) == len(found.cells) == 5 * 5 * 5
-    for (version, time, state), cell in cells.items():
-        if state in STATES:
-            wanted = value_of(told, int(version), int(time[1:]), state)
-            assert cell.value == pytest.approx(wanted, abs=1e-12)
-            assert cell.lower <= cell.value <= cell.upper
-    seen = Counter(c.version for c in found.cells if c.seen and c.state == "base")
-    assert seen == {"2": 1, "3": 3, "4": 4}
-    names = ("policy_score", "penalised_score", "adapted_score", "penalty")
-    rows = {
-        (r.dims["policy"], r.dims["version"], r.measure): r.value
-        for r in tc.score(lifelong, replace(asked, measures=names))
-        if "policy" in r.dims
-    }
-    for policy in found.policies:
-        for figure in policy.figures:
-            key = (policy.name, figure.version, figure.measure)
-            assert figure.value == pytest.approx(rows[key], abs=1e-12)
-    assert found.learnt[0] is None
-    assert found.direction == "lower"
-
-
 def test_the_result_does_not_depend_on_threads():
     lifelong, _ = lived(seeds=2)
     one, four = (tc.score(lifelong, replace(scoring(replicates=400), jobs=jobs)) for jobs in (1, 4))
     assert [(r.value, r.lower, r.upper) for r in one] == [(r.value, r.lower, r.upper) for r in four]
+
+
+def test_without_a_frozen_version_the_reference_is_the_naive_system():
+    lifelong, told = lived(seed=3)
+    frozen = np.mean([value_of(told, 0, t, "base") for t in range(4)])
+    assert one_of(lifelong, scoring(), "policy_score").reference == pytest.approx(frozen)
+    assert frozen != pytest.approx(1.0)
+    untested = without(lifelong, lambda row: row["version"] == 0)
+    assert one_of(untested, scoring(), "policy_score").reference == 1.0  # all words left out
+    begun, _ = lived(seed=3, learnt=np.arange(1.0, 6.0))
+    assert one_of(begun, scoring(), "penalised_score").reference == 1.0
+
+
+def test_the_best_earlier_version_is_the_best_of_those_that_were_scored():
+    lifelong, told = lived(seed=4)
+    at = lifelong.test.items["time"].to_list()
+    score = lambda v, t: value_of(told, v, t, "base")  # noqa: E731
+    lost = without(lifelong, lambda row: row["version"] == 1 and at[row["item"]] == 0)
+    wanted = [score(4, 0) - min(score(v, 0) for v in (2, 3))]
+    wanted += [score(4, t) - min(score(v, t) for v in (1, 2, 3)) for t in (1, 2, 3)]
+    row = one_of(lost, scoring(), "forgetting_max")
+    assert row.value == pytest.approx(np.mean(wanted), abs=1e-12)
+    never = without(lifelong, lambda row: row["version"] in (1, 2, 3) and at[row["item"]] == 0)
+    assert one_of(never, scoring(), "forgetting_max").value is None
+
+
+def test_higher_of_a_ready_score_turns_the_signs():
+    lifelong, _ = lived(seed=2)
+    for name in (*ACROSS, "generalisation_gain"):
+        plain, turned = (
+            one_of(replace(lifelong, higher=higher), scoring(), name) for higher in (None, True)
+        )
+        if name != "forgetting_max":  # its best is another one
+            assert turned.value == pytest.approx(-plain.value, abs=1e-12)
+        assert turned.direction == plain.direction
+        assert plain.value != 0
+    found = [describe_lifelong(replace(lifelong, higher=h), scoring()) for h in (None, True)]
+    assert [one.direction for one in found] == ["lower", "higher"]
+
+
+def test_the_organisers_variant_takes_no_more_matches_than_there_are():
+    lifelong = table_1()
+    counts = lifelong.test.statistics["ngrams"]
+    adapted = (lifelong.test.rows["state"] == STATES.index("adapted")).to_numpy()
+    few = {n: np.where(adapted & (n == "matches4"), 0, of) for n, of in counts.items()}
+    test = replace(lifelong.test, statistics={"ngrams": few})
+    asked = scoring(compat="allies-2020")
+    (row,) = tc.score(replace(lifelong, test=test), replace(asked, measures=("penalised_score",)))
+    totals = [228 - 10 * n for n in range(4)]
+    precisions = np.array([140, 79, 45, 0.5]) / totals  # none is smoothed to half of one
+    wanted = 100 * np.exp(1 - 239 / 228 + np.log(precisions).mean())
+    assert row.value == pytest.approx(wanted, abs=1e-9)
+
+
+def test_seconds_that_nobody_measured_are_not_none():
+    lifelong, _ = lived(seed=5)
+    offline = pl.DataFrame(
+        {"version": [1, 2], "seed": [0, 0], "answers": [3, 4], "seconds": [1.0, None]}
+        | {"words": [5, 5], "actions": [1, 1]}
+    )
+    lifelong = replace(lifelong, offline=offline)
+    assert one_of(lifelong, scoring(), "offline_seconds", "1").value == 1.0
+    assert one_of(lifelong, scoring(), "offline_seconds", "2").value is None
+    assert "cost:words" in one_of(lifelong, scoring(), "area_under_curve").signature
+    classes = replace(lifelong, kind=replace(WORDS, name="classes"))
+    assert "cost:answers" in one_of(classes, scoring(), "area_under_curve").signature
+
+
+def test_versions_that_learnt_at_other_times_are_not_compared():
+    one, _ = lived(name="A")
+    other, _ = lived(seed=9, name="B", learnt=np.array([-np.inf, 1, 2, 3, 4]))
+    with pytest.raises(InputError, match=r"other times \(1, 2, 3, 5 against 1, 2, 3, 4\)"):
+        pair_lifelong([one, other], 2)
+    begun, _ = lived(seed=9, name="B", learnt=LEARNT[1:])
+    assert pair_lifelong([one, begun], 2) == [one, begun]  # one of them has no frozen version

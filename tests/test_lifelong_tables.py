@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as hnp
 import truecost as tc
 from truecost.errors import InputError, TruecostError, UsageError
 from truecost.formats import Table, read
-from truecost.tasks.lifelong.axes import place_of
+from truecost.formats.moments import place_of
 from truecost.tasks.lifelong.kinds.ready import KIND
 from truecost.tasks.lifelong.options import LifelongScoring
 from truecost.tasks.lifelong.policies import Policy
@@ -344,6 +344,10 @@ BAD = {
     "unit": ("version,time,id,unit,score\n1,1,a,,1\n", r"1 unit is empty, the first at line 2"),
     "unit alone": ("version,time,unit,score\n1,1,a,1\n2,1,b,1\n", r"units are of items"),
     "no rows": ("version,time,score\n", r"there are no rows"),
+    "own row": ("version,time,score,@row\n1,1,2,3\n", r"no column may be named '@row'"),
+    "own place": ("version,time,score,@place\n1,1,2,3\n", r"no column may be named '@place'"),
+    "own curve": ("cost,score,@row\n0,1,2\n1,1,2\n", r"no column may be named '@row'"),
+    "wide unit": ("version,unit,1\n1,a,2\n", r"column 'unit' is no time .* system; a table"),
     "item": ("version,time,id,score\n1,1,a,1\n1,1,b,1\n2,1,a,1\n", r"version 2 .* item b"),
     "seed": ("version,time,seed,score\n1,1,0,1\n1,1,1,1\n2,1,1,1\n", r"version 2 .* seed 0"),
     "no test": ("version,time,set,score\n1,1,lifelong,1\n", r"no score of the test set"),

@@ -29,7 +29,7 @@ PRESETS = ("recent", "uniform", "conservative")
 class Held:
     """What the files hold."""
 
-    kind: LifelongKind | None = None
+    kind: Annotated[LifelongKind | None, Parameter(name=["--kind", "--task"])] = None
     """What the outputs in event logs are; tables of scores have none."""
     labels: str | None = None
     """Table of what is right, where logs do not say it: id, label, and columns for subsets."""

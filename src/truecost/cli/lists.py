@@ -98,12 +98,16 @@ def _entries(kind: Kind) -> list[dict[str, Any]]:
 def _live(kind: Live) -> list[dict[str, Any]]:
     """What live runs are made of; strategies with their options."""
     from truecost.learning.learners import NAMES as LEARNERS
+    from truecost.learning.lifelong.sources import kinds
     from truecost.learning.strategies import NAMES as STRATEGIES
     from truecost.learning.strategies import OPTIONS
     from truecost.learning.streams import NAMES as SOURCES
 
     if kind != "strategies":
-        named = LEARNERS if kind == "learners" else SOURCES
+        named = dict(LEARNERS if kind == "learners" else SOURCES)
+        for name, of in kinds().items() if kind == "sources" else ():
+            both = f"{named[name]}; lifelong: {of.text}" if name in named else ""
+            named[name] = both or f"{of.text} (lifelong)"
         return [{"name": name, "text": text} for name, text in named.items()]
     return [
         {

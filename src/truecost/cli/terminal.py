@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from truecost.cli.columns import Columns
+from truecost.cli.lives import of_lives
 from truecost.cli.narrow import parts_of
 from truecost.cli.options import Output
 from truecost.cli.phases import about_online, dims_beside, side_by_side, sizes_of, split
@@ -165,12 +166,17 @@ def result_table(outcome: Outcome, verbose: bool = False) -> list[Columns]:
     values = [e for e in outcome.estimates if shown(e)]
     tables = _of_phases(values) if outcome.task == "stream" else [_plainly(values, outcome.task)]
     if outcome.comparisons:
-        tables.append(_pairs([c for c in outcome.comparisons if shown(c.difference)]))
+        pairs = [c for c in outcome.comparisons if shown(c.difference)]
+        table = _pairs(pairs)
+        lives = outcome.task == "lifelong"
+        tables.append(of_lives(table, [c.difference for c in pairs]) if lives else table)
     return tables
 
 
 def _plainly(rows: Sequence[Row], task: str) -> Columns:
-    """The values, those of AB/BA as ratios."""
+    """The values, those of AB/BA as ratios, those across time by system."""
+    if task == "lifelong":
+        return of_lives(_values(rows), rows)
     return _ratios(rows) if task == "abba" else _values(rows)
 
 

@@ -105,7 +105,7 @@ class Asking:
 
     def snapshot(self) -> bytes:
         """What learner and strategy have learnt."""
-        parts = [part.snapshot() if restorable(part) else b"" for part in self._parts()]
+        parts = [stored(part) if restorable(part) else b"" for part in self._parts()]
         return msgspec.msgpack.encode(parts)
 
     def restore(self, state: bytes) -> None:
@@ -119,6 +119,36 @@ class Asking:
 
     def _parts(self) -> tuple[Learner | Strategy, ...]:
         return self.learner, self.strategy
+
+
+def stored(part: Restorable) -> bytes:
+    """The snapshot of a learner, a strategy or both.
+
+    Parameters
+    ----------
+    part : Restorable
+
+    Returns
+    -------
+    bytes
+
+    Raises
+    ------
+    InputError
+        When it gives anything else: nothing else can be written down.
+    """
+    return checked_state(part.snapshot(), part)
+
+
+def checked_state(state: object, part: object) -> bytes:
+    """What a snapshot gave, where it is bytes; InputError as `stored` says."""
+    if not isinstance(state, bytes):
+        kind = "nothing" if state is None else f"a value of type {type(state).__name__}"
+        raise InputError(
+            f"{name_of(part)}: snapshot must give bytes, it gave {kind}: write down what it has "
+            f"learnt, as json.dumps(...).encode() does; restore gets these bytes back"
+        )
+    return state
 
 
 def can_keep(strategy: Strategy) -> bool:

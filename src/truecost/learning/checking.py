@@ -6,13 +6,14 @@ Each message names who said it and in which batch.
 import math
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.learning.probabilities import improper
 from truecost.learning.stream import Stream
-from truecost.learning.system import Answer, Array, Batch, Outputs, Question
+from truecost.learning.system import NO_SCORES, Answer, Array, Batch, Outputs, Question
 
 TEXTS = ("transcripts", "translation", "diarization")  # kinds whose outputs are texts
 
@@ -94,6 +95,10 @@ def check_outputs(outputs: object, stream: Stream, batch: Batch, who: str) -> Ou
         raise InputError(f"{where}: it returned {type(outputs).__name__}, expected Outputs")
     size, classes = len(batch), len(stream.classes)
     _check_decisions(outputs.decisions, stream, batch, where)
+    if outputs.scores is NO_SCORES:
+        if stream.kind not in TEXTS:
+            raise InputError(f"{where}: it gave no scores, expected one for each item")
+        outputs = replace(outputs, scores=np.zeros(size))
     _check_array(outputs.scores, (size,), "scores", where, batch)
     for name in ("probabilities", "logits"):
         _check_array(getattr(outputs, name), (size, classes), name, where, batch)

@@ -23,7 +23,7 @@ from pathlib import Path
 import msgspec
 
 from truecost.errors import InputError
-from truecost.learning.asking import restorable
+from truecost.learning.asking import restorable, stored
 from truecost.learning.checking import name_of
 from truecost.learning.log import Event, LogWriter
 from truecost.learning.system import Answer
@@ -119,23 +119,23 @@ class Keeper:
         InputError
             When the system refuses what it stored itself.
         """
-        stored = _read(self.path) if restorable(system) else None
+        found = _read(self.path) if restorable(system) else None
         if (
-            stored is None
+            found is None
             or not restorable(system)
-            or (stored.version, stored.belongs) != (__version__, self.belongs)
-            or not self.log.skip(stored.position, stored.digest)
+            or (found.version, found.belongs) != (__version__, self.belongs)
+            or not self.log.skip(found.position, found.digest)
         ):
             return State()
         try:
-            system.restore(stored.system)
+            system.restore(found.system)
         except Exception as error:
             raise InputError(
                 f"{self.path}: {name_of(system)} cannot go back to what it stored "
                 f"({type(error).__name__}: {error}); delete this file and resume again: then the "
                 "run is replayed from its log"
             ) from error
-        return stored.state
+        return found.state
 
     def keep(self, state: State, system: object, last: bool) -> None:
         """Store a checkpoint when it is time, and at the end of the stream.
@@ -150,15 +150,15 @@ class Keeper:
         due = self.every and (last or state.batch % self.every == 0)
         if not due or self.log.replaying or not restorable(system):
             return
-        stored = _Stored(
+        kept = _Stored(
             version=__version__,
             belongs=self.belongs,
             position=self.log.position,
             digest=self.log.digest(),
             state=state,
-            system=system.snapshot(),
+            system=stored(system),
         )
-        data = msgspec.msgpack.encode(stored)
+        data = msgspec.msgpack.encode(kept)
         self._put(hashlib.sha256(data).digest() + data)
 
     def _put(self, data: bytes) -> None:

@@ -57,6 +57,9 @@ class Batch:
         return Batch(self.index, ids, self.features[places], self.stream, times)
 
 
+NO_SCORES: Floats = np.zeros(0)  # of texts, where nobody says how sure the system is
+
+
 @dataclass(frozen=True, eq=False)
 class Outputs:
     """What a system says of the items of a batch, in their order.
@@ -64,11 +67,11 @@ class Outputs:
     Attributes
     ----------
     decisions : tuple of str
-        Its own decision on each item: a class (for detection the target or the other), or a number
-        as text (regression).
+        Its own decision on each item: a class (for detection the target or the other), a number as
+        text (regression), or a text (lifelong learning).
     scores : ndarray of float64, shape (items,)
         Higher for the target (detection), probability of the decision (several classes), or the
-        predicted number (regression).
+        predicted number (regression). Texts need none: 0 stands in the log then.
     probabilities : ndarray of float64, shape (items, classes), optional
         Of the classes in their order; what most strategies read.
     logits : ndarray of float64, shape (items, classes), optional
@@ -81,7 +84,7 @@ class Outputs:
     """
 
     decisions: tuple[str, ...]
-    scores: Floats
+    scores: Floats = field(default_factory=lambda: NO_SCORES)
     probabilities: Floats | None = None
     logits: Floats | None = None
     embedding: Floats | None = None

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from truecost.application import Application
 from truecost.evidence import Totals
-from truecost.measures.base import Array, Floats, Measure, share
+from truecost.measures.base import ROUNDING, Array, Floats, Measure, share
 
 BASE, ADAPTED, IMPAIRED, CORRECTED = range(4)  # the axis `state`
 STREAM = "stream_"  # what parts of the lifelong set are called
@@ -157,7 +157,7 @@ def allies_2020(totals: Totals, application: Application, inner: Measure, how: A
 
 
 def averaged(values: Floats, chosen: npt.NDArray[np.bool_]) -> Floats:
-    """Mean over the chosen times; undefined without any.
+    """Mean over the chosen times, 0 where it is no more than rounding; undefined without any.
 
     Parameters
     ----------
@@ -170,7 +170,9 @@ def averaged(values: Floats, chosen: npt.NDArray[np.bool_]) -> Floats:
     """
     if not chosen.any():
         return np.full(len(values), np.nan)
-    return np.asarray(values[:, chosen].mean(axis=1))
+    kept = values[:, chosen]
+    means, size = kept.mean(axis=1), np.abs(kept).mean(axis=1)
+    return np.asarray(np.where(np.abs(means) <= ROUNDING * size, 0.0, means))
 
 
 def stepped(costs: Floats, values: Floats, maximum: float) -> Floats:

@@ -19,7 +19,7 @@ from truecost.report.lifelong_sections import (
     thinned,
 )
 from truecost.report.plots.lifelong_sequence import SAID, versions_of
-from truecost.report.plots.penalised import Penalised, groups_of
+from truecost.report.plots.penalised import SAME_AS_BASE, Penalised, groups_of
 from truecost.report.section import MOST_LINES, Section, drawing_of, told
 from truecost.report.story import Part, Story, bare, part_of
 from truecost.report.tables import Table, used
@@ -29,8 +29,9 @@ from truecost.tasks.lifelong.descriptions import LifelongDescription
 
 LOST = (
     "Of the newest version, from the same matrix of versions and times. Forgetting: how much worse "
-    "it is on past data than the best version before it (forgetting_max), and than the version "
-    "that was newest then (forgetting_first); what it gained there is the backward transfer. "
+    "it is on past data than the version that was newest then (forgetting_first; what it gained "
+    "there is the backward transfer), and than the best of all versions before it "
+    "(forgetting_max: a maximum lies above the truth by chance, the more so with few items). "
     "Forward transfer: what was gained on data before it was learnt from."
 )
 TOOK = "Help is counted for a run, in its own units; help offline is in no score."
@@ -65,7 +66,7 @@ def _bars(story: Story, part: Part) -> list[Drawing]:
     rows = [r for r in newest(story.whole) if part_of(r) == part and lived(r)]
     found: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
-        if row.measure in STATES:
+        if row.measure in (*STATES, SAME_AS_BASE):
             key = (row.parameters.get("variant", ""), row.dims.get("policy", ""))
             found.setdefault(key, []).append(bare(row, ("policy", "collection", "application")))
     several = len({score for score, _ in found}) > 1
@@ -117,10 +118,11 @@ def forgetting(story: Story) -> Section | None:
         _by_system(rows, [*OFFLINE], "Help offline"),
     ]
     took = tuple(t for t in helped if t is not None)
-    titles = ["Forgetting and transfer"] * (lost is not None) + ["Help"] * bool(took)
     texts = [LOST] * (lost is not None) + [TOOK] * bool(took)
     kept = (*(() if lost is None else (lost,)), *took)
-    return Section("; ".join(titles), " ".join(texts), tables=kept) if kept else None
+    title = "Help" if lost is None else "Forgetting and transfer"
+    title = "Forgetting, transfer and help" if lost is not None and took else title
+    return Section(title, " ".join(texts), tables=kept) if kept else None
 
 
 def _by_system(rows: Sequence[Row], names: Sequence[str], caption: str) -> Table | None:

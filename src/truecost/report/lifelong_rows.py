@@ -6,6 +6,7 @@ from truecost.results import Row
 
 MAINS = ("penalised_score", "policy_score")  # the first that there is tells of a system
 FROZEN = "frozen"  # the strategy of the initial version, which every row has as its reference
+UNHELPED = (FROZEN, "unsupervised")  # strategies of baselines, in which nobody helped
 FORGETTING = ("forgetting_max", "forgetting_first", "backward_transfer", "forward_transfer")
 STATES = ("base_score", "adapted_score", "penalty", "penalised_score", "generalisation_gain")
 HELP = {"n_corrections": "correction", "help_seconds": "second", "help_words": "word"}

@@ -1,15 +1,16 @@
 """What the verdict says of systems that learn across time: what each costs under which policy."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from truecost.digits import between, figure, percent, signed
-from truecost.report.lifelong_rows import FORGETTING, HELP, OFFLINE, beside, lived, newest
+from truecost.report.lifelong_rows import FORGETTING, HELP, OFFLINE, UNHELPED, beside, lived, newest
 from truecost.report.lines import Group, Line
 from truecost.report.many import counted
 from truecost.report.plots.look import short
 from truecost.report.plots.policy_forest import name_in
 from truecost.report.story import Part, Story, part_of
-from truecost.report.words import against_naive, caveats, isolated
+from truecost.report.words import against_naive, caveats, isolated, listed
 from truecost.results import Row, figures, shown, verdict_of
 
 MOST = 8  # lines of a policy that stand open
@@ -34,6 +35,7 @@ FORGETS = {
     "worse": ("bad", "forgets"),
     "same": ("open", "no change"),
 }
+BIASED = {"forgetting_max": " (against a maximum, so above 0 by chance alone)"}
 
 
 def about_lives(story: Story, row: Row) -> str:
@@ -52,6 +54,18 @@ def about_lives(story: Story, row: Row) -> str:
     if has_start(story, row):
         said += "Frozen is the initial version, which never learns, on the same data. "
     return f"{said}In brackets the {percent(row.level)} interval."
+
+
+def lived_said(story: Story) -> str:
+    """The systems for the heading: those that were helped by name, their baselines by number.
+
+    Empty where none, or all, of them are baselines.
+    """
+    bare = {r.dims["system"] for r in story.values if r.dims.get("strategy") in UNHELPED}
+    helped = [name for name in story.systems if name not in bare]
+    if not story.lifelong or not helped or not bare:
+        return ""
+    return f"{listed(helped, 3)}, beside {counted(len(bare), 'baseline')} without help"
 
 
 def has_start(story: Story, row: Row) -> bool:
@@ -86,15 +100,37 @@ def _folded(groups: Sequence[Group]) -> Group:
 def _policies(story: Story, part: Part) -> list[Group]:
     """What each system comes to, and how they compare, policy by policy."""
     rows = [r for r in story.mains(part) if lived(r)]
+    bare = without_help(story, part, rows)
     pairs = [p[0] for p in story.main_pairs(part) if lived(p[0])]
     groups = []
     for policy in dict.fromkeys(r.dims.get("policy", "") for r in rows):
         lines = [line_of(story, r) for r in rows if r.dims.get("policy", "") == policy]
+        lines += [_unhelped(story, r) for r in bare if r.dims.get("policy", "") == policy]
         lines += [_difference(r) for r in pairs if r.dims.get("policy", "") == policy]
         title = ": ".join(filter(None, (part.name, _said(story, policy))))
         rest = tuple(lines[MOST:])
         groups.append(Group(title, tuple(lines[:MOST]), rest, f"{len(rest)} more"))
     return groups
+
+
+def without_help(story: Story, part: Part, rows: Sequence[Row]) -> list[Row]:
+    """Scores under a policy of systems that have no penalised score, as nobody helped them."""
+    if not any(r.measure == "penalised_score" for r in rows):
+        return []
+    told = {system_of(r) for r in rows}
+    others = [r for r in _of_part(story, part) if r.measure == "policy_score"]
+    scores = {r.parameters.get("variant") for r in rows}
+    return [
+        r
+        for r in others
+        if system_of(r) not in told and r.parameters.get("variant") in scores and "policy" in r.dims
+    ]
+
+
+def _unhelped(story: Story, row: Row) -> Line:
+    """The line of a system that adapts without a person: nothing to pay, so no penalty."""
+    line = line_of(story, row)
+    return replace(line, text=f"{line.text}; policy_score, without help and so without a penalty")
 
 
 def _said(story: Story, policy: str) -> str:
@@ -175,6 +211,8 @@ def _sized(row: Row, sign: float) -> str:
 
 def more_of(found: dict[str, Row]) -> str:
     """Base and adapted score, gain by generalisation, minimal supervision and what help took."""
+    if "base_score" not in found and "adapted_score" in found and "policy_score" in found:
+        found = {**found, "base_score": found["policy_score"]}  # the same figure
     names = {
         "base_score": "before the help",
         "adapted_score": "after it",
@@ -228,11 +266,14 @@ def _forgetting(story: Story, part: Part) -> Group:
     """What each system lost of what it could do before."""
     lines = []
     for system, rows in _by_system(_of_part(story, part), FORGETTING).items():
-        main = rows.get("forgetting_max") or rows.get("forgetting_first")
+        main = rows.get("forgetting_first") or rows.get("backward_transfer")
         if main is None:
-            continue
+            continue  # a maximum alone decides nothing
         look, chip = FORGETS.get(against_zero(main), ("open", "undecided"))
-        first, *others = [f"{name} {plain(r)}" for name, r in rows.items()]
+        others = [
+            f"{name} {plain(r)}{BIASED.get(name, '')}" for name, r in rows.items() if r is not main
+        ]
+        first = f"{main.measure} {plain(main)}"
         lines.append(Line(look, chip, system, first, "; ".join(others)))
     title = "Forgetting: what the newest version lost on the past"
     return Group(": ".join(filter(None, (part.name, title))), tuple(lines))

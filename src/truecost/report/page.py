@@ -19,6 +19,7 @@ from truecost.flags import FLAGS
 from truecost.report.curves import Curves
 from truecost.report.deployed_checks import pointed_out
 from truecost.report.drawing import Drawing
+from truecost.report.lifelong_verdict import lived_said
 from truecost.report.many import counted
 from truecost.report.online_verdict import resampled_of, swept_said
 from truecost.report.section import Section
@@ -173,7 +174,7 @@ def _about(story: Story) -> str:
         every = len(story.systems) + len(story.left_out)
         said = counted(every, "submission")
         return f"{said}, {len(story.left_out)} left out" if story.left_out else said
-    return swept_said(story) or listed(story.systems, 3)
+    return swept_said(story) or lived_said(story) or listed(story.systems, 3)
 
 
 @cache

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from truecost.study.config import Study
 
 SHARING = Items | Search | Online | Lifelong  # what all of these say is of what they share
+HALVED = ("recent", "conservative")  # policies with a half-life
 HINT = (
     f"{NONE_BELOW}, which is odd: if the scores are posteriors say --type posterior, if they are "
     f"only scores --type score"
@@ -62,14 +63,26 @@ def unused(study: "Study") -> list[Problem]:
     -------
     list of Problem
     """
+    found = []
     searching = any(system.searching for system in study.systems.values())
-    if study.terms.query_seconds is None or searching:
-        return []
-    text = (
-        "query_seconds changes nothing: it is for the searching speed, and there is no record of "
-        "searching (--searching FILE, or searching under [systems.NAME])"
+    if study.terms.query_seconds is not None and not searching:
+        found.append(
+            "query_seconds changes nothing: it is for the searching speed, and there is no record "
+            "of searching (--searching FILE, or searching under [systems.NAME])"
+        )
+    if study.lifelong.half_life is not None and not _halved(study):
+        found.append(
+            "half_life changes nothing: no policy takes it; recent and conservative do, where they "
+            "have none of their own (--policy recent)"
+        )
+    return [Problem(kind="data", message=text) for text in found]
+
+
+def _halved(study: "Study") -> bool:
+    """Whether any policy takes the half-life that is given for all of them."""
+    return any(text in HALVED for text in study.lifelong.policies) or any(
+        how.kind in HALVED and how.half_life is None for how in study.policies.values()
     )
-    return [Problem(kind="data", message=text)]
 
 
 def _on_flags(parts: Sequence[Part]) -> list[str]:

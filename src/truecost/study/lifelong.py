@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 import polars as pl
+from msgspec import structs
 
 from truecost.errors import TruecostError, UsageError
 from truecost.formats import Table
 from truecost.formats.events import read_events
 from truecost.names import STANDARD_INPUT, LifelongKind
+from truecost.study.lifelong_runs import beside
 from truecost.study.lifelong_settings import options_of
 from truecost.study.online import logs_of
 from truecost.study.reader import Reader
@@ -112,18 +114,42 @@ def columns_of(path: str) -> list[str]:
 
 
 def kind_of_logs(study: "Study", path: str) -> Kind:
-    """The kind of outputs in event logs; UsageError where the study does not say it."""
-    if study.lifelong.kind is None:
+    """The kind of outputs in event logs, as the study or the run says it; UsageError otherwise."""
+    run, given = beside(path), study.lifelong.kind
+    if run is not None and given not in (None, run.kind):
+        raise UsageError(
+            f"{path}: --kind {given} (kind under [lifelong]) is not what the outputs are: by "
+            f"{run.file} of its run they are {run.kind}; leave the kind out"
+        )
+    if run is not None:
+        return kind_of(run.kind)
+    if given is None:
         raise UsageError(
             f"{path}: is an event log: say what its outputs are, --kind "
             f"{'|'.join(get_args(LifelongKind))} (kind under [lifelong])"
         )
-    return kind_of(study.lifelong.kind)
+    return kind_of(given)
+
+
+def _with_course(source: "Source", reader: Reader, study: "Study") -> "Source":
+    """A source with the classes of its run, where it lies in one; says what was taken from there.
+
+    The study of a live run itself says its kind, and is told nothing.
+    """
+    run = beside(source.file)
+    if run is None:
+        return source
+    if study.lifelong.kind is None:
+        reader.readings.append(f"{source.file}: kind {run.kind}, as {run.file} of its run says")
+    if source.data.classes or not run.classes:
+        return source
+    return replace(source, data=structs.replace(source.data, classes=run.classes))
 
 
 def _from_logs(source: "Source", reader: Reader, study: "Study") -> Lifelong:
     """The record of event logs."""
     kind = kind_of_logs(study, source.file)
+    source = _with_course(source, reader, study)
     _refuse_keys(study, OF_SCORES, f"{source.file} holds event logs", "tables of scores")
     for key in source.data.map:
         if key not in MAPPED:

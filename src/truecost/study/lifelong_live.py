@@ -107,13 +107,18 @@ def _made(study: Study, folder: Path, lock: int, progress: "Progress | None") ->
 def _check(study: Study) -> None:
     """Refuse what can be refused before anything runs."""
     from truecost.learning.lifelong.passes import life_of
+    from truecost.study.lifelong_baselines import check_measures
     from truecost.study.lifelong_recipes import jobs_of, recipe_of
+    from truecost.study.recipes import check_recipe
     from truecost.study.running import check_study
 
     check_study(study)
-    life_of(recipe_of(study))
+    check_recipe(study)
+    recipe = recipe_of(study)
+    life_of(recipe)
     jobs = jobs_of(study)
     _check_strategies(jobs)
+    check_measures(study, recipe, [name_of(job) for job in jobs if _said(job) is not None])
     names = dict.fromkeys(map(name_of, jobs))
     if study.baseline is not None and study.baseline not in names:
         raise UsageError(
@@ -127,7 +132,7 @@ def _check_strategies(jobs: "Sequence[Job]") -> None:
     from truecost.learning.strategies import build
 
     for job in jobs:
-        if job.strategy != OWN:
+        if job.strategy not in (OWN, ""):
             build(job.strategy, job.strategy_options, job.seed)
 
 

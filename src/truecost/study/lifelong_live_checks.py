@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from truecost.errors import UsageError, first_five
 from truecost.study.live_checks import LEAST
+from truecost.study.loop_tables import OF_LIFE, OF_STREAM
 
 if TYPE_CHECKING:
     from truecost.study.config import Study
@@ -43,6 +44,11 @@ def check_lifelong_live(study: "Study") -> None:
     if said := [key for key in study.data.given() if key not in ("classes", "metadata", "map")]:
         raise UsageError(
             f"{first_five(said)} under [data] does not go with [source], which says what is right"
+        )
+    if study.source.kind in OF_STREAM:
+        raise UsageError(
+            f"[source] kind = {study.source.kind!r} goes with task stream; of a life cycle it is "
+            f"classes, {', '.join(OF_LIFE[:-1])} or {OF_LIFE[-1]}"
         )
     _check_loop(study)
     for name in study.systems:

@@ -12,7 +12,8 @@ from truecost.formats import Table, read, read_bytes, shown, sniffing, table_of_
 from truecost.formats.ids import one_a_line
 from truecost.formats.plain import read_kaldi
 from truecost.measures import find
-from truecost.measures.lifelong import TASK, inner_of
+from truecost.measures.lifelong import inner_of
+from truecost.measures.supervision import TASK
 from truecost.names import STANDARD_INPUT, Task
 from truecost.results import Estimate
 from truecost.study.advice import problems_of

@@ -47,9 +47,7 @@ def recipe_of(study: Study) -> "Recipe":
     person = study.expert.given() | {key: asked[key] for key in OF_PERSON if key in asked}
     if "file" in person:
         person["file"] = str(Path(person["file"]).absolute())
-    helping = {key: asked[key] for key in OF_HELP if key in asked}
-    if not helping.keys() & {"questions", "corrections", "offline"}:
-        helping["questions"] = QUESTIONS
+    helping = _helping(study)
     folder = Path(loop.folder or ".").absolute()
     name = source_of(study)
     return Recipe(
@@ -62,6 +60,20 @@ def recipe_of(study: Study) -> "Recipe":
         checkpoint=loop.checkpoint or 0,
         folder=str(folder),
     )
+
+
+def _helping(study: Study) -> dict[str, Any]:
+    """How much help there is, with questions where nothing else is said."""
+    asked = study.help.given()
+    helping = {key: asked[key] for key in OF_HELP if key in asked}
+    if not helping.keys() & {"questions", "corrections", "offline"}:
+        helping["questions"] = QUESTIONS
+    return helping
+
+
+def _asks(study: Study) -> bool:
+    """Whether systems may ask about a batch."""
+    return bool(_helping(study).get("questions"))
 
 
 def source_of(study: Study) -> str:
@@ -135,7 +147,8 @@ def system_of(study: Study, name: str) -> dict[str, Any]:
     options = {key: value for key, value in learner.given().items() if key != "name"}
     if (learner.name or LEARNER) in WITH_FOLDER:
         options["folder"] = str(Path(study.loop.folder or ".").absolute())
-    strategy = table.strategy or study.strategy.name or STRATEGY
+    usual = STRATEGY if _asks(study) else ""  # who asks nothing needs no strategy
+    strategy = table.strategy or study.strategy.name or usual
     shared = study.strategy.options if strategy == (study.strategy.name or STRATEGY) else {}
     return {
         "learner": learner.name or LEARNER,

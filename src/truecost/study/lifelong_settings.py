@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from truecost.errors import UsageError
+from truecost.study.lifelong_runs import beside
 from truecost.study.lifelong_tables import LifelongTable, PolicyTable, is_preset
 from truecost.study.reader import Reader
 from truecost.study.tables import DataTable
@@ -142,7 +143,7 @@ def check_lifelong(study: "Study") -> None:
         When a choice is none, a policy lacks a half-life, a table belongs to another kind of
         outputs, or intervals are asked for that life cycles do not have.
     """
-    kind = study.lifelong.kind
+    kind = study.lifelong.kind or _kind_of_runs(study)
     made = kind is None and study.source.given()  # the source of a live run says its kind
     for name in ("transcripts", "translation", "diarization"):
         if name != kind and not made and getattr(study, name).given():
@@ -150,7 +151,7 @@ def check_lifelong(study: "Study") -> None:
                 f"[{name}] goes with kind {name} under [lifelong]; the kind is "
                 f"{kind or 'not given'}"
             )
-    if study.lifelong.impaired_speakers is not None and kind != "diarization":
+    if study.lifelong.impaired_speakers is not None and kind != "diarization" and not made:
         raise UsageError("impaired_speakers under [lifelong] goes with kind diarization")
     if study.diarization.uem is not None:
         raise UsageError(
@@ -168,9 +169,15 @@ def check_lifelong(study: "Study") -> None:
     _check_own(study)
     _check_bounds(study.lifelong.bounds)
     lifelong_options(study)
-    if kind is not None:
+    if kind is not None and study.lifelong.kind is not None:  # a run knows its classes too
         options_of(study, kind_of(kind), study.data)
     _check_interval(study)
+
+
+def _kind_of_runs(study: "Study") -> str | None:
+    """The kind that the first logs which lie in a live run have there."""
+    found = (beside(system.file) for system in study.systems.values() if system.file is not None)
+    return next((run.kind for run in found if run is not None), None)
 
 
 def _check_own(study: "Study") -> None:

@@ -70,7 +70,7 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     normalise_weights : bool, optional
         Weights sum to 1 over the times that a version has seen; true unless given.
     resample : {"item", "seed", "both"}, optional
-        What intervals resample; items unless given.
+        What intervals resample; items unless given (seeds where no time has several items).
     unit : str, optional
         Column of the items that are drawn together; each by itself unless given.
     versions : {"last", "all"}, optional
@@ -82,7 +82,7 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     compat : {"allies-2020"}, optional
         Penalise as the organisers' software of 2020 did.
     cost : {"seconds", "words", "actions", "answers"}, optional
-        What help costs; seconds unless given.
+        What of the help counts as cost; words where some are known, else answers, unless given.
     max_cost : float, optional
         Up to which cost the curve goes; the largest that there is unless given.
     item_seconds : float, optional

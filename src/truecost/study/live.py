@@ -135,12 +135,13 @@ def _made(study: Study, folder: Path, lock: int, progress: "Progress | None") ->
 
 def _check(study: Study) -> None:
     """Refuse what can be refused before anything runs."""
-    from truecost.study.recipes import jobs_of, recipe_of
+    from truecost.study.recipes import check_recipe, jobs_of, recipe_of
     from truecost.study.running import check_study
 
     if not study.source.given():
         raise UsageError("the study has no [source]: only live runs make logs, and can be resumed")
     check_study(study)
+    check_recipe(study)
     recipe_of(study)
     jobs = jobs_of(study)
     _check_strategies(jobs)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from truecost.errors import UsageError, first_five, named
+from truecost.study.loop_tables import OF_LIFE, OF_STREAM
 
 if TYPE_CHECKING:
     from truecost.study.config import Study
@@ -88,10 +89,24 @@ def check_live(study: "Study") -> None:
         return
     if study.help.given():
         raise UsageError("[help] goes with task lifelong: of a stream [loop] says the budget")
+    _check_source(study)
     _check_beside(study)
     _check_loop(study)
     _check_budgets(study)
     _check_strategies(study)
+
+
+def _check_source(study: "Study") -> None:
+    """Refuse keys of a life cycle."""
+    if study.source.kind in OF_LIFE:
+        raise UsageError(
+            f"[source] kind = {study.source.kind!r} goes with task lifelong; of a stream it is "
+            f"classes, {' or '.join(OF_STREAM)}"
+        )
+    if study.source.text is not None:
+        raise UsageError(
+            "[source] text goes with task lifelong; of a stream features name what the learner sees"
+        )
 
 
 def _listed(tables: Sequence[str]) -> str:

@@ -8,7 +8,9 @@ import msgspec
 
 from truecost.study.tables import PartialTable
 
-Kind = Literal["detection", "classes", "numbers"]
+Kind = Literal["detection", "classes", "numbers", "transcripts", "translation", "diarization"]
+OF_LIFE = ("transcripts", "translation", "diarization")  # kinds of life cycles alone
+OF_STREAM = ("detection", "numbers")  # kinds of streams alone
 Order = Literal["given", "time", "shuffled", "dirichlet"]
 FILES = ("file", "folder", "tsv")  # of a source
 Seconds = float | tuple[float, float]
@@ -38,8 +40,11 @@ class SourceTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
         Those features that look at later items; refused unless allowed.
     allow_lookahead : bool, optional
         Use them all the same; enters the signature.
-    kind : {"detection", "classes", "numbers"}, optional
-        What is said of an item: detection where targets are given, classes otherwise.
+    kind : str, optional
+        What is said of an item: detection, classes or numbers (detection where targets are given,
+        classes otherwise); of a life cycle classes, transcripts, translation or diarization.
+    text : str, optional
+        Column of what the learner reads, in place of features (lifelong).
     target, targets : str or int, or several
         Label to detect, or several, each in a stream of its own.
     order : {"given", "time", "shuffled", "dirichlet"}, optional
@@ -73,6 +78,7 @@ class SourceTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     context: tuple[str, ...] = ()
     allow_lookahead: bool | None = None
     kind: Kind | None = None
+    text: str | None = None
     target: str | int | None = None
     targets: tuple[str | int, ...] = ()
     order: Order | None = None

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from truecost.errors import InputError, UsageError, first_five
 from truecost.names import STANDARD_INPUT
+from truecost.study.lifelong_runs import name_in_run
 
 LISTS = (".kwslist", ".stdlist")  # s.kwslist.xml is named s
 
@@ -143,6 +144,8 @@ def _parts(path: str) -> tuple[str, ...]:
     if path in STANDARD_INPUT:
         return ("stdin",)
     resolved = Path(path).resolve()
+    if (name := name_in_run(path)) is not None:  # run/logs/plastic/frozen is plastic-frozen
+        return (*resolved.parts[1:-2], name)
     if resolved.is_dir():
         return resolved.parts[1:]
     stem = Path(resolved.name.removesuffix(".gz")).stem

@@ -1,6 +1,7 @@
 """What a live study runs: its jobs, and the recipe of their logs, the same when it resumes."""
 
 from collections.abc import Iterator, Mapping
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,9 +30,49 @@ if TYPE_CHECKING:
 LOGS = "logs"
 RECIPE = f"{LOGS}/recipe.toml"
 STREAMS = f"{LOGS}/streams"
+DECISIVE = ("source", "loop", "learner", "strategy", "expert", "help")  # tables of a live study
 WITH_FOLDER = ("callable", "sklearn", "river", "program")  # learners that look for something
 NOTHING = "nothing"
 HASH = "sha256"  # key of the recipe
+
+
+def check_recipe(study: Study) -> None:
+    """Refuse what no recipe can hold, and no worker can be told.
+
+    Parameters
+    ----------
+    study : Study
+
+    Raises
+    ------
+    UsageError
+        When a number in a table that decides the logs is not finite, or the folder of learners is
+        not there.
+    """
+    tables = {name: getattr(study, name).given() for name in DECISIVE}
+    tables |= {f"systems.{name}": system.given() for name, system in study.systems.items()}
+    for name, given in tables.items():
+        for key, number in _numbers(given):
+            if not isfinite(number):
+                raise UsageError(f"[{name}] {key} is {number}: a finite number was expected")
+    folder = study.loop.folder
+    if folder and not Path(folder).is_dir():
+        raise UsageError(
+            f"[loop] folder {folder}: there is no such folder; name the one that your learners, "
+            f"data and programs are in, or leave it out"
+        )
+
+
+def _numbers(value: Any, key: str = "") -> Iterator[tuple[str, float]]:
+    """All floating-point numbers in nested tables and lists, by key."""
+    if isinstance(value, float):
+        yield key, value
+    elif isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from _numbers(inner, f"{key}.{name}" if key else name)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _numbers(inner, key)
 
 
 def recipe_of(study: Study) -> "Recipe":

@@ -115,8 +115,9 @@ def _part(
         return online.described(score_part(systems, scoring, dims, study.baseline))
     if study.task == "lifelong":
         from truecost.study import lifelong
+        from truecost.study.lifelong_baselines import scored_part
 
-        return lifelong.described(score_part(systems, scoring, dims, study.baseline))
+        return lifelong.described(scored_part(systems, scoring, dims, study.baseline))
     if study.task != "abba":
         return score_part(systems, scoring, dims, study.baseline)
     from truecost.study.deployed import chosen_part, described

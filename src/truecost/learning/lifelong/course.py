@@ -11,13 +11,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from itertools import pairwise
-from math import isfinite
 from typing import Self
 
 import numpy as np
 
 from truecost.corrections import CORRECTORS
 from truecost.errors import InputError, UsageError, counted, first_five
+from truecost.formats.moments import place_of
 from truecost.learning.stream import Stream
 from truecost.learning.system import Array, Batch, Floats
 
@@ -185,24 +185,12 @@ def moment(time: Moment) -> float:
         time = time.isoformat()
     if isinstance(time, date):
         return float((time - date(1970, 1, 1)).days)
-    try:
-        number = float(time)
-    except ValueError:
-        number = _days(str(time))
-    if not isfinite(number):
+    found = place_of(str(time))
+    if found is None:
         raise InputError(
             f"the time {time!r} cannot be read: give a finite number, or a date as 2024-05-31"
         )
-    return number
-
-
-def _days(text: str) -> float:
-    """Days since 1970-01-01, hours and minutes as parts of them; NaN when it is no date."""
-    try:
-        when = datetime.fromisoformat(text).replace(tzinfo=None)
-    except ValueError:
-        return float("nan")
-    return (when - datetime(1970, 1, 1)).total_seconds() / 86400
+    return found[1]
 
 
 def _batches(name: str, timed: Iterable[Timed]) -> tuple[tuple[Batch, ...], Floats]:

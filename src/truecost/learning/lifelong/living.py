@@ -27,7 +27,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 from truecost.errors import InputError, UsageError, counted
-from truecost.learning.asking import restorable
+from truecost.learning.asking import checked_state, restorable
 from truecost.learning.checking import name_of
 from truecost.learning.checkpoint import Keeper
 from truecost.learning.lifelong.acting import Acting, part_with
@@ -301,7 +301,8 @@ class _Living:
         if not restorable(system):
             raise InputError(f"{acting.who}: it cannot be put back to where it was any more")
         if self._stored is None or self._stored[0] != version:
-            self._stored = version, acting.call(batch, system.snapshot)
+            state = acting.call(batch, system.snapshot)
+            self._stored = version, checked_state(state, system)
         adapted = self._help(batch, outputs, self.life.test, version)
         if adapted:
             acting.predict(batch, "post")

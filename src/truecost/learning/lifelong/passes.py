@@ -19,7 +19,14 @@ from truecost.learning.jobs import OWN
 from truecost.learning.lifelong.acting import part_with
 from truecost.learning.lifelong.course import Course
 from truecost.learning.lifelong.helping import NO_HELP, Help
-from truecost.learning.lifelong.jobs import COURSES, FROZEN, UNSUPERVISED, Job, Recipe
+from truecost.learning.lifelong.jobs import (
+    COURSES,
+    FROZEN,
+    UNSUPERVISED,
+    DomainPerson,
+    Job,
+    Recipe,
+)
 from truecost.learning.lifelong.living import Life, Pass, run_lifelong
 from truecost.learning.lifelong.sources import course_of
 from truecost.learning.log import LogWriter
@@ -203,8 +210,8 @@ def _system(job: Job, course: Course, learner: Learner) -> Learner:
     from truecost.learning.asking import Asking
     from truecost.learning.strategies import build
 
-    if job.strategy == OWN or job.way == FROZEN:
-        if job.way != FROZEN and not isinstance(learner, System):
+    if job.strategy in (OWN, "") or job.way == FROZEN:
+        if job.strategy == OWN and job.way != FROZEN and not isinstance(learner, System):
             raise UsageError(
                 f"[systems.{job.system}]: the strategy is {OWN!r}, but the learner {job.learner} "
                 f"does not ask: name a strategy, such as margin"
@@ -224,7 +231,17 @@ def _expert(recipe: Recipe, course: Course, seed: int) -> Expert:
     names = ("seconds", "cost", "error_rate", "refusal", "delay")
     own = ("word_seconds", "action_seconds", "says")
     settings = {name: getattr(person, name) for name in (*names, *own)}
-    return DomainExpert(course.kind, course.references, course.classes, seed=seed, **settings)
+    name = _named(settings)
+    return DomainExpert(
+        course.kind, course.references, course.classes, seed=seed, name=name, **settings
+    )
+
+
+def _named(settings: Mapping[str, Any]) -> str:
+    """Who helps, in the log: only systems with the same simulation of a person are compared."""
+    plain = DomainPerson()
+    other = [f"{key}={value}" for key, value in settings.items() if value != getattr(plain, key)]
+    return f"reference({', '.join(other)})" if other else "reference"
 
 
 @lru_cache(maxsize=1)

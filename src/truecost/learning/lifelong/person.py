@@ -21,6 +21,7 @@ from truecost.learning.lifelong.mistakes import mistaken
 from truecost.learning.system import Answer, Batch, Outputs, Question, generator
 
 Says = Literal["corrections", "verdicts"]
+Fixed = tuple[str, tuple[str, ...], str]  # an output, parts, and the output with these in place
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +80,7 @@ class DomainExpert:
     seed: int = 0
     name: str = "reference"
     simulated: bool = field(default=True, init=False)  # may be asked again: it says the same
+    _last: dict[str, Fixed] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         corrector(self.kind)
@@ -174,13 +176,24 @@ class DomainExpert:
         """Parts of an item that are still wrong when what was told is put in place."""
         if WHOLE in told:
             return
-        known, fixed, right = self._reference(item), output, corrector(self.kind)
-        for part in told:
-            fixed = right.correct(fixed, known, part, output)
+        fixed, known = self._fixed(item, output, tuple(told)), self._reference(item)
         for found in _parts(self.kind, fixed, known):
-            again = any(overlap(found.name, part) for part in told)
-            if not again and not self._overlooks(batch, item, found.name):
+            if not _touches(found.name, told) and not self._overlooks(batch, item, found.name):
                 yield found
+
+    def _fixed(self, item: str, output: str, told: tuple[str, ...]) -> str:
+        """An output with what was told put in place, one part after the other.
+
+        What comes of it is kept for the next correction, so that many take time in proportion.
+        """
+        known, right = self._reference(item), corrector(self.kind)
+        base, before, fixed = self._last.get(item, ("", (), ""))
+        if base != output or told[: len(before)] != before:
+            before, fixed = (), output
+        for part in told[len(before) :]:
+            fixed = right.correct(fixed, known, part, output)
+        self._last[item] = output, told, fixed
+        return fixed
 
     def _overlooks(self, batch: Batch, item: str, part: str) -> bool:
         """Whether this person would refuse."""
@@ -236,6 +249,24 @@ def _parts(kind: str, output: str, reference: str) -> tuple[Part, ...]:
     return corrector(kind).parts(output, reference)
 
 
+def _touches(part: str, told: Sequence[str]) -> bool:
+    """Whether a part has anything in common with what was told."""
+    if not told:
+        return False
+    if WHOLE in (part, *told):
+        return True
+    start, end = _span(part)
+    return any(start < last and first < end for first, last in map(_span, told))
+
+
+@lru_cache(maxsize=65536)
+def _span(part: str) -> tuple[int, int]:
+    """A region in microseconds, read once."""
+    from truecost.corrections.speech_text import region_of
+
+    return region_of(part)
+
+
 def all_of(output: str, reference: str) -> str:
     """The region of two diarizations that holds all turns; empty where there are none."""
     from truecost.corrections.speech_text import region_name, turns_of
@@ -256,8 +287,8 @@ def turns_changed(output: str, reference: str, part: str) -> tuple[int, int]:
     Returns
     -------
     (int, int)
-        Turns of the reference there that the output lacks there or has otherwise, and the larger
-        one of turns added and taken away.
+        Turns of the reference there, none where the output has the same, and the larger one of
+        turns added and taken away.
     """
     from truecost.corrections.speech_text import turns_of
 

@@ -31,6 +31,7 @@ from truecost.report.plots.slots import Slots, label_of
 from truecost.results import Row
 
 PARTS = ("base_score", "adapted_score", "penalty", "penalised_score", "generalisation_gain")
+SAME_AS_BASE = "policy_score"  # of a version: its score before the help, under the policy
 APART = ("strategy", "version", "time", "policy", "subset", "collection", "application")
 BAR, STEP = 0.2, 0.24  # inches: a bar, and from one to the next
 BASE = "base: before the help"
@@ -65,9 +66,13 @@ def groups_of(rows: Sequence[Row]) -> list[Penalised]:
     """The groups of bars of some rows, in their order; what has no penalised score has none."""
     found: dict[tuple[str, ...], dict[str, Row]] = {}
     for row in rows:
-        if row.kind == "value" and row.measure in PARTS:
+        if row.kind == "value" and row.measure in (*PARTS, SAME_AS_BASE):
             key = tuple(row.dims.get(name, "") for name in ("system", *APART))
             found.setdefault((row.parameters.get("variant", ""), *key), {})[row.measure] = row
+    for rows_of in found.values():
+        same = rows_of.pop(SAME_AS_BASE, None)
+        if same is not None:
+            rows_of.setdefault("base_score", same)
     kept = {k: v for k, v in found.items() if {"adapted_score", "penalised_score"} <= v.keys()}
     differ = [n for n in range(len(APART) + 2) if len({key[n] for key in kept}) > 1 or n == 1]
     return [
@@ -81,7 +86,8 @@ def penalised_bars(rows: Sequence[Row], ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     rows : sequence of Row
-        `base_score`, `adapted_score`, `penalty` and `penalised_score` of one score.
+        `base_score` (or `policy_score`, the same figure), `adapted_score`, `penalty` and
+        `penalised_score` of one score.
     ax : matplotlib.axes.Axes, optional
 
     Returns

@@ -4,22 +4,18 @@ A time is a number or an ISO date (2026-03, 2026-03-01, 2026-03-01T12:00; days s
 of a version is that of the data that it adapted to: what its column `learnt` says, or its own name.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from itertools import pairwise
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from truecost.errors import InputError, first_five
+from truecost.formats.moments import Way, place_of
 from truecost.tasks.lifelong.records import INITIAL
 
 Floats = npt.NDArray[np.float64]
-Way = Literal["number", "date"]
-DAY = 86400.0  # seconds
 NAMED_INITIAL = ("initial", "m_0", "m0")  # in lower case: names of the version before everything
 
 
@@ -39,42 +35,6 @@ class Axis:
     names: tuple[str, ...]
     at: Floats
     way: Way
-
-
-def place_of(text: str) -> tuple[Way, float] | None:
-    """A time as a number, and how it was read; None when it is neither number nor date.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    (str, float) or None
-        Dates as days since 1970-01-01, in UTC where they have a zone. 2026-03 is its first day.
-
-    Examples
-    --------
-    >>> place_of("2.5"), place_of("1970-01-02T12:00"), place_of("spring")
-    (('number', 2.5), ('date', 1.5), None)
-    """
-    try:
-        number = float(text)
-    except ValueError:
-        return _date(text)
-    return ("number", number) if math.isfinite(number) else None
-
-
-def _date(text: str) -> tuple[Way, float] | None:
-    """A date as days."""
-    year, mark, month = text.partition("-")
-    whole = f"{text}-01" if mark and len(year) == 4 and len(month) == 2 else text
-    try:
-        found = datetime.fromisoformat(whole)
-    except ValueError:
-        return None
-    zoned = found if found.tzinfo else found.replace(tzinfo=UTC)
-    return "date", zoned.timestamp() / DAY
 
 
 def times_of(names: Mapping[str, str], source: str) -> Axis:

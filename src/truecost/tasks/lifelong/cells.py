@@ -15,7 +15,7 @@ import polars as pl
 
 from truecost.errors import InputError, UsageError, counted, first_five, named
 from truecost.formats import Table
-from truecost.tasks.lifelong.axes import place_of
+from truecost.formats.moments import place_of
 from truecost.tasks.lifelong.records import STATES
 
 ROW, PLACE = "@row", "@place"  # of the table, and of a frame: no column is named so
@@ -172,9 +172,10 @@ def _unpivoted(table: Table) -> pl.DataFrame:
     times = [column for column in table.columns if column not in WIDE]
     for column in times:
         if place_of(column) is None:
+            hint = close_to(column, [name for name in LONG if name != column])
             raise InputError(
                 f"{table.source}, line 1: column {column!r} is no time (a number or an ISO date), "
-                f"and none of {', '.join(WIDE)}{close_to(column, LONG)}; a table with a row for "
+                f"and none of {', '.join(WIDE)}{hint}; a table with a row for "
                 f"each score has the columns version, time and score"
             )
         table.numbers(column, "score")  # refuses what is no number, with its line

@@ -13,7 +13,7 @@ from truecost.errors import UsageError
 from truecost.evidence import Evidence
 from truecost.factors import Factor
 from truecost.measures.across import STREAM
-from truecost.measures.lifelong import EFFORT, OFFLINE
+from truecost.measures.supervision import EFFORT, OFFLINE
 from truecost.tally import Tally
 from truecost.tasks.lifelong import records
 from truecost.tasks.lifelong.options import LifelongScoring
@@ -75,9 +75,9 @@ class Laid:
     def plan(self, plan: Plan) -> Plan:
         """The plan with what is not resampled held."""
         holds = {
-            "": ("seed", "item", "stream_item"),
+            "": ("seed", "item", self._streamed),
             "item": ("seed",),
-            "seed": ("item", "stream_item"),
+            "seed": ("item", self._streamed),
         }
         held = list(holds.get(self.resample, ()))
         unit = self._named
@@ -92,6 +92,13 @@ class Laid:
         return next(iter(self.lifelong.units), "item")
 
     @cached_property
+    def _streamed(self) -> str:
+        """What a unit of the lifelong set is called: the same column, where its items have it."""
+        scored = self.lifelong.stream
+        there = scored is not None and self._named in scored.items.columns
+        return f"{STREAM}{self._named if there else 'item'}"
+
+    @cached_property
     def seeds(self) -> Factor:
         """The runs as units."""
         return Factor("seed", np.array(self.lifelong.seeds))
@@ -102,6 +109,8 @@ class Laid:
         column: Any = items["id"].to_numpy()
         if name == self._named and name != "item":
             column = self._column(name)
+        elif name == f"{STREAM}{self._named}" and self._named in items.columns:
+            column = items[self._named].to_numpy()
         _, codes = np.unique(column, return_inverse=True)
         pairs = len(np.unique(codes.astype(np.int64) * (times.max(initial=0) + 1) + times))
         if name != "item" and pairs > codes.max(initial=-1) + 1:
@@ -140,7 +149,7 @@ class Laid:
         scored = self.lifelong.stream
         if scored is None:
             raise UsageError(f"{self.lifelong.name} has no scores on the lifelong set itself")
-        units = self._units(scored, "stream_item")
+        units = self._units(scored, self._streamed)
         return Evidence(self._tallies(scored, units, parts, STREAM))
 
     def curve(self, parts: Sequence[str]) -> Evidence:

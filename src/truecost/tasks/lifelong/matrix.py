@@ -12,7 +12,8 @@ import numpy as np
 import polars as pl
 
 from truecost.errors import InputError, counted, first_five, named
-from truecost.tasks.lifelong.axes import Axis, place_of, times_of, versions_of
+from truecost.formats.moments import place_of
+from truecost.tasks.lifelong.axes import Axis, times_of, versions_of
 from truecost.tasks.lifelong.cells import (
     ONE_ITEM,
     PLACE,
@@ -22,6 +23,7 @@ from truecost.tasks.lifelong.cells import (
     Cells,
     TableOptions,
 )
+from truecost.tasks.lifelong.direction import odd_direction
 from truecost.tasks.lifelong.kinds.ready import KIND, PART
 from truecost.tasks.lifelong.records import STATES, Lifelong, Scored, no_effort
 
@@ -65,7 +67,7 @@ def lifelong_of(cells: Cells, name: str, options: TableOptions) -> Lifelong:
     _refuse_partial(scored, seeds)
     test, left = set_of(scored, times, versions, seeds)
     units = {"unit": test.items["unit"].to_numpy()} if "unit" in test.items.columns else {}
-    return Lifelong(
+    found = Lifelong(
         name=name,
         kind=KIND,
         versions=versions.names,
@@ -84,6 +86,7 @@ def lifelong_of(cells: Cells, name: str, options: TableOptions) -> Lifelong:
         ),
         no_penalty=UNBOUNDED if np.isinf(options.limits).all() else "",
     )
+    return replace(found, problems=(*odd_direction(found), *found.problems))
 
 
 def in_order(names: Sequence[str]) -> tuple[str, ...]:

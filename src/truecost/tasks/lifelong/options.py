@@ -66,4 +66,4 @@ class LifelongScoring:
         for name in ("item_seconds", "max_cost"):
             value = getattr(self, name)
             if value is not None and not 0 < value < float("inf"):
-                raise UsageError(f"{name} is {value:g}: it must be above 0")
+                raise UsageError(f"{name} is {value:g}: it must be a number above 0")

@@ -175,30 +175,39 @@ class Policy:
         window = (at >= first) & (at <= learnt[:, None])
         if tested is not None:
             window &= tested
-        raw = np.where(window, self._raw(learnt, at, times, first), 0.0)
+        raw = np.where(window, self._raw(learnt, at, times, first, window), 0.0)
         if not self.normalise:
             return raw
         sums = raw.sum(axis=1, keepdims=True)
         return np.asarray(np.divide(raw, sums, out=np.zeros_like(raw), where=sums > 0))
 
-    def _raw(self, learnt: Floats, at: Floats, times: Sequence[str], first: float) -> Floats:
-        """Weights before the window cuts them."""
+    def _raw(
+        self,
+        learnt: Floats,
+        at: Floats,
+        times: Sequence[str],
+        first: float,
+        window: npt.NDArray[np.bool_],
+    ) -> Floats:
+        """Weights inside the window; where they are normalised, up to a factor for each version."""
         if self.kind == "table":
             return self._stated(times, at)
         if self.kind == "uniform":
             return np.ones(len(at))
-        half = self.half_life or 1.0
-        with np.errstate(invalid="ignore", over="ignore"):
-            age = learnt[:, None] - at if self.kind == "recent" else at - first
-            # Within a window ages are finite and 0 or more; beyond it they are cut away.
-            return np.exp2(-np.nan_to_num(np.maximum(age, 0.0), posinf=0.0) / half)
+        age = learnt[:, None] - at if self.kind == "recent" else at - first
+        age = np.where(window, age, np.inf)
+        if self.normalise:
+            # Counted from the youngest: after a thousand half-lives all would be 0 otherwise.
+            least = age.min(axis=1, keepdims=True, initial=np.inf)
+            age = age - np.where(np.isfinite(least), least, 0.0)
+        return np.asarray(np.exp2(-age / (self.half_life or 1.0)))
 
     def _stated(self, times: Sequence[str], at: Floats) -> Floats:
         """The weights of a table in the order of the times, which it may write in other ways.
 
         2 is 2.0; event logs have the days since 1970 of a date.
         """
-        from truecost.tasks.lifelong.axes import place_of
+        from truecost.formats.moments import place_of
 
         placed = {name: found[1] for name in self.table if (found := place_of(name))}
         if len(placed) == len(self.table) and sorted(placed.values()) == sorted(at):

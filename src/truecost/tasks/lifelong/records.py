@@ -203,7 +203,7 @@ def pair_lifelong(systems: Sequence[Lifelong], given: int) -> list[Lifelong]:
     UsageError
         When some systems are of another task.
     InputError
-        When items, times, seeds or experts are not the same.
+        When items, times (of the tests, or of what was learnt), seeds or experts are not the same.
     """
     if len(systems) < given:
         raise UsageError("lifelong runs can be compared with lifelong runs only")
@@ -227,6 +227,7 @@ def _refuse_unlike(one: Lifelong, other: Lifelong) -> None:
                 f"{named} have other {what} ({first_five(a) or 'none'} against "
                 f"{first_five(b) or 'none'}): only runs of the same life cycle can be compared"
             )
+    _refuse_other_windows(one, other)
     if one.experts and other.experts and one.experts != other.experts:
         raise InputError(
             f"{named} had the help of others ({first_five(one.experts)} against "
@@ -248,3 +249,20 @@ def _refuse_unlike(one: Lifelong, other: Lifelong) -> None:
                 f"{named} were counted otherwise: {one.signatures[part]} against "
                 f"{other.signatures[part]}"
             )
+
+
+def _refuse_other_windows(one: Lifelong, other: Lifelong) -> None:
+    """Refuse versions that learnt at other times: the same policy weighs other tests of theirs.
+
+    Points of learning curves are versions by their cost alone.
+    """
+    if "cost" in one.offline.columns and "cost" in other.offline.columns:
+        return
+    mine, theirs = (system.learnt[np.isfinite(system.learnt)] for system in (one, other))
+    if not np.array_equal(mine, theirs):
+        said, told = (first_five(f"{t:g}" for t in times) or "never" for times in (mine, theirs))
+        raise InputError(
+            f"{one.name} and {other.name} have versions that learnt at other times ({said} against "
+            f"{told}): each is scored from the first time that was learnt to its own, so that only "
+            f"runs of the same life cycle can be compared"
+        )

@@ -14,9 +14,12 @@ from truecost.evidence import Evidence
 from truecost.flags import raised
 from truecost.measures import Measure, find, registry
 from truecost.measures.across import Across
-from truecost.measures.lifelong import OF_EFFORT, OFFLINE, TASK, follows_score, inner_of
+from truecost.measures.lifelong import follows_score, inner_of
+from truecost.measures.supervision import OF_EFFORT, OFFLINE, TASK
 from truecost.results import Estimate
 from truecost.tasks.lifelong.evidence import Laid
+from truecost.tasks.lifelong.kinds.base import Kind
+from truecost.tasks.lifelong.kinds.ready import KIND as SCORES
 from truecost.tasks.lifelong.options import LifelongScoring
 from truecost.tasks.lifelong.policies import Policy
 from truecost.tasks.lifelong.records import Lifelong
@@ -31,23 +34,54 @@ OF_POLICY: tuple[str, ...] = (
 OF_HELP = OF_POLICY[1:2] + OF_POLICY[3:]  # what corrections are needed for
 ACROSS = ("forgetting_max", "forgetting_first", "backward_transfer", "forward_transfer")
 EFFORTS = tuple(function.__name__ for function, _, _ in OF_EFFORT)
+ON_TEST = ("msr", *(name for name in EFFORTS if not name.startswith(OFFLINE)))
+AREA = "area_under_curve"
+READY = SCORES.name
 NOTHING_VARIES = "no interval: there is one run, and at each time one"
 Wanted = tuple[Measure, int, Policy | None]  # a measure of a version, under a policy if it has one
 OFFLINES = tuple(name for name in EFFORTS if name.startswith(OFFLINE))
 
 
+def score_of_kind(text: str, kind: Kind) -> Measure:
+    """The measure that a score is.
+
+    Parameters
+    ----------
+    text : str
+        `NAME` or `NAME:PARAMETER`.
+    kind : Kind
+        What the outputs are.
+
+    Returns
+    -------
+    Measure
+
+    Raises
+    ------
+    UsageError
+        When it is no score of this kind.
+    """
+    name = text.partition(":")[0]
+    if name not in kind.scores:
+        known = ", ".join(kind.scores)
+        if kind.name == READY:
+            raise UsageError(
+                f"score {text!r} cannot be computed: the table holds scores, and no outputs that "
+                f"could be counted; leave the score out (it is {known}), or give event logs of the "
+                f"outputs"
+            )
+        why = kind.refused.get(name, f"it is no score of {kind.name}")
+        raise UsageError(f"score {text!r} is not for {kind.name}: {why}; take {known}")
+    try:
+        return inner_of(text)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+
+
 def score_of(lifelong: Lifelong, how: LifelongScoring) -> str:
     """The score that is asked for, or that of the kind, refused where it cannot be computed."""
     text = how.score or lifelong.kind.scores[0]
-    name, kind = text.partition(":")[0], lifelong.kind
-    known = ", ".join(kind.scores)
-    if name not in kind.scores:
-        why = kind.refused.get(name, f"it is not a score of {kind.name}")
-        raise UsageError(f"score {text!r} is not for {kind.name}: {why}; take {known}")
-    try:
-        inner = inner_of(text)
-    except ValueError as error:
-        raise UsageError(str(error)) from error
+    inner = score_of_kind(text, lifelong.kind)
     if lost := [part for part in inner.parts if part not in lifelong.test.statistics]:
         raise UsageError(
             f"{lifelong.name}: score {text!r} needs {', '.join(lost)}, which were not counted: "
@@ -106,8 +140,34 @@ def _refuse_without(name: str, lifelong: Lifelong) -> None:
         )
     if name == "lifelong_score" and lifelong.stream is None:
         raise UsageError(f"measure {name!r} needs scores on the lifelong set; {who} has none")
-    if name in (*OFFLINES, "area_under_curve") and not lifelong.offline.height:
+    if name in (*OFFLINES, AREA) and not lifelong.offline.height:
         raise UsageError(f"measure {name!r}: {who} tells of no help away from the test set")
+
+
+def of_help(name: str) -> bool:
+    """Whether a measure is of a person's help, which not every system has."""
+    return name in (*OF_HELP, *ON_TEST, *OFFLINES, AREA)
+
+
+def unhelped(name: str, lifelong: Lifelong) -> bool:
+    """Whether a measure is of help that a system did not have, as a baseline has none.
+
+    Parameters
+    ----------
+    name : str
+        Of a measure, without its score.
+    lifelong : Lifelong
+
+    Returns
+    -------
+    bool
+        False too where help was there, and cannot be scored: that is refused, never left out.
+    """
+    if name in (*OFFLINES, AREA):
+        return not lifelong.offline.height
+    if name in ON_TEST:
+        return not lifelong.test.effort.height
+    return name in OF_HELP and not lifelong.helped and not lifelong.test.effort.height
 
 
 def single(lifelong: Lifelong) -> bool:
@@ -154,6 +214,7 @@ def defaults(lifelong: Lifelong | None, how: LifelongScoring) -> tuple[str, ...]
         *made,
         *rate,
         *spent,
+        *((AREA,) if spent else ()),
     )
 
 

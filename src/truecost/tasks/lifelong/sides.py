@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -110,6 +111,12 @@ def _normal(texts: Sequence[str], options: Any) -> list[str]:
     return normalise(pl.Series(texts, dtype=pl.String), options.normalise).to_list()
 
 
+def _normal_of(references: References, options: Any) -> list[tuple[str, ...]]:
+    """References as they are compared, normalised at one go."""
+    texts = iter(_normal([text for several in references for text in several], options))
+    return [tuple(islice(texts, len(several))) for several in references]
+
+
 def effort_of(
     kind: Kind,
     outputs: tuple[Sequence[str], Sequence[str]],
@@ -135,11 +142,11 @@ def effort_of(
     mapping of str to ndarray of int64, shape (items,)
     """
     if kind.name == "transcripts" and options is not None:
-        references = [tuple(_normal(several, options)) for several in references]
+        references = _normal_of(references, options)
     right, rows = corrector(kind.name), list[tuple[int, ...]]()
     for base, adapted, known, names in zip(*outputs, references, corrected, strict=True):
         wrong = right.parts(base, known)
-        done = [part for part in wrong if _within(part, names)]
+        done = _done(wrong, names)
         rows.append(
             (
                 len(names),
@@ -154,11 +161,14 @@ def effort_of(
     return dict(zip(SPENT, columns, strict=True))
 
 
-def _within(part: Part, names: tuple[str, ...]) -> bool:
-    """Whether a part was corrected: as such, or in a region that shares time with it."""
-    if WHOLE in names or part.name in names:
-        return True
-    if part.name == WHOLE or not names:
-        return False
-    start, end = region_of(part.name)
-    return any(start < last and first < end for first, last in map(region_of, names))
+def _done(wrong: Sequence[Part], names: tuple[str, ...]) -> Sequence[Part]:
+    """The parts that were corrected: as such, or in a region that shares time with them."""
+    if WHOLE in names or not names:
+        return wrong if names else ()
+    regions = [region_of(name) for name in names]
+    return [part for part in wrong if _shares(region_of(part.name), regions)]
+
+
+def _shares(one: tuple[int, int], regions: Sequence[tuple[int, int]]) -> bool:
+    """Whether a region shares time with another."""
+    return any(one[0] < last and first < one[1] for first, last in regions)

@@ -21,10 +21,12 @@ import polars as pl
 
 from truecost.errors import InputError, UsageError, first_five
 from truecost.formats import Table
+from truecost.formats.moments import place_of
 from truecost.tasks.lifelong import curves, matrix
-from truecost.tasks.lifelong.axes import place_of
 from truecost.tasks.lifelong.cells import (
     COSTS,
+    PLACE,
+    ROW,
     WIDE,
     TableOptions,
     cells_of,
@@ -81,6 +83,7 @@ def read_scores(table: Table, name: str, options: TableOptions | None = None) ->
             f"scores"
         )
     _refuse_headless(known)
+    _refuse_own_names(known)
     if _is_curve(known):
         return curves.curve_of(known, name, how)
     _require_version(known)
@@ -95,6 +98,15 @@ def _refuse_headless(table: Table) -> None:
             f"{table.source}, line 1: numbers ({first_five(names)}) where names of columns were "
             f"expected: begin with a line version,1,2,3 and each further line with its version"
         )
+
+
+def _refuse_own_names(table: Table) -> None:
+    """Refuse columns that are named as those which are laid beside them here."""
+    for column in (ROW, PLACE):
+        if column in table.columns:
+            raise InputError(
+                f"{table.source}, line 1: no column may be named {column!r}: give it another name"
+            )
 
 
 def _is_curve(table: Table) -> bool:

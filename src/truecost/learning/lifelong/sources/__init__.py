@@ -22,7 +22,7 @@ from truecost.errors import UsageError, first_five
 from truecost.learning.lifelong.course import Course
 from truecost.learning.lifelong.sources.kinds import Kind
 
-__all__ = ["Kind", "course_of", "files_of", "kinds", "settings_of"]
+__all__ = ["Kind", "course_of", "files_of", "kinds", "outputs_of", "settings_of"]
 
 
 @cache
@@ -128,6 +128,23 @@ def files_of(name: str, options: Mapping[str, Any]) -> dict[str, tuple[str, ...]
     settings = settings_of(name, options)
     named = {key: getattr(settings, key) for key in kinds()[name].files}
     return {k: (v,) if isinstance(v, str) else tuple(v) for k, v in named.items() if v}
+
+
+def outputs_of(name: str, options: Mapping[str, Any]) -> str:
+    """What is put out for the course of a source, before it is made; errors as `settings_of`.
+
+    Parameters
+    ----------
+    name : str
+    options : mapping of str to object
+
+    Returns
+    -------
+    str
+        classes, transcripts, translation or diarization; empty where only the course tells.
+    """
+    settings = settings_of(name, options)
+    return kinds()[name].outputs or str(getattr(settings, "kind", ""))
 
 
 def _flat(options: Mapping[str, Any]) -> dict[str, Any]:

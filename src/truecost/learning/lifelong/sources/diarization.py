@@ -168,5 +168,6 @@ SOURCES = {
         Settings,
         make,
         files=("recordings", "reference", "outputs"),
+        outputs="diarization",
     )
 }

@@ -206,6 +206,7 @@ SOURCES = {
         "handwritten digits: two new ones after the other, or turned further day by day",
         Settings,
         make,
+        outputs="classes",
         extra="learn",
     )
 }

@@ -26,6 +26,9 @@ class Kind:
     files : tuple of str
         Settings that name the files that it reads (a path, or several); a run resumes only while
         these are the same, byte by byte.
+    outputs : str
+        What is put out: classes, transcripts, translation or diarization; the setting `kind` says
+        it where this is empty.
     extra : str
         The extra of truecost that has to be installed; empty for none.
     """
@@ -34,4 +37,5 @@ class Kind:
     settings: type[msgspec.Struct]
     make: Make
     files: tuple[str, ...] = ()
+    outputs: str = ""
     extra: str = ""

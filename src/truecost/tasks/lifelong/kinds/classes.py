@@ -195,8 +195,8 @@ KIND = Kind(
     signature=signature,
     options=ClassOptions,
     refused={
-        "nec": "its reference changes with the shares of the classes; take classification_cost "
-        "with the same costs",
+        "nec": "its reference changes with the shares of the classes; classification_cost has the "
+        "same costs",
     },
     prepared=prepared,
     swap=swap,

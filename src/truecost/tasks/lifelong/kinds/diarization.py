@@ -37,11 +37,11 @@ SCHEMA = {"start": pl.Int64, "end": pl.Int64, "speaker": pl.String}
 ALWAYS = 10**16  # microseconds, beyond any clock
 MOVED = (
     "it is a part of der, and a strictly wrong output moves errors between the parts (speech stays "
-    "speech, of speakers that do not exist), so that no part alone is at its worst; take der"
+    "speech, of speakers that do not exist), so that no part alone is at its worst"
 )
 KEPT = (
     "a strictly wrong output keeps its speech and is wrong about the speakers alone (paper 004, "
-    "appendix B); take der"
+    "appendix B)"
 )
 
 
@@ -285,7 +285,7 @@ KIND = Kind(
     options=PenalisedDiarization,
     refused={
         "jer": "its mapping of speakers is that of the whole recording, so that it is no sum over "
-        "regions; take der",
+        "regions",
         **dict.fromkeys(("missed", "false_alarm", "confusion"), MOVED),
         **dict.fromkeys(("speech_miss", "speech_fa", "speech_error"), KEPT),
     },
