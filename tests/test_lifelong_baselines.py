@@ -224,6 +224,10 @@ def test_a_baseline_without_any_row_is_refused(whole, run):
             {"measures": ["policy_score", "penalty"], "help": {"says": "verdicts"}},
             "measure 'penalty' needs to know what is right",
         ),
+        (
+            {"loop": {"seeds": 1}, "lifelong": {"resample": "both"}},
+            "resample under [lifelong] is 'both', and this run has one seed",
+        ),
         ({"measures": ["offline_answers"]}, "'offline_answers' needs offline help"),
         ({"measures": ["area_under_curve"]}, "'area_under_curve' needs offline help"),
         ({"measures": ["policy_score:wer"]}, "score 'wer' is not for classes"),
@@ -498,6 +502,30 @@ def test_a_learner_that_generalises_needs_less_than_all_corrections(tmp_path):
     assert rate.value == pytest.approx(1 / 3)
 
 
+def test_a_person_who_remembers_what_was_told_says_what_a_new_one_says():
+    """Many corrections, with the output changing in between: nothing of before is mixed in."""
+    draws = np.random.default_rng(3)
+
+    def turns(shift):
+        starts = np.arange(0, 40, 2) + draws.uniform(0, shift, 20).round(2)
+        ends = starts + draws.uniform(1, 3, 20).round(2)
+        who = draws.choice(["a", "b"], 20)
+        return "|".join(f"{s:.2f} {e:.2f} {w}" for s, e, w in zip(starts, ends, who, strict=True))
+
+    right, outputs = {"x": turns(0.5), "y": turns(0.5)}, [(turns(1.0), turns(1.0)) for _ in "ab"]
+    batch = Batch(0, ("x", "y"), np.array(["", ""], dtype=object))
+    keeps, given, told = DomainExpert("diarization", right), [], 0
+    for said in (outputs[0], outputs[1], outputs[0]):
+        for _ in range(6):
+            fresh = DomainExpert("diarization", right)
+            answer = keeps.volunteer(batch, Outputs(said), given)
+            assert answer == fresh.volunteer(batch, Outputs(said), given)
+            if answer is None:
+                break
+            given, told = [*given, answer], told + 1
+    assert told > 6
+
+
 def test_tables_of_scores_say_why_no_score_can_be_computed(tmp_path, run):
     path = tmp_path / "m.csv"
     path.write_text("version,time,score\n0,1,0.2\n1,1,0.1\n")
@@ -505,5 +533,3 @@ def test_tables_of_scores_say_why_no_score_can_be_computed(tmp_path, run):
     assert code == 2
     assert "score 'wer' cannot be computed: the table holds scores, and no outputs" in err
     assert "leave the score out (it is mean_score), or give event logs" in err
-
-

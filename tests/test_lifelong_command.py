@@ -125,9 +125,7 @@ def test_a_matrix_of_accuracies(run, rows, matrices):
 
 
 def test_accuracies_that_are_taken_for_errors_are_told(run, folder):
-    (folder / "acc.csv").write_text(
-        "version,1,2,3\n1,0.9,0.2,0.2\n2,0.7,0.9,0.3\n3,0.6,0.8,0.9\n"
-    )
+    (folder / "acc.csv").write_text("version,1,2,3\n1,0.9,0.2,0.2\n2,0.7,0.9,0.3\n3,0.6,0.8,0.9\n")
     code, _, err = run("lifelong score acc.csv")
     assert code == 0
     assert "note: acc: at all 2 times" in err
@@ -320,14 +318,14 @@ REFUSED = {
     "cell": ("score bad.csv", 3, "bad.csv: 1 value of the score (column '2')"),
     "file": ("score nothing.csv", 3, "nothing.csv: there is no such file"),
     "none": ("score", 2, "no system is named"),
-    "bounds": ("score matrix.csv --bounds 1,0", 2, "bounds"),
+    "bounds": ("score matrix.csv --bounds 1,0", 2, "bounds 1,0 are not understood"),
     "endless": ("curve curve.csv --max-cost inf", 2, "max_cost is inf: it must be a number above"),
     "bounds text": ("score matrix.csv --bounds low,high", 2, "--bounds 'low,high'"),
     "out of bounds": ("score matrix.csv --bounds 0,0.3", 3, "out of its bounds 0,0.3"),
     "map": ("score matrix.csv --map verson=version", 2, "did you mean 'version'?"),
     "penalised": ("score matrix.csv --measure penalised_score", 2, "needs a person's help"),
     "measure": ("score matrix.csv --measure wer", 2, "not for life cycles"),
-    "score": ("score matrix.csv --score bleu", 2, "take mean_score"),
+    "score": ("score matrix.csv --score bleu", 2, "leave the score out (it is mean_score)"),
     "kind": ("score matrix.csv --kind classes", 2, "is a table of scores"),
     "seed": ("score matrix.csv --resample seed", 2, "has one run"),
     "versions": ("score matrix.csv --versions first", 2, "first"),

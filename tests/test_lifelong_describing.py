@@ -154,7 +154,7 @@ def test_seeds_weigh_scores_on_the_lifelong_set_and_areas():
             if (mine := [x for x in told if x["version"] == v == x["time"] + 1 and x["state"] == 1])
         ]
         assert row.replicates[r] == pytest.approx(np.mean(of), abs=1e-12)
-    curve = describe_lifelong(lifelong, scoring(cost="answers", max_cost=10.0)).curve
+    curve = describe_lifelong(lifelong, asked).curve
     costs = [np.cumsum([0, *(v + s for v in range(1, 5))]) for s in range(3)]
     grid = sorted({c for of in costs for c in of.tolist() if c <= 10})
     assert [point.cost for point in curve.points] == grid
@@ -173,6 +173,10 @@ def test_seeds_weigh_scores_on_the_lifelong_set_and_areas():
             own = base.filter(seed=s, version=int(version))
             held.append(own["errors"].sum() / own["n"].sum())
         assert point.value == pytest.approx(np.mean(held), abs=1e-12)
+        means = [np.average(held, weights=of) for of in weights]
+        wanted = np.quantile(means, [0.025, 0.975])
+        assert (point.lower, point.upper) == pytest.approx(wanted, abs=1e-12)
+        assert point.lower < point.value < point.upper
     area = one_of(lifelong, asked, "area_under_curve")
     single = [
         one_of(

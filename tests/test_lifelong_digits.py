@@ -217,7 +217,7 @@ def test_the_demo_runs_without_any_file(tmp_path, monkeypatch, capfd):
         return structs.replace(
             study,
             source=structs.replace(study.source, options=options),
-            loop=structs.replace(study.loop, seeds=1),
+            loop=structs.replace(study.loop, seeds=2),
             help=structs.replace(study.help, questions=2),
             interval=structs.replace(study.interval, replicates=20),
         )

@@ -447,6 +447,15 @@ def test_regions_that_are_none(parts, said):
         kind.exchange(["0 3 a"], [("0 3 b",)], [parts], kind.options(), "speech")
 
 
+def test_regions_may_touch():
+    kind, options = kind_of("diarization"), PenalisedDiarization()
+    sides = ["0 2 a|2 3 b"], [("0 3 x",)]
+    apart = kind.exchange(*sides, [("1-2", "0-1")], options, "speech")
+    together = kind.exchange(*sides, [("0-2",)], options, "speech")
+    for one, other in zip(apart, together, strict=True):
+        same(one, other)
+
+
 def test_a_recording_has_one_reference():
     kind = kind_of("diarization")
     with pytest.raises(InputError, match="one reference, but 2 references are given"):

@@ -450,6 +450,33 @@ def test_a_killed_run_loses_its_last_version_and_says_so(tmp_path, cut):
     assert found.stream.rows.equals(whole.stream.rows)
 
 
+@pytest.mark.parametrize("batch", [0, 1, 2])
+@pytest.mark.parametrize("asked", [1, 2, 3])
+def test_a_run_killed_during_help_in_the_test_set_loses_that_version(tmp_path, batch, asked):
+    events = life()
+    where = {"set": "test", "version": 2, "batch": batch}
+    found = read(tmp_path, events[: first(events, event="query", **where) + asked])
+    assert found.versions == ("0", "1")
+    assert any(re.search(r"version 2 is left out: .* \(the log ends there\)", text)
+               for text in found.problems)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("phase", "said"),
+    [
+        ("pre", "version 2: 1 item of the test set have no output of it"),
+        ("post", "version 2: 1 item of the test set have no output after the person's help"),
+    ],
+)
+def test_a_hole_in_the_last_version_is_no_end_of_the_log(tmp_path, phase, said):
+    events = life()
+    for batch in (0, 1):  # the test set goes on after it
+        where = {"set": "test", "version": 2, "batch": batch}
+        hole = first(events, event="predict", phase=phase, **where)
+        with pytest.raises(InputError, match=said):
+            read(tmp_path, [*events[:hole], *events[hole + 1 :]])
+
+
 def test_a_run_killed_while_it_adapts_loses_that_batch(tmp_path):
     events = life()
     upto = first(events, event="predict", batch=1, version=1, set=None)

@@ -465,6 +465,24 @@ def test_regions_of_any_kind_are_answered():
     assert (nothing.words, nothing.actions) == (0, 0)
 
 
+def test_names_are_those_of_the_first_output_however_much_is_volunteered():
+    """Bob is as much x as z: what he is called at first he is called in every region."""
+    output, reference = "0 2 x|4 6 z", "0 2 bob|3 6 bob|9 12 ann"
+    expert = DomainExpert("diarization", {"r": reference})
+    batch, given_ = Batch(0, ("r",), np.zeros((1, 1))), []
+    while (answer := expert.volunteer(batch, of_texts([output]), given_)) is not None:
+        given_.append(answer)
+    assert [answer.part for answer in given_][:2] == ["9-12", "3-6"]
+    assert len(given_) == 3  # the third is where he has the other name
+    called = {a.part: {turn.split()[2] for turn in a.label.split("|")} for a in given_}
+    assert called.pop("9-12") == {"ann"}
+    assert len(set.union(*called.values())) == 1
+    right_, fixed = corrector("diarization"), output
+    for answer in given_:
+        fixed = right_.correct(fixed, reference, answer.part, output)
+    assert right_.is_right(fixed, reference)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_person_errs_as_often_as_said(kind):
     """Mistakes depend on the item alone; the answer is wrong, and of its kind."""
@@ -571,6 +589,44 @@ def test_a_replayed_person_knows_no_more(tmp_path):
         live(tmp_path / "x", course, Life(stream=Help(2)), expert=RecordedPerson(log, "a"))
     with pytest.raises(InputError, match="to version 0 on the test set"):
         live(tmp_path / "y", course, Life(test=Help(1)), expert=RecordedPerson(log))
+
+
+ASKED = {"batch": 0, "version": 0, "expert": "ann"}
+QUERIES = {name: {**ASKED, "event": "query", "id": name} for name in ("a", "b")}
+ANSWERS = {name: {**ASKED, "event": "answer", "id": name, "label": "cat"} for name in ("b", "c")}
+
+
+@pytest.mark.parametrize(
+    ("events", "late"),
+    [
+        ([QUERIES["a"]], {"a": None}),
+        ([QUERIES["a"], QUERIES["b"], ANSWERS["b"]], {"a": True, "b": False}),
+        ([QUERIES["a"], ANSWERS["c"]], {"a": True}),  # somebody who stopped volunteers nothing
+        (
+            [QUERIES["a"], {"batch": 0, "version": 1, "event": "adapt"}, QUERIES["b"]],
+            {"a": True, "b": None},
+        ),
+    ],
+    ids=["stopped", "another answered", "another volunteered", "another round"],
+)
+def test_a_late_answer_that_never_came_is_no_end_of_the_help(tmp_path, events, late):
+    """True where the question stays open, False where it was answered, None where help ended."""
+    path = tmp_path / "log.jsonl"
+    said = {"event": "predict", "phase": "pre", "batch": 0, "version": 0, "decision": "cat"}
+    events = [*({**said, "id": name} for name in "abc"), *events]
+    path.write_text("".join(json.dumps(e) + "\n" for e in events))
+    person = RecordedPerson(read_events(str(path)))
+    person.visit(0, None)
+    batch = Batch(0, ("a", "b", "c"), np.zeros((3, 1)))
+    for name, is_late in late.items():
+        answer = person.correct(Question(name), batch, "cat")
+        if is_late is None:
+            assert answer is None
+        elif is_late:
+            assert answer.label is None
+            assert answer.delay > 10**6  # batches
+        else:
+            assert (answer.label, answer.delay) == ("cat", 0)
 
 
 def test_a_stream_cannot_be_replayed_as_a_life(tmp_path):

@@ -22,6 +22,7 @@ from lives import (
     without,
 )
 from truecost.errors import InputError, UsageError
+from truecost.measures.across import averaged
 from truecost.tasks.lifelong.describing import describe_lifelong
 from truecost.tasks.lifelong.policies import Policy
 from truecost.tasks.lifelong.records import (
@@ -376,3 +377,10 @@ def test_versions_that_learnt_at_other_times_are_not_compared():
         pair_lifelong([one, other], 2)
     begun, _ = lived(seed=9, name="B", learnt=LEARNT[1:])
     assert pair_lifelong([one, begun], 2) == [one, begun]  # one of them has no frozen version
+
+
+def test_gains_that_cancel_have_a_mean_of_zero_and_no_side():
+    gains = np.array([[0.1, 0.2, -0.3], [0.1, 0.2, -0.25]])
+    assert gains[0].mean() != 0  # what plain sums of these numbers leave over
+    chosen = np.ones(3, bool)
+    assert averaged(gains, chosen).tolist() == [0.0, pytest.approx(0.05 / 3)]

@@ -272,7 +272,7 @@ def _of(**keys):
 FAULTY = [
     ({"lifelong": {}}, r"is an event log: say what its outputs are, --kind classes\|"),
     (_of(higher=True), r"higher under \[lifelong\] goes with"),
-    (_of(bounds=[1, 0]), r"bounds are 1, 0: give the lowest"),
+    (_of(bounds=[1, 0]), r"bounds 1,0 are not understood: give the lowest"),
     (_of(score="bleu"), r"score 'bleu' is not for transcripts"),
     (_of(policies=["recent"]), r"policy recent needs a half-l"),
     (_of(policies=["recent:0"]), r"half-life is 0: it must be"),

@@ -298,8 +298,7 @@ def test_a_week_of_messages_helps_with_those_of_the_same_week_only():
 def test_the_life_of_the_example(tmp_path):
     """Its first three weeks: the person's sentences are right afterwards, and others get better."""
     study = tomllib.loads((MESSAGES.parent / "translation.toml").read_text(encoding="utf-8"))
-    source = study["source"] | study["source"]["options"] | {"file": str(MESSAGES)}
-    del source["options"]
+    source = study["source"] | {"file": str(MESSAGES)}
     course = course_of(source.pop("name"), source, 0)
     assert (course.kind, len(course.lifelong), len(course.test)) == ("translation", 8, 8)
     short = replace(

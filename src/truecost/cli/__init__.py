@@ -97,7 +97,7 @@ GLOBAL = (
     ),
     ("schema", "lists:schema", "JSON schema of result.json or of study.toml."),
     ("resources", "resources:resources", "Run a program and measure its CPU time and peak memory."),
-    ("demo", "demo:demo", "Detectors, searches, or learning (stream, lifelong): real systems, evaluated."),
+    ("demo", "demo:demo", "Detectors, searches, learners on streams or across time: evaluated."),
 )
 trials = App(name="trials", help="Trials with scores or decisions (the task when none is named).")
 methods = App(name="methods", help="Methods: runs over seeds and training sets.")

@@ -1,4 +1,4 @@
-"""Tables of systems that learn across time: the score is said once, systems come before policies."""
+"""Tables of systems across time: the score is said once, systems come before policies."""
 
 from collections.abc import Sequence
 from dataclasses import replace

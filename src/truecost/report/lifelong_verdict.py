@@ -117,14 +117,9 @@ def without_help(story: Story, part: Part, rows: Sequence[Row]) -> list[Row]:
     """Scores under a policy of systems that have no penalised score, as nobody helped them."""
     if not any(r.measure == "penalised_score" for r in rows):
         return []
-    told = {system_of(r) for r in rows}
-    others = [r for r in _of_part(story, part) if r.measure == "policy_score"]
-    scores = {r.parameters.get("variant") for r in rows}
-    return [
-        r
-        for r in others
-        if system_of(r) not in told and r.parameters.get("variant") in scores and "policy" in r.dims
-    ]
+    told, score = {system_of(r) for r in rows}, rows[0].parameters.get("variant", "")
+    wanted = f"policy_score:{score}"
+    return [r for r in _of_part(story, part) if r.label == wanted and system_of(r) not in told]
 
 
 def _unhelped(story: Story, row: Row) -> Line:

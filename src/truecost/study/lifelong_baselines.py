@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from truecost.errors import UsageError
+from truecost.study.live_checks import seeds_of
 from truecost.tasks.lifelong.kinds import Kind, kinds
 from truecost.tasks.lifelong.records import Lifelong
 from truecost.tasks.lifelong.scoring import (
@@ -101,11 +102,16 @@ def check_measures(study: "Study", recipe: "Recipe", unhelped_names: Sequence[st
     Raises
     ------
     UsageError
-        When a measure needs help that the study does not give, a score is none of the outputs, or
-        the kind is not that of the source.
+        When a measure needs help that the study does not give, a score is none of the outputs, the
+        kind is not that of the source, or seeds are to be resampled where there is one.
     """
     from truecost.learning.lifelong.sources import outputs_of
 
+    if study.lifelong.resample not in (None, "item") and len(seeds_of(study)) < 2:
+        raise UsageError(
+            f"resample under [lifelong] is {study.lifelong.resample!r}, and this run has one seed: "
+            f"give [loop] seeds = 2 or more, or resample = 'item'"
+        )
     for text in study.measures:
         if why := _lacks(_name(text), recipe):
             raise UsageError(f"measure {text!r} needs {why}")

@@ -11,20 +11,19 @@ version says everything, and `plastic-unsupervised`, where the system offers to 
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from truecost.errors import InputError, TruecostError, UsageError
-from truecost.publishing import tidy
+from truecost.errors import InputError
 from truecost.study.config import Study
 from truecost.study.lifelong_live_tables import HelpTable
-from truecost.study.live_folders import alone, check_folder, remove_logs
+from truecost.study.live import as_asked, check_baseline, made_in
+from truecost.study.live_folders import check_folder
 from truecost.study.loop_tables import LearnerTable, LoopTable, SourceTable, StrategyTable
-from truecost.study.outcome import Input, Outcome
-from truecost.study.recipes import LOGS, RECIPE, same_recipe
+from truecost.study.outcome import Outcome
+from truecost.study.recipes import LOGS
 from truecost.study.tables import SystemTable
 
 if TYPE_CHECKING:
@@ -69,27 +68,15 @@ def run_lifelong(
     """
     from truecost.learning.lifelong.jobs import COURSES
     from truecost.study.lifelong_recipes import decisive, inputs_of
-    from truecost.study.running import configuration
 
     _check(study)
     folder = Path(directory)
     check_folder(folder, resume)
-    stood, begun = folder.exists(), (folder / RECIPE).exists()
-    recipe = decisive(study)
-    with alone(folder / LOGS) as lock:
-        for place in (folder, folder / LOGS, folder / LOGS / COURSES):
-            tidy(place)
-        same_recipe(folder, recipe, JOINING)
-        try:
-            outcome = _made(study, folder, lock, progress)
-        except TruecostError as error:
-            if not begun and not any((folder / LOGS).rglob("*.jsonl*")):
-                remove_logs(folder, stood)
-                raise
-            left = f"(logs stay in {folder / LOGS}: --resume goes on)"
-            raise type(error)(f"{error} {left}") from error
-    read = (Input(system="", file=name, sha256=digest) for name, digest in inputs_of(recipe))
-    return replace(outcome, inputs=(*read, *outcome.inputs), configuration=configuration(study))
+    recipe, courses = decisive(study), folder / LOGS / COURSES
+    outcome = made_in(
+        folder, recipe, lambda lock: _made(study, folder, lock, progress), courses, JOINING
+    )
+    return as_asked(outcome, study, inputs_of(recipe))
 
 
 def _made(study: Study, folder: Path, lock: int, progress: "Progress | None") -> Outcome:
@@ -119,11 +106,7 @@ def _check(study: Study) -> None:
     jobs = jobs_of(study)
     _check_strategies(jobs)
     check_measures(study, recipe, [name_of(job) for job in jobs if _said(job) is not None])
-    names = dict.fromkeys(map(name_of, jobs))
-    if study.baseline is not None and study.baseline not in names:
-        raise UsageError(
-            f"baseline {study.baseline!r} is no system: this run makes {', '.join(names)}"
-        )
+    check_baseline(study, map(name_of, jobs))
 
 
 def _check_strategies(jobs: "Sequence[Job]") -> None:

@@ -12,7 +12,7 @@ from truecost.formats import sha256
 from truecost.study.config import Study
 from truecost.study.live_checks import LEARNER, STRATEGY, seeds_of
 from truecost.study.loop_tables import LearnerTable
-from truecost.study.recipes import HASH, WITH_FOLDER, without_none
+from truecost.study.recipes import HASH, WITH_FOLDER, name_file, without_none
 from truecost.study.strict import convert
 from truecost.study.tables import SystemTable
 
@@ -181,15 +181,13 @@ def decisive(study: Study) -> dict[str, Any]:
     for name in ("folder", "checkpoint", "source_options"):
         del content[name]
     content["task"] = "lifelong"
-    source, person = {"name": recipe.source, **recipe.source_options}, content["person"]
+    source = {"name": recipe.source, **recipe.source_options}
     hashes = {}
     for key, paths in files_of(recipe.source, recipe.source_options).items():
         hashes[key] = [_hash(path) for path in paths]
         source[key] = [Path(path).name for path in paths]
     content["source"] = {**source, HASH: hashes or None}
-    if person["file"] is not None:
-        person[HASH] = sha256(person["file"])
-        person["file"] = Path(person["file"]).name
+    name_file(content["person"])
     content["systems"] = {name: _without_folder(study, name) for name in names_of(study)}
     found: dict[str, Any] = without_none(content)
     return found

@@ -1,7 +1,5 @@
 """`[lifelong]` and `[policies.NAME]` as the library's own objects, checked before reading."""
 
-import math
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +8,7 @@ from truecost.study.lifelong_runs import beside
 from truecost.study.lifelong_tables import LifelongTable, PolicyTable, is_preset
 from truecost.study.reader import Reader
 from truecost.study.tables import DataTable
+from truecost.tasks.lifelong.cells import check_bounds
 from truecost.tasks.lifelong.kinds import Kind, kind_of
 from truecost.tasks.lifelong.options import LifelongScoring
 from truecost.tasks.lifelong.policies import Policy
@@ -167,7 +166,8 @@ def check_lifelong(study: "Study") -> None:
     if study.application.cost_matrix and kind not in (None, "classes"):
         raise UsageError(f"a cost matrix goes with kind classes; the kind is {kind}")
     _check_own(study)
-    _check_bounds(study.lifelong.bounds)
+    if study.lifelong.bounds:
+        check_bounds(study.lifelong.bounds)
     lifelong_options(study)
     if kind is not None and study.lifelong.kind is not None:  # a run knows its classes too
         options_of(study, kind_of(kind), study.data)
@@ -191,14 +191,6 @@ def _check_own(study: "Study") -> None:
             )
         if system.budget is not None:
             raise UsageError(f"[systems.{name}] has a budget, which goes with stream")
-
-
-def _check_bounds(bounds: Sequence[float]) -> None:
-    if bounds and (len(bounds) != 2 or any(map(math.isnan, bounds)) or not bounds[0] < bounds[1]):
-        said = ", ".join(f"{b:g}" for b in bounds)
-        raise UsageError(
-            f"bounds are {said}: give the lowest and the highest score, such as 0 and 1"
-        )
 
 
 def _check_interval(study: "Study") -> None:

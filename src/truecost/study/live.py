@@ -12,10 +12,10 @@ strategies. What decides the logs must be the same.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
@@ -86,7 +86,6 @@ def run_live(
     >>> [(row.measure, row.dims["phase"]) for row in outcome.estimates]
     [('imlm', 'pre'), ('imlm', 'post')]
     """
-    from truecost.study.running import configuration
     from truecost.study.sweep import advice_of
 
     if study.task == "lifelong":
@@ -96,29 +95,67 @@ def run_live(
     _check(study)
     folder = Path(directory)
     check_folder(folder, resume)
-    stood, begun = folder.exists(), (folder / RECIPE).exists()
     recipe = decisive(study)
+    outcome = made_in(
+        folder, recipe, lambda lock: _made(study, folder, lock, progress), folder / STREAMS
+    )
+    sweeps = advice_of(outcome.estimates) if study.sweep.given() else ()
+    remarks = (*outcome.remarks, *(advice.text for advice in sweeps))
+    return replace(as_asked(outcome, study, inputs_of(recipe)), sweeps=sweeps, remarks=remarks)
+
+
+def made_in(
+    folder: Path,
+    recipe: Mapping[str, Any],
+    make: Callable[[int], Outcome],
+    streams: Path,
+    joining: str = "strategies",
+) -> Outcome:
+    """What comes of a run that nobody else works at, of the same recipe as before.
+
+    Parameters
+    ----------
+    folder : Path
+        The run directory.
+    recipe : mapping
+        What decides the logs.
+    make : callable
+        Gets the lock of the folder; runs what is left to run, and scores the logs.
+    streams : Path
+        Where it is written down what the streams were.
+    joining : str
+        Key of the recipe under which others may join.
+
+    Returns
+    -------
+    Outcome
+
+    Raises
+    ------
+    UsageError, InputError
+        As `make` does: logs stay, and the message says so, unless there are none.
+    """
+    stood, begun = folder.exists(), (folder / RECIPE).exists()
     with alone(folder / LOGS) as lock:
-        for place in (folder, folder / LOGS, folder / STREAMS):
+        for place in (folder, folder / LOGS, streams):
             tidy(place)
-        same_recipe(folder, recipe)
+        same_recipe(folder, recipe, joining)
         try:
-            outcome = _made(study, folder, lock, progress)
+            return make(lock)
         except TruecostError as error:
             if not begun and not any((folder / LOGS).rglob("*.jsonl*")):
                 remove_logs(folder, stood)
                 raise
             left = f"(logs stay in {folder / LOGS}: --resume goes on)"
             raise type(error)(f"{error} {left}") from error
-    read = (Input(system="", file=name, sha256=digest) for name, digest in inputs_of(recipe))
-    sweeps = advice_of(outcome.estimates) if study.sweep.given() else ()
-    return replace(
-        outcome,
-        inputs=(*read, *outcome.inputs),
-        configuration=configuration(study),
-        sweeps=sweeps,
-        remarks=(*outcome.remarks, *(advice.text for advice in sweeps)),
-    )
+
+
+def as_asked(outcome: Outcome, study: Study, files: Iterable[tuple[str, str]]) -> Outcome:
+    """An outcome of logs with the study that made them, and names and hashes of what it read."""
+    from truecost.study.running import configuration
+
+    read = (Input(system="", file=name, sha256=digest) for name, digest in files)
+    return replace(outcome, inputs=(*read, *outcome.inputs), configuration=configuration(study))
 
 
 def _made(study: Study, folder: Path, lock: int, progress: "Progress | None") -> Outcome:
@@ -145,7 +182,12 @@ def _check(study: Study) -> None:
     recipe_of(study)
     jobs = jobs_of(study)
     _check_strategies(jobs)
-    names = dict.fromkeys(job.system for job in jobs)
+    check_baseline(study, (job.system for job in jobs))
+
+
+def check_baseline(study: Study, systems: Iterable[str]) -> None:
+    """Refuse a baseline that is none of the systems; UsageError."""
+    names = dict.fromkeys(systems)
     if study.baseline is not None and study.baseline not in names:
         raise UsageError(
             f"baseline {study.baseline!r} is no system: this run makes {', '.join(names)}"

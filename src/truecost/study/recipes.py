@@ -215,12 +215,17 @@ def decisive(study: Study) -> dict[str, Any]:
     source, person = content["source"], content["person"]
     source |= {key: Path(source[key]).name for key in FILES if source[key] is not None}
     source[HASH] = fingerprints(recipe.source, recipe.folder) or None
-    if person["file"] is not None:
-        person[HASH] = sha256(person["file"])
-        person["file"] = Path(person["file"]).name
+    name_file(person)
     content["strategies"] = {name: options_of(study, name) for name in strategies_of(study)}
     found: dict[str, Any] = without_none(content)
     return found
+
+
+def name_file(person: dict[str, Any]) -> None:
+    """Put name and hash of a file of answers, where there is one, in the place of its path."""
+    if person["file"] is not None:
+        person[HASH] = sha256(person["file"])
+        person["file"] = Path(person["file"]).name
 
 
 def inputs_of(content: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -55,7 +55,7 @@ class TableOptions:
 
     def __post_init__(self) -> None:
         if self.bounds is not None:
-            _check_bounds(self.bounds)
+            check_bounds(self.bounds)
         known = dict.fromkeys((*LONG, *CURVE))
         if unknown := [key for key in self.map if key not in known]:
             raise UsageError(
@@ -69,7 +69,17 @@ class TableOptions:
         return (0.0, math.inf) if self.bounds is None else self.bounds
 
 
-def _check_bounds(bounds: Sequence[float]) -> None:
+def check_bounds(bounds: Sequence[float]) -> None:
+    """Refuse bounds that are not two ascending numbers.
+
+    Parameters
+    ----------
+    bounds : sequence of float
+
+    Raises
+    ------
+    UsageError
+    """
     if len(bounds) != 2 or any(map(math.isnan, bounds)) or not bounds[0] < bounds[1]:
         said = ",".join(f"{b:g}" for b in bounds)
         raise UsageError(

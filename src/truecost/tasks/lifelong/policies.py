@@ -25,9 +25,9 @@ from truecost.names import PolicyKind
 
 Floats = npt.NDArray[np.float64]
 SAYS = {
-    "recent": "data that is {half:g} older matters half as much",
+    "recent": "data older by {half:g} matters half as much",
     "uniform": "past and contemporary data matter alike",
-    "conservative": "data that came {half:g} later matters half as much",
+    "conservative": "data later by {half:g} matters half as much",
     "table": "the weights that the user states",
 }
 
