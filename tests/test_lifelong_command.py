@@ -386,6 +386,26 @@ def test_verbose_and_cite(run):
     assert "@" in out
 
 
+@pytest.mark.parametrize("verb", ["score", "compare", "plan"])
+def test_the_kind_of_logs_is_named_by_kind_or_task(run, folder, verb):
+    """`penalise` and the other tasks say `--task`; a log elsewhere than in its run says no kind."""
+    for name, seed in (("one", 0), ("two", 1)):
+        write(folder / f"{name}.jsonl", life("transcripts", seed=seed))
+    line = f"lifelong {verb} one.jsonl two.jsonl --measure policy_score --json {FAST}"
+    code, by_kind, err = run(f"{line} --kind transcripts")
+    assert code == 0, err
+    code, by_task, _ = run(f"{line} --task transcripts")
+    assert (code, by_task) == (0, by_kind)
+    assert "wer" in by_kind
+    for option in ("--kind", "--task"):
+        code, out, err = run(f"{line} {option} texts")
+        assert (code, out) == (2, "")
+        assert "texts" in err
+    code, out, err = run(line)
+    assert (code, out) == (3, "")
+    assert "--kind" in err
+
+
 def test_options_have_the_words_of_the_study():
     table = get_type_hints(LifelongTable)
     for kind, names in (

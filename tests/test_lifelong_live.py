@@ -262,6 +262,33 @@ def test_a_fault_names_the_job_and_keeps_what_there_is(whole, tmp_path, run):
     assert rows_of(tmp_path / "run") == rows_of(whole / "run")
 
 
+def test_other_simulations_of_a_person_are_not_compared(tmp_path, run):
+    """The log names the settings that are not plain."""
+    one = {"means": tables_of()["systems"]["means"]}
+    people = {
+        "plain": ({"seconds": None}, "reference"),
+        "again": ({"seconds": 1.0}, "reference"),
+        "errs": ({"seconds": None, "error_rate": 0.1}, "reference(error_rate=0.1)"),
+    }
+    logs = {}
+    for name, (expert, called) in people.items():
+        study = write_study(tmp_path / name, expert=expert, loop={"seeds": 1}, systems=one)
+        code, _, err = run("run", study, "-o", tmp_path / name / "run", "-q")
+        assert code == 0, err
+        logs[name] = tmp_path / name / "run/logs/means/assisted"
+        log = events(logs[name] / "seed-0.jsonl.gz")
+        told = {e["expert"] for e in log if e["event"] == "answer" and "batch" in e}
+        assert told == {called}
+    compare = ("lifelong", "compare", "--replicates", "20")
+    code, _, err = run(*compare, f"a={logs['plain']}", f"b={logs['again']}")
+    assert code == 0, err
+    code, out, err = run(*compare, f"a={logs['plain']}", f"b={logs['errs']}")
+    assert (code, out) == (3, "")
+    assert "had the help of others (reference against reference(error_rate=0.1))" in err
+    code, _, err = run("lifelong", "score", *compare[2:], *logs.values())  # side by side
+    assert code == 0, err
+
+
 # Learners of users
 
 

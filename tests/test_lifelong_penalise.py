@@ -544,3 +544,40 @@ def test_systems_are_compared_when_they_had_the_same_help():
     scoring = tc.Scoring(measures=("penalised_score",), plan=tc.Plan(200))
     _, [[compared]] = tc.compare_systems(systems, scoring)
     assert compared.difference.upper < 0
+
+
+def test_several_submissions_are_compared_with_the_first(there, capsys):
+    (there / "none.txt").write_text("3\n")
+    line = f"{SENTENCES.replace('--adapted a.txt', '--adapted one=a.txt --adapted two=b.txt')}"
+    code, out, _ = run(f"--task translation {line} --corrected none.txt --json", capsys)
+    assert code == 0
+    rows = json.loads(out)["rows"]
+    both = {
+        name: run(
+            f"--task translation --base b.txt --adapted {name}={file} --reference r.txt "
+            f"--corrected {ids} --json",
+            capsys,
+        )
+        for name, file, ids in (("one", "a.txt", "ids.txt"), ("two", "b.txt", "none.txt"))
+    }
+    alone = {name: json.loads(found[1])["rows"] for name, found in both.items()}
+    values = {
+        name: [row for row in rows if row["kind"] == "value" and row["dims"]["system"] == name]
+        for name in alone
+    }
+    assert values == alone
+    (found,) = [
+        row for row in rows if row["kind"] == "difference" and row["measure"] == "penalised_score"
+    ]
+    wanted = [of[0]["value"] for of in alone.values()]
+    assert found["baseline"] == "one"
+    assert found["value"] == pytest.approx(wanted[1] - wanted[0])
+    assert found["lower"] <= found["value"] <= found["upper"]
+
+
+def test_submissions_need_one_base_each_or_one_for_all(there, capsys):
+    line = "--task translation --base b.txt --base b.txt --adapted a=a.txt --adapted b=b.txt"
+    line += " --adapted c=a.txt --reference r.txt --corrected ids.txt"
+    code, _, said = run(line, capsys)
+    assert code == 2
+    assert "--base is given 2 times and --adapted 3 times" in said

@@ -24,14 +24,17 @@ class Given:
 
     task: Annotated[LifelongKind | None, Parameter(name=["--task", "--kind"])] = None
     """What an output is."""
-    base: str | None = None
-    """File with the output before the help, in any format of the task."""
-    adapted: str | None = None
-    """File with the output after the help; NAME=PATH names the system."""
+    base: Annotated[tuple[str, ...], Flag] = ()
+    """File with the output before the help, in any format of the task; one for all systems, or one
+    for each in their order."""
+    adapted: Annotated[tuple[str, ...], Flag] = ()
+    """File with the output after the help; NAME=PATH names the system. Repeat it for several
+    systems: later ones are compared with the first."""
     reference: Annotated[tuple[str, ...], Flag] = ()
     """File with what is right; may be repeated (translation)."""
-    corrected: str | None = None
-    """File with the ids that the person corrected, one a line, or a table; of recordings a uem."""
+    corrected: Annotated[tuple[str, ...], Flag] = ()
+    """File with the ids that the person corrected, one a line, or a table; of recordings a uem. One
+    for all systems, or one for each in their order."""
     map: str = ""
     """Columns, as KEY=COLUMN,...: id, text (diarization: recording, speaker, start, end), unit."""
     reference_map: str = ""
@@ -145,7 +148,7 @@ def penalise(
     drawn: Drawn = DRAWN,
     output: Told = TOLD,
 ) -> int:
-    """Score one output with what a person's corrections cost, in the unit of the score.
+    """Score outputs with what a person's corrections cost, in the unit of the score.
 
     S_pen = S_adapt + (S_imp - S_cor): the corrected parts of the output before the help are made
     strictly wrong, and put in place; the difference is what the help was worth.
@@ -174,7 +177,7 @@ def penalise(
     asked = [name for text in (*score, *measure) for name in text.split(",")]
     wanted = penalised_of(given, chosen, drawn)
     if output.cite:
-        print(_cited(wanted.kind, asked), end="")
+        print(_cited(wanted[0].kind, asked), end="")
         return 0
     if output.output is not None:
         check_target(output.output)  # before the work, not after it
@@ -184,8 +187,8 @@ def penalise(
     return report(outcome, output, screen)
 
 
-def penalised_of(given: Given, chosen: Chosen, drawn: Drawn = DRAWN) -> "Penalised":
-    """What the options name, refused where something is lacking: UsageError."""
+def penalised_of(given: Given, chosen: Chosen, drawn: Drawn = DRAWN) -> "list[Penalised]":
+    """What the options name for each system, refused where something is lacking: UsageError."""
     from truecost.study.lifelong_penalised import Penalised
     from truecost.study.naming import name_systems
     from truecost.study.tables import DataTable
@@ -196,8 +199,8 @@ def penalised_of(given: Given, chosen: Chosen, drawn: Drawn = DRAWN) -> "Penalis
             f"penalise needs {', '.join(lacking)}: truecost lifelong penalise --task TASK --base "
             f"BEFORE --adapted AFTER --reference RIGHT --corrected IDS"
         )
-    kind, base, corrected = str(given.task), str(given.base), str(given.corrected)
-    ((name, adapted),) = name_systems([str(given.adapted)])
+    kind, systems = str(given.task), name_systems([*given.adapted])
+    bases, corrected = (_each(given, what, len(systems)) for what in ("base", "corrected"))
     columns = pairs(given.map)
     if drawn.unit is not None:
         if "unit" in columns:
@@ -214,7 +217,21 @@ def penalised_of(given: Given, chosen: Chosen, drawn: Drawn = DRAWN) -> "Penalis
         reference_format=given.reference_format,
     )
     own = chosen.options(kind)
-    return Penalised(kind, name, base, adapted, corrected, data, own, chosen.uem)
+    return [
+        Penalised(kind, name, base, adapted, ids, data, own, chosen.uem)
+        for (name, adapted), base, ids in zip(systems, bases, corrected, strict=True)
+    ]
+
+
+def _each(given: Given, what: str, systems: int) -> tuple[str, ...]:
+    """The file of each system: one for all, or one for each."""
+    files: tuple[str, ...] = getattr(given, what)
+    if len(files) not in (1, systems):
+        raise UsageError(
+            f"--{what} is given {len(files)} times and --adapted {systems} times: give one for "
+            f"all systems, or one for each in the same order"
+        )
+    return files * systems if len(files) == 1 else files
 
 
 def _scoring(chosen: Chosen, drawn: Drawn, subset: tuple[str, ...], progress: Any) -> "Scoring":

@@ -93,7 +93,7 @@ def offline_actions(totals: Totals, application: Application, how: Across) -> Re
 
 
 OF_EFFORT: tuple[tuple[Function, str, str], ...] = (
-    (n_corrections, "Corrections", EFFORT),
+    (n_corrections, "Parts corrected or confirmed", EFFORT),
     (help_seconds, "Seconds of help", EFFORT),
     (help_words, "Words put in", EFFORT),
     (help_actions, "Actions of help", EFFORT),

@@ -1,4 +1,4 @@
-"""One output before and after a person's help: files read, counted and scored as a result."""
+"""Outputs before and after a person's help: files read, counted, scored and compared."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -15,7 +15,7 @@ from truecost.measures import find
 from truecost.measures.lifelong import inner_of
 from truecost.measures.supervision import TASK
 from truecost.names import STANDARD_INPUT, Task
-from truecost.results import Estimate
+from truecost.results import Comparison, Estimate
 from truecost.study.advice import problems_of
 from truecost.study.itemised import with_columns
 from truecost.study.outcome import Outcome, Part
@@ -27,7 +27,7 @@ from truecost.tasks.lifelong.kinds import Kind, kind_of, penalisable
 from truecost.tasks.lifelong.penalising import penalise
 from truecost.tasks.lifelong.records import Lifelong
 from truecost.tasks.scoring import Scoring
-from truecost.tasks.systems import score
+from truecost.tasks.systems import System, compare_systems, pair, score
 
 NAMED = {"id", "recording"}  # columns of a table of corrections
 NOT_HERE = ("unit2", "weight", "stratum")  # keys of --map: items are resampled by one factor
@@ -73,12 +73,15 @@ class Penalised:
         return Source(self.name, self.adapted, self.data, self.data.map)
 
 
-def run_penalised(given: Penalised, scoring: Scoring, asked: Sequence[str] = ()) -> Outcome:
+def run_penalised(
+    given: Sequence[Penalised], scoring: Scoring, asked: Sequence[str] = ()
+) -> Outcome:
     """Penalised scores of files, as a result.
 
     Parameters
     ----------
-    given : Penalised
+    given : sequence of Penalised
+        One for each system, of one kind; the later ones are compared with the first.
     scoring : Scoring
         Of which `lifelong`, `plan`, `level`, `subsets` and `jobs` enter; no measures.
     asked : sequence of str
@@ -96,20 +99,25 @@ def run_penalised(given: Penalised, scoring: Scoring, asked: Sequence[str] = ())
     InputError
         When a file cannot be read, or the files do not belong together.
     """
-    kind = kind_of(given.kind)
-    scores, measures = divided(kind, asked)
+    scores, measures = divided(kind_of(given[0].kind), asked)
     _refuse_compat(scoring, scores)
-    reader = Reader(given.task)
-    system = read_penalised(given, reader, scores, measures)
-    rows: dict[tuple[str, str], Estimate] = {}
+    reader = Reader(given[0].task)
+    systems = pair([read_penalised(one, reader, scores, measures) for one in given])
     each = [
         replace(scoring, measures=tuple(measures), lifelong=replace(scoring.lifelong, score=name))
         for name in scores
     ]
+    rows: dict[object, Estimate] = {}
+    compared: dict[object, Comparison] = {}
     for chosen in each:
-        for row in score(system, chosen):
-            rows.setdefault((row.label, row.dims.get("subset", "")), row)
-    part = Part({}, (system,), {system.name: each[0]}, tuple(rows.values()))
+        found, against = _scored(systems, chosen)
+        for row in found:  # what help took is the same for every score
+            rows.setdefault(_about(row), row)
+        for comparison in against:
+            compared.setdefault(_about(comparison.system), comparison)
+    how = {system.name: each[0] for system in systems}
+    ordered = [row for s in systems for row in rows.values() if row.dims["system"] == s.name]
+    part = Part({}, tuple(systems), how, tuple(ordered), tuple(compared.values()))
     return Outcome(
         (part,),
         tuple(problems_of([part])),
@@ -117,6 +125,19 @@ def run_penalised(given: Penalised, scoring: Scoring, asked: Sequence[str] = ())
         readings=tuple(dict.fromkeys(reader.readings)),
         task="lifelong",
     )
+
+
+def _scored(systems: Sequence[System], scoring: Scoring) -> tuple[list[Estimate], list[Comparison]]:
+    """Rows of each system, and of the later ones against the first."""
+    if len(systems) == 1:
+        return score(systems[0], scoring), []
+    rows, compared = compare_systems(systems, scoring, paired=True)
+    return [row for of in rows for row in of], [c for of in compared for c in of]
+
+
+def _about(row: Estimate) -> object:
+    """What a row is about."""
+    return row.label, *sorted(row.dims.items())
 
 
 def _refuse_compat(scoring: Scoring, scores: Sequence[str]) -> None:
