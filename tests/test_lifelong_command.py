@@ -9,6 +9,7 @@ from typing import get_args, get_type_hints
 import numpy as np
 import pytest
 
+from lifelogs import life, write
 from truecost import cli
 from truecost.cli import lifelong_options
 from truecost.cli.lifelong_options import Held, Helped, Resampled, Scored
@@ -402,7 +403,7 @@ def test_the_kind_of_logs_is_named_by_kind_or_task(run, folder, verb):
         assert (code, out) == (2, "")
         assert "texts" in err
     code, out, err = run(line)
-    assert (code, out) == (3, "")
+    assert (code, out) == (2, "")
     assert "--kind" in err
 
 

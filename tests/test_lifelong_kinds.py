@@ -447,6 +447,18 @@ def test_regions_that_are_none(parts, said):
         kind.exchange(["0 3 a"], [("0 3 b",)], [parts], kind.options(), "speech")
 
 
+def test_the_penalty_is_that_of_either_mapping_that_is_equally_good():
+    """Who has x for a name and who has y decides which of two mappings is taken."""
+    kind, options = kind_of("diarization"), PenalisedDiarization()
+    found = set()
+    for output in ("0 2 x|4 6 y", "0 2 y|4 6 x"):
+        worst, right = kind.exchange([output], [("0 2 a|4 6 a",)], [("0-2",)], options, "speech")
+        errors = [2_000_000 * 2 - of["correct"][0] for of in (worst, right)]
+        assert errors[0] - errors[1] == 2_000_000  # all that is there, whatever the mapping
+        found.add(tuple(errors))
+    assert found == {(2_000_000, 0), (4_000_000, 2_000_000)}  # S_imp and S_cor are not the same
+
+
 def test_regions_may_touch():
     kind, options = kind_of("diarization"), PenalisedDiarization()
     sides = ["0 2 a|2 3 b"], [("0 3 x",)]

@@ -285,9 +285,9 @@ WRONG = [
     ({"count": 0}, "the count is 0; an answer stands for 1 label or more"),
     ({"count": 2}, "the count of predict of item 'x' in batch 0 is 2; only answers without a bat"),
     ({"set": "dev"}, "the set is 'dev'; expected bootstrap, development, training, pretraining,"),
-    ({"version": -1}, "the number version of predict of item 'x' in batch 0 is -1; 0 or more was"),
+    ({"version": -1}, "the number version of predict of item 'x' in batch 0 is -1; 0 or more"),
     ({"words": -2}, "the number words of predict of item 'x' in batch 0 is -2; 0 or more was"),
-    ({"verdict": "wrong"}, "there is a verdict (wrong) of predict of item 'x' in batch 0; only ans"),
+    ({"verdict": "wrong"}, "there is a verdict (wrong) of predict of item 'x' in batch 0; only"),
     ({"verdict": "maybe"}, "the verdict is 'maybe'; expected right or wrong"),
 ]
 
