@@ -113,3 +113,17 @@ def test_a_place_is_tried_and_nothing_stays(tmp_path):
     assert "too long" in refused(tmp_path / ("x" * 300)).lower()
     assert there.read_text() == "old"
     assert [*tmp_path.iterdir()] == [there]
+
+
+def test_a_file_that_another_process_writes_meanwhile_is_no_device(tmp_path, monkeypatch):
+    place, ask = tmp_path / "course.json", Path.is_dir
+
+    def written_meanwhile(path):
+        found = ask(path)
+        if path == place and not place.exists():
+            place.write_text("theirs")
+        return found
+
+    monkeypatch.setattr(Path, "is_dir", written_meanwhile)
+    publish({place: "ours"})
+    assert place.read_text() == "ours"

@@ -6,6 +6,7 @@ comes back.
 """
 
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -119,7 +120,11 @@ class _Exchange:
     @staticmethod
     def _refuse_devices(place: Path) -> None:
         """What is no regular file must never be renamed over."""
-        regular = place.is_file() or place.is_dir() or not place.exists()
+        try:
+            mode = place.stat().st_mode  # asked once: another process may be writing there too
+        except (FileNotFoundError, NotADirectoryError):
+            mode = stat.S_IFREG
+        regular = stat.S_ISREG(mode) or stat.S_ISDIR(mode)
         if Path("/dev") in place.absolute().parents or not regular:
             raise OSError(0, "it is a device, not a file")
 
