@@ -16,7 +16,10 @@ from truecost.measures import registry
 PLAN = tc.Plan(replicates=25, seed=3)
 DETECTION = tc.Application.detection(10, 1, 0.2)
 PARTS = {"decisions", "losses", "llr", "ranking"}
-EVERY = (*(n for n, m in registry().items() if PARTS.issuperset(m.parts)), "eer:nearest")
+EVERY = (
+    *(n for n, m in registry().items() if m.parts and PARTS.issuperset(m.parts)),
+    "eer:nearest",
+)
 SWEPT = [tc.find(m) for m in ("min_dcf", "eer", "eer:nearest", "auc", "min_cllr", "miss_at_fa:0.3")]
 
 

@@ -257,7 +257,8 @@ def test_names_of_folders_are_those_of_live_runs():
     assert PASSES == lifelong_runs.PASSES
 
 
-def test_logs_of_a_run_say_their_kind_and_their_name(whole, run):
+def test_logs_of_a_run_say_their_kind_and_their_name(whole, run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")  # names are whole
     logs = whole / "run/logs"
     code, out, err = run("lifelong", "score", logs / "own/assisted", logs / "own/unsupervised")
     assert code == 0, err

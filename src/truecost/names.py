@@ -35,10 +35,10 @@ CalibrationMethod = Literal["affine", "temperature", "pav", "spline", "poly3"]
 POSTERIORS: tuple[str, ...] = ("posterior", "log-posterior", "log-score")
 PARTS = ("collection", "application")  # each has a section of a report and gates of its own
 # What rows are about, in the order of tables; strategies and budgets are those of streams,
-# versions, times and policies those of lifelong learning.
+# versions and policies those of lifelong learning.
 DIMS = (
     *("system", *PARTS, "strategy", "budget", "estimator", "subset", "phase"),
-    *("version", "time", "policy"),
+    *("version", "policy"),
 )
 COLUMNS: dict[str, tuple[str, ...]] = {  # names that need no --map, the first of them canonical
     "score": ("score", "scores"),
