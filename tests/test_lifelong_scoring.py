@@ -23,6 +23,7 @@ from lives import (
 )
 from truecost.errors import InputError, UsageError
 from truecost.measures.across import averaged
+from truecost.tasks.lifelong.choosing import measures_of
 from truecost.tasks.lifelong.describing import describe_lifelong
 from truecost.tasks.lifelong.policies import Policy
 from truecost.tasks.lifelong.records import (
@@ -30,7 +31,6 @@ from truecost.tasks.lifelong.records import (
     STATES,
     pair_lifelong,
 )
-from truecost.tasks.lifelong.scoring import measures_of
 from truecost.tasks.systems import compare_systems
 
 

@@ -274,8 +274,8 @@ def default_measures(task: "Task", kind: "ScoreType | None") -> tuple[str, ...]:
 
         return OF_STREAMS["numbers" if kind == "number" else "detection"]
     if task == "lifelong":
+        from truecost.tasks.lifelong.choosing import defaults as of_lifelong
         from truecost.tasks.lifelong.options import LifelongScoring
-        from truecost.tasks.lifelong.scoring import defaults as of_lifelong
 
         return of_lifelong(None, LifelongScoring())
     if task != "trials":

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 from truecost.errors import UsageError
 from truecost.study.live_checks import seeds_of
-from truecost.tasks.lifelong.kinds import Kind, kinds
-from truecost.tasks.lifelong.records import Lifelong
-from truecost.tasks.lifelong.scoring import (
+from truecost.tasks.lifelong.choosing import (
     OF_HELP,
     ON_TEST,
     of_help,
     score_of_kind,
     unhelped,
 )
+from truecost.tasks.lifelong.kinds import Kind, kinds
+from truecost.tasks.lifelong.records import Lifelong
 from truecost.tasks.scoring import Scoring
 from truecost.tasks.systems import System
 

@@ -132,7 +132,7 @@ def measures_for(system: System, scoring: Scoring) -> list[Measure]:
 
         return streams.measures_of(scoring.measures, system, scoring.stream)
     if isinstance(system, Lifelong):
-        from truecost.tasks.lifelong import scoring as lifelong
+        from truecost.tasks.lifelong import choosing as lifelong
 
         return lifelong.measures_of(scoring.measures, system, scoring.lifelong)
     return trials.measures_for(system, scoring)

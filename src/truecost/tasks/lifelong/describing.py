@@ -13,6 +13,7 @@ from truecost.measures.across import ADAPTED, BASE, CORRECTED, IMPAIRED, STREAM,
 from truecost.measures.base import Floats, Measure, share
 from truecost.measures.lifelong import inner_of
 from truecost.results import Estimate
+from truecost.tasks.lifelong.choosing import measures_of, score_of
 from truecost.tasks.lifelong.descriptions import (
     Cell,
     CurvePoint,
@@ -25,7 +26,7 @@ from truecost.tasks.lifelong.descriptions import (
 )
 from truecost.tasks.lifelong.policies import Policy
 from truecost.tasks.lifelong.records import STATES, Lifelong
-from truecost.tasks.lifelong.scoring import Rows, finished, measures_of, score_of
+from truecost.tasks.lifelong.scoring import Rows, finished
 from truecost.tasks.scoring import Scoring
 from truecost.weights import Weights
 
