@@ -1,1 +1,1 @@
-"""Who speaks when: spans of speakers, and the sweep over a reference and an output."""
+"""Who speaks when: spans, and the sweep over two sides; and what a clip sounds like."""

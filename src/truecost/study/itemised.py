@@ -1,6 +1,6 @@
 """Utterances, sentences and recordings: read and counted for a study, stored one by one."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -12,13 +12,14 @@ import polars as pl
 from truecost.errors import InputError, TruecostError, UsageError, counted
 from truecost.formats import Table, read_bytes
 from truecost.formats.ids import one_a_line
+from truecost.formats.mapped import optional_texts, unit_columns
 from truecost.intervals import finite
 from truecost.measures import find, registry
 from truecost.names import ITEM_MAP_KEYS, SEGMENT_MAP_KEYS
 from truecost.study.outcome import Case, Outcome, Part
 from truecost.study.reader import Reader
 from truecost.study.tables import DataTable
-from truecost.tasks.columns import optional_texts, unit_columns, weights_of
+from truecost.tasks.columns import weights_of
 from truecost.tasks.items import Counting, Items, measures_of
 from truecost.tasks.joining import join_metadata
 from truecost.tasks.sides import FIRST, FIXED
@@ -66,8 +67,23 @@ def read_items(source: "Source", reader: Reader, study: "Study") -> Items:
     for path in source.data.reference:
         reader.note(path, collection=source.collection)
     items = _count(source, study, reader, references, table)
-    items = replace(items, problems=(*_twice(source, reader, table), *items.problems))
+    items = replace(
+        items,
+        problems=(*_twice(source, reader, table), *items.problems),
+        sources=(
+            *(_told(reference, reference_map(source)) for reference in references),
+            _told(table, source.data.map),
+        ),
+    )
     return with_columns(items, source, reader)
+
+
+def _told(table: Table, columns: Mapping[str, str]) -> pl.DataFrame:
+    """What a file says of ids, texts and times, whatever it calls them; all of it otherwise."""
+    keys = dict.fromkeys((*FIRST, *SEGMENT_MAP_KEYS))
+    names = {key: columns.get(key, key) for key in keys}
+    found = {key: name for key, name in names.items() if name in table.frame.columns}
+    return table.frame.select(pl.col(n).alias(k) for k, n in found.items()) if found else table.frame
 
 
 def read_output(source: "Source", reader: Reader) -> Table:

@@ -6,8 +6,9 @@ import polars as pl
 
 from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.formats import Table
+from truecost.formats.mapped import refuse_rows
 from truecost.names import POSTERIORS, ScoreType
-from truecost.tasks.columns import Options, refuse_rows, scores_of
+from truecost.tasks.columns import Options, scores_of
 from truecost.tasks.labels import log_odds
 from truecost.tasks.records import Trials
 

@@ -12,6 +12,7 @@ import polars as pl
 
 from truecost.errors import InputError, counted, plural
 from truecost.formats import Table
+from truecost.formats.mapped import unit_columns
 from truecost.names import SpeakerMapping
 from truecost.tasks.arguments import (
     checked,
@@ -23,7 +24,6 @@ from truecost.tasks.arguments import (
     segments_in,
     texts_in,
 )
-from truecost.tasks.columns import unit_columns
 from truecost.tasks.items import Counting, Items, measures_of
 
 Columns = Mapping[str, npt.ArrayLike]

@@ -18,10 +18,10 @@ from truecost.estimates import Context, estimate
 from truecost.evidence import Evidence, Totals
 from truecost.factors import Factor
 from truecost.flags import raised
+from truecost.formats.mapped import is_whole
 from truecost.measures import Measure, find, registry
 from truecost.results import Estimate
 from truecost.tally import Tally
-from truecost.tasks.columns import is_whole
 from truecost.tasks.counting import refuse_divided
 from truecost.tasks.scoring import Scoring
 from truecost.tasks.subsets import Masks, masks_of
@@ -90,6 +90,8 @@ class Items:
         Columns of the frame that hold whole texts: conditions may use them, results store none.
     show : callable, optional
         From the place of an item to labelled lines of text: how it was aligned.
+    sources : tuple of polars.DataFrame
+        What studies counted them from: the references, then the output.
     """
 
     name: str
@@ -105,6 +107,7 @@ class Items:
     reference: str = ""
     texts: tuple[str, ...] = ()
     show: Callable[[int], Lines] | None = None
+    sources: tuple[pl.DataFrame, ...] = ()
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -10,7 +10,8 @@ import polars as pl
 
 from truecost.errors import InputError, UsageError, counted, first_five, named
 from truecost.formats import Table
-from truecost.tasks.columns import Options, refuse_repeated
+from truecost.formats.mapped import refuse_repeated
+from truecost.tasks.columns import Options
 
 
 def join(scores: Table, key: Table, options: Options, role: str = "the key") -> Table:

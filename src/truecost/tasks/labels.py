@@ -8,7 +8,8 @@ import polars as pl
 
 from truecost.errors import InputError, UsageError, counted, first_five, named
 from truecost.formats import Table
-from truecost.tasks.columns import Options, refuse_rows
+from truecost.formats.mapped import refuse_rows
+from truecost.tasks.columns import Options
 
 Floats = npt.NDArray[np.float64]
 

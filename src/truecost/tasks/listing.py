@@ -7,8 +7,8 @@ import polars as pl
 
 from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.formats import Table
+from truecost.formats.mapped import refuse_repeated
 from truecost.names import Missing, Task
-from truecost.tasks.columns import refuse_repeated
 from truecost.tasks.sides import columns_of
 from truecost.tasks.transcripts.utterances import SEPARATOR, UNSCORED
 from truecost.tasks.validation import Check, State

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.formats import Table
+from truecost.formats.mapped import optional_texts, refuse_rows, unit_columns
 from truecost.names import POSTERIORS
 from truecost.tasks import columns as read
 from truecost.tasks.annotators import Annotation, annotation_of, answers_of
@@ -90,9 +91,9 @@ def load(
         labels=truth.labels,
         classes=truth.classes,
         detection=truth.detection,
-        units=read.unit_columns(table, options.columns),
+        units=unit_columns(table, options.columns),
         ids=ids,
-        strata=read.optional_texts(table, options.columns, "stratum"),
+        strata=optional_texts(table, options.columns, "stratum"),
         weights=read.weights_of(table, options.columns, ids),
         frame=table.frame,
         signature=_signature(options),
@@ -129,7 +130,7 @@ def _truth(
     if options.kind == "number":
         numbers = table.numbers(column, "label")
         wrong = ("true number", "are", "missing or not finite")
-        read.refuse_rows(table, ~np.isfinite(numbers), wrong, ids)
+        refuse_rows(table, ~np.isfinite(numbers), wrong, ids)
         return _Truth(numbers, (), detection=False)
     return _Truth(*labels_of(table, options, column, scores, columns))
 

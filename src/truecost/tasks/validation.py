@@ -13,8 +13,9 @@ import numpy as np
 
 from truecost.errors import TruecostError, UsageError, counted, first_five
 from truecost.formats import Table
+from truecost.formats.mapped import refuse_repeated, refuse_rows
 from truecost.tasks import columns as read
-from truecost.tasks.columns import Options, refuse_repeated
+from truecost.tasks.columns import Options
 from truecost.tasks.loading import load
 from truecost.tasks.pairing import check_classes
 
@@ -159,7 +160,7 @@ def _same_ids(table: Table, wanted: Table, options: Options) -> list[Check]:
 def _scores(table: Table, options: Options, stated: bool) -> str:
     scores, _ = read.scores_of(table, options)
     absent = np.isnan(scores if scores.ndim == 1 else scores.sum(axis=1))
-    read.refuse_rows(
+    refuse_rows(
         table,
         absent & (options.missing == "error") & (options.kind != "decision"),
         ("score", "are", "missing or NaN"),

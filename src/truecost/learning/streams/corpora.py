@@ -39,7 +39,7 @@ def spoken(source: Source) -> Items:
     """The Free Spoken Digit Dataset: a clone, or features that were made from it.
 
     A recording is named `DIGIT_SPEAKER_TAKE.wav`; the digit is its label. The features are those of
-    `truecost.learning.speech` unless the source names an extractor.
+    `truecost.speech.clips` unless the source names an extractor.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def spoken(source: Source) -> Items:
     folder, files = Path(str(source.folder)), recordings(source)
     ids = tuple(file.stem for file in files)
     labels = _digits(ids, str(folder))
-    extract = function_of(source.extractor or "truecost.learning.speech:file_features")
+    extract = function_of(source.extractor or "truecost.speech.clips:file_features")
     vectors = _extracted(extract, files, source.extractor or "the wav reader")
     said = ("fsdd", f"features:{source.extractor or '102'}")
     return Items(str(folder), ids, vectors, labels, said=said)

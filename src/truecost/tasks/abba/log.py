@@ -12,10 +12,10 @@ import polars as pl
 from truecost.digits import figure
 from truecost.errors import InputError, TruecostError, UsageError, counted
 from truecost.formats import Table
+from truecost.formats.mapped import filled, refuse_repeated, unit_columns
 from truecost.tasks.abba import traffic
 from truecost.tasks.abba.reading import ACCEPT_WORDS, LABEL_WORDS, Floats, Mask, Rows
 from truecost.tasks.abba.records import ARMS, Traffic
-from truecost.tasks.columns import filled, refuse_repeated, unit_columns
 
 if TYPE_CHECKING:
     from truecost.tasks.abba.columns import LogOptions

@@ -21,6 +21,7 @@ from truecost.evidence import Evidence, Totals
 from truecost.factors import Factor
 from truecost.flags import raised
 from truecost.formats import Table
+from truecost.formats.mapped import filled
 from truecost.results import Estimate
 from truecost.tally import Tally
 from truecost.tasks.abba.choosing import Choosing, Curve
@@ -30,7 +31,6 @@ from truecost.tasks.abba.reading import LABEL_WORDS, Rows
 from truecost.tasks.abba.records import Deployment
 from truecost.tasks.abba.scoring import placed
 from truecost.tasks.abba.thresholds import Choice
-from truecost.tasks.columns import filled
 from truecost.tasks.scoring import Scoring
 from truecost.weights import Plan, Weights
 

@@ -8,9 +8,9 @@ import polars as pl
 
 from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.formats import Table
+from truecost.formats.mapped import filled
 from truecost.tasks.abba.reading import Rows
 from truecost.tasks.abba.records import ARMS
-from truecost.tasks.columns import filled
 
 
 def seen_units(units: pl.Series, arm: npt.NDArray[np.uint8]) -> pl.DataFrame:

@@ -13,10 +13,10 @@ import polars as pl
 
 from truecost.errors import InputError, counted
 from truecost.formats import Table
+from truecost.formats.mapped import filled, refuse_rows
 from truecost.formats.rttm import LEFT_OUT, ROWS
 from truecost.formats.segments import FIXED, segments_of
 from truecost.speech.spans import MICRO
-from truecost.tasks.columns import filled, refuse_rows
 
 LATEST = 1e10  # seconds; beyond any clock, and sums of such times still fit into 64 bits
 SPEECH, UNSCORED, NOISES = "SPEAKER", "NOSCORE", "NON-LEX"  # types of RTTM

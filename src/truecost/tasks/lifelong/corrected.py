@@ -14,8 +14,8 @@ from truecost.corrections.base import WHOLE
 from truecost.corrections.speech_text import region_name
 from truecost.errors import InputError, UsageError, counted, first_five, plural
 from truecost.formats import Table
+from truecost.formats.mapped import filled, refuse_repeated
 from truecost.formats.segments import segments_of
-from truecost.tasks.columns import filled, refuse_repeated
 from truecost.tasks.diarization.segments import lasting, rows_of
 
 Rows = list[tuple[str, ...]]  # of each item the parts that were corrected

@@ -13,7 +13,7 @@ import polars as pl
 from truecost.errors import InputError, counted, first_five
 from truecost.factors import encode
 from truecost.formats import Table
-from truecost.tasks.columns import refuse_rows
+from truecost.formats.mapped import refuse_rows
 from truecost.tasks.transcripts.utterances import TextOptions, Texts, texts_of
 
 Ints = npt.NDArray[np.int64]

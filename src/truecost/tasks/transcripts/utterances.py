@@ -13,8 +13,8 @@ import polars as pl
 
 from truecost.errors import InputError, UsageError, counted, first_five, named
 from truecost.formats import Table
+from truecost.formats.mapped import filled, mapped_column, refuse_repeated
 from truecost.names import ITEM_MAP_KEYS, Missing, Outside
-from truecost.tasks.columns import filled, mapped_column, refuse_repeated
 
 UNSCORED = "IGNORE_TIME_SEGMENT_IN_SCORING"  # STM: nothing in this segment counts
 ALTERNATIONS = ("trn", "stm")  # formats whose references may leave open what was said

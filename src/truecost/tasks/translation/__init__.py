@@ -16,8 +16,8 @@ import polars as pl
 from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.extras import need
 from truecost.formats import Table
+from truecost.formats.mapped import filled, refuse_repeated
 from truecost.names import ITEM_MAP_KEYS, Missing
-from truecost.tasks.columns import filled, refuse_repeated
 from truecost.tasks.items import Counting, Items, Lines
 from truecost.tasks.sides import columns_of, unspaced
 from truecost.tasks.transcripts.showing import width

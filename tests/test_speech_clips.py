@@ -9,16 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from truecost.errors import InputError
-from truecost.learning.speech import (
+from truecost.speech.clips import (
     CEPSTRA,
     NAMES,
     RATE,
-    _cosines,
-    _filters,
     clip_features,
+    cosine_vectors,
     file_features,
     hertz,
     mel,
+    mel_filters,
     read_wave,
 )
 
@@ -112,8 +112,8 @@ def test_a_clip_at_twice_the_rate_has_much_the_same_features():
 def test_the_cepstra_are_those_of_scipy():
     from scipy.fft import dct
 
-    values = np.random.default_rng(0).normal(size=(5, _cosines().shape[1]))
-    np.testing.assert_allclose(values @ _cosines().T, dct(values, norm="ortho")[:, :CEPSTRA])
+    values = np.random.default_rng(0).normal(size=(5, cosine_vectors().shape[1]))
+    np.testing.assert_allclose(values @ cosine_vectors().T, dct(values, norm="ortho")[:, :CEPSTRA])
 
 
 def test_the_mel_scale_is_linear_then_logarithmic():
@@ -123,7 +123,7 @@ def test_the_mel_scale_is_linear_then_logarithmic():
 
 
 def test_bands_are_triangles_of_equal_area():
-    filters = _filters()
+    filters = mel_filters()
     assert filters.shape == (26, 257)
     assert (filters >= 0).all()
     assert (np.diff(filters.argmax(axis=1)) > 0).all()

@@ -14,11 +14,15 @@ embeddings of a trained network: a user who has one names it as the extractor of
 import functools
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from truecost.errors import InputError
-from truecost.learning.system import Array, Floats
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
 
 RATE = 16_000  # samples a second that everything is brought to
 LONGEST = 6.0  # seconds that are looked at
@@ -123,7 +127,7 @@ def clip_features(samples: Array, rate: int) -> Floats:
     -------
     ndarray of float64, shape (102,)
     """
-    clip = _resampled(np.asarray(samples, np.float64), rate)[: round(LONGEST * RATE)]
+    clip = resampled(np.asarray(samples, np.float64), rate)[: round(LONGEST * RATE)]
     clip = clip / (np.abs(clip).max() or 1.0)
     kept = _active(clip)
     cepstra = _cepstra(clip)[kept]
@@ -132,7 +136,7 @@ def clip_features(samples: Array, rate: int) -> Floats:
     return np.concatenate([*parts, [len(clip) / RATE, kept.mean()]])
 
 
-def _resampled(samples: Floats, rate: int) -> Floats:
+def resampled(samples: Floats, rate: int) -> Floats:
     """The clip at 16 kHz."""
     if rate == RATE:
         return samples
@@ -142,7 +146,7 @@ def _resampled(samples: Floats, rate: int) -> Floats:
     return np.asarray(resample_poly(samples, RATE // common, rate // common), np.float64)
 
 
-def _frames(clip: Floats) -> Floats:
+def frames_of(clip: Floats) -> Floats:
     """Overlapping pieces, shape (frames, window); a clip shorter than one is filled with zeros."""
     filled = np.pad(clip, (0, max(0, WINDOW - len(clip))))
     return np.lib.stride_tricks.sliding_window_view(filled, WINDOW)[::STEP]
@@ -150,16 +154,16 @@ def _frames(clip: Floats) -> Floats:
 
 def _active(clip: Floats) -> Array:
     """Which frames are speech: less than 40 dB below the loudest."""
-    energy = np.square(_frames(clip)).mean(axis=1)
+    energy = np.square(frames_of(clip)).mean(axis=1)
     return np.asarray(energy >= energy.max() * 10 ** (-QUIET / 10))
 
 
 def _cepstra(clip: Floats) -> Floats:
     """Cepstral coefficients, shape (frames, coefficients); the first is loudness."""
     flat = np.append(clip[:1], clip[1:] - EMPHASIS * clip[:-1])
-    power = np.abs(np.fft.rfft(_frames(flat) * np.hamming(WINDOW), TRANSFORM)) ** 2
-    bands = np.einsum("tf,bf->tb", power, _filters())  # no BLAS: same for any number of threads
-    cepstra = np.einsum("tb,cb->tc", np.log(np.maximum(bands, FLOOR)), _cosines())
+    power = np.abs(np.fft.rfft(frames_of(flat) * np.hamming(WINDOW), TRANSFORM)) ** 2
+    bands = np.einsum("tf,bf->tb", power, mel_filters())  # no BLAS: same for any number of threads
+    cepstra = np.einsum("tb,cb->tc", np.log(np.maximum(bands, FLOOR)), cosine_vectors())
     return np.asarray(cepstra, np.float64)
 
 
@@ -186,7 +190,7 @@ def hertz(pitch: Array) -> Floats:
 
 
 @functools.cache
-def _filters() -> Floats:
+def mel_filters() -> Floats:
     """Triangles of equal width in mel and of equal area, shape (bands, frequencies)."""
     edges = hertz(np.linspace(0, mel(np.array(RATE / 2)), BANDS + 2))
     low, centre, high = edges[:-2, None], edges[1:-1, None], edges[2:, None]
@@ -197,7 +201,7 @@ def _filters() -> Floats:
 
 
 @functools.cache
-def _cosines() -> Floats:
+def cosine_vectors() -> Floats:
     """The first 20 vectors of the orthonormal cosine transform (DCT-II), shape (cepstra, bands)."""
     place, order = np.arange(BANDS) + 0.5, np.arange(CEPSTRA)[:, None]
     scale = np.where(order == 0, math.sqrt(1 / BANDS), math.sqrt(2 / BANDS))
