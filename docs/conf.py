@@ -11,7 +11,7 @@ project = "truecost"
 author = "The truecost developers"
 release = version = __version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc", "console", "reference"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc", "console", "reference", "formulas"]
 exclude_patterns = ["_build", "_ext", "_static"]
 default_role = "code"  # single backticks in docstrings
 nitpicky = False
@@ -23,6 +23,7 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # types and shapes stand in the docstrings
 numpydoc_show_class_members = False  # autodoc lists them
 
+html_math_renderer = "mathml"  # of `formulas`: no network and no script
 html_theme = "furo"
 html_static_path = ["_static"]
 html_css_files = ["truecost.css"]

@@ -84,16 +84,29 @@ class Measures(SphinxDirective):
             listing = nodes.definition_list()
             for name in names:
                 listing += item(name)
+                self.name_anchor(anchor_of(name), registry()[name].title)
             section += listing
             found.append(section)
         return found
+
+    def name_anchor(self, anchor: str, title: str) -> None:
+        """Let pages link to it: api.md#measure-NAME."""
+        domain = self.env.domains.standard_domain
+        domain.anonlabels[anchor] = self.env.docname, anchor
+        domain.labels[anchor] = self.env.docname, anchor, title
+
+
+def anchor_of(name: str) -> str:
+    """The anchor of a measure on its page."""
+    return f"measure-{name.replace('_', '-')}"
 
 
 def item(name: str) -> nodes.Node:
     """One measure: name, title, direction and source, then what its docstring and advice say."""
     measure = registry()[name]
     said = f"  {measure.title} ({measure.direction} is better; {measure.source})"
-    term = nodes.term("", "", nodes.literal(text=measure.label), nodes.Text(said))
+    head = nodes.literal(text=measure.label), nodes.Text(said)
+    term = nodes.term("", "", *head, ids=[anchor_of(name)])
     notes = []
     if measure.detection:
         notes.append("It needs a target class.")
@@ -104,8 +117,7 @@ def item(name: str) -> nodes.Node:
     paragraphs = [*(inspect.getdoc(measure.function) or "").split("\n\n"), " ".join(notes)]
     body = nodes.definition()
     body += [nodes.paragraph("", "", *words(p.replace("\n", " "))) for p in paragraphs if p]
-    anchor = f"measure-{name.replace('_', '-')}"
-    return nodes.definition_list_item("", term, body, ids=[anchor])
+    return nodes.definition_list_item("", term, body)
 
 
 def words(text: str) -> list[nodes.Node]:
