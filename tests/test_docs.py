@@ -38,6 +38,7 @@ from truecost.measures import registry
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES += sorted((ROOT / "docs" / "advice").glob("*.md"))
 PAGES += sorted((ROOT / "examples").glob("*/README.md"))
 FOUND = [m.name for m in pkgutil.walk_packages(truecost.__path__, "truecost.")]
 MODULES = ["truecost", *(m for m in FOUND if not m.endswith("__main__"))]

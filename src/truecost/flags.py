@@ -23,6 +23,8 @@ class Flag:
         The advice where a trial is a pair of an enrolment and a test, if that is another.
     weak : bool
         Whether the value rests on so little that pictures draw it hollow.
+    rule : str
+        Id of the rule of `truecost.advice` that it belongs to, if any.
     """
 
     name: str
@@ -32,6 +34,7 @@ class Flag:
     beware: str = ""
     sides: str = ""
     weak: bool = False
+    rule: str = ""
 
 
 _ALL = (
@@ -42,6 +45,7 @@ _ALL = (
         "session the intervals are too narrow; --map unit=COLUMN",
         caveat="trials were resampled one by one",
         beware="each trial was its own unit",
+        rule="ignore-correlation",
         sides="no unit was named, so each trial is resampled on its own: trials of the same "
         "speakers make the intervals too narrow; with a file of speakers (id, speaker) say "
         "--metadata enroll=FILE --metadata test=FILE --map unit=enroll.speaker+test.speaker",
@@ -53,6 +57,7 @@ _ALL = (
         "share a speaker, user or document the intervals are too narrow; --map unit=COLUMN",
         caveat="items were resampled one by one",
         beware="each item was its own unit",
+        rule="ignore-correlation",
     ),
     Flag(
         "few_units",
@@ -61,6 +66,7 @@ _ALL = (
         "units and 0.83 at 6)",
         caveat="the interval is too narrow: few units",
         weak=True,
+        rule="too-few-units",
     ),
     Flag(
         "few_runs",
@@ -69,6 +75,7 @@ _ALL = (
         "variation in the runs, a 95 % one of the mean about 0.83 with 5 runs and 0.90 with 10, of "
         "one run 0.66 and 0.81)",
         caveat="the interval is too narrow: few runs",
+        rule="one-seed",
     ),
     Flag(
         "few_errors",
@@ -77,6 +84,7 @@ _ALL = (
         "events",
         caveat="it rests on very few errors",
         weak=True,
+        rule="too-few-units",
     ),
     Flag(
         "no_spread",
@@ -85,6 +93,7 @@ _ALL = (
         "errors or units to say how sure it is",
         caveat="the interval has no width",
         weak=True,
+        rule="too-few-units",
     ),
     Flag(
         "crossed",
@@ -208,6 +217,15 @@ _ALL = (
         "the scores vary, and they vary more in replicates: look at forgetting_first",
         caveat="the value lies outside its interval",
         weak=True,
+    ),
+    Flag(
+        "best_of_many",
+        "best of several",
+        "the best of several systems that were scored on this evaluation set is good by luck too: "
+        "say of how many it is the best, or score it on data that had no part in the choice",
+        caveat="the best of several on this evaluation set: optimistic",
+        beware="the best of several on this evaluation set",
+        rule="best-of-many",
     ),
 )
 FLAGS = {flag.name: flag for flag in _ALL}

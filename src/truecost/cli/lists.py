@@ -57,9 +57,11 @@ def show(
         print(json_module.dumps(entries, indent=2, ensure_ascii=False))
         return
     width = max(len(e["name"]) for e in entries)
+    sections = max(len(e.get("section", "")) for e in entries)
     for entry in entries:
+        section = f"{entry.get('section', ''):<{sections}}  " if sections else ""
         tasks = f"; for {', '.join(entry['tasks'])}" if "tasks" in entry else ""
-        print(f"{entry['name']:<{width}}  {entry['text']}{tasks}")
+        print(f"{entry['name']:<{width}}  {section}{entry['text']}{tasks}")
 
 
 def _entries(kind: Kind) -> list[dict[str, Any]]:
@@ -184,13 +186,22 @@ def _methods() -> list[dict[str, Any]]:
 
 
 def _advice() -> list[dict[str, Any]]:
-    """What is said of intervals by flag, and of measures by name."""
+    """The rules of paper 003, then what is said of intervals by flag, and of measures by name."""
+    from truecost.advice import RULES
     from truecost.flags import FLAGS
     from truecost.measures import registry
 
-    texts = {flag.name: flag.advice for flag in FLAGS.values()}
-    on_measures = {m.label: m.advice for m in registry().values() if m.advice}
-    return [{"name": name, "text": text} for name, text in (texts | on_measures).items()]
+    said = [(flag.name, flag.advice, flag.rule) for flag in FLAGS.values()]
+    said += [(m.label, m.advice, m.rule) for m in registry().values() if m.advice]
+    others = [{"name": name, "text": text} | _ruled(rule) for name, text, rule in said]
+    return [*(rule.to_dict() for rule in RULES.values()), *others]
+
+
+def _ruled(rule: str) -> dict[str, str]:
+    """The rule that an advice belongs to, and where it is explained."""
+    from truecost.advice import RULES
+
+    return {"rule": rule, "page": RULES[rule].page} if rule else {}
 
 
 def schema(which: Which = "result", /) -> None:

@@ -15,20 +15,39 @@ from truecost.measures.base import Measure, Result, Values, share
 
 __all__ = ["Measure", "Result", "Values", "find", "find_of_any_task", "registry", "share"]
 
-REPLACED = {
-    "f1": "F1 ignores what errors cost and depends on the prevalence; use nec with your own costs",
-    "mcc": "MCC ignores what errors cost; use nec with your own costs",
-    "macro_f1": "averaged F1 scores turn one decision into many; use nec with a cost matrix",
-    "micro_f1": "averaged F1 scores turn one decision into many; use nec with a cost matrix",
-    "ece": "calibration error does not measure quality (the priors alone get 0); use nce or cllr",
-    "fpr_at_fnr": "it chooses its threshold on the evaluation data; use act_dcf, or "
-    "fa_at_miss:RATE if an operating point is what you need",
-    "word_accuracy": "1 - wer is below 0 where many words are inserted; use wer, and unit_accuracy "
-    "beside it for the share of words that were got right",
-    "word_precision": "it divides by the length of the output, a mistake that pays for cautious "
-    "systems that put out little; use wer, or mer for a share of at most 1",
-    "wil": "it divides by the length of the output among others; use wer, or mer for a share of at "
-    "most 1",
+AVERAGED = "averaged F1 scores turn one decision into many; use nec with a cost matrix"
+REPLACED = {  # rule of advice, and what to use in its place
+    "f1": (
+        "f-score",
+        "F1 ignores what errors cost and depends on the prevalence; use nec with your own costs",
+    ),
+    "mcc": ("f-score", "MCC ignores what errors cost; use nec with your own costs"),
+    "macro_f1": ("macro-f1", AVERAGED),
+    "micro_f1": ("macro-f1", AVERAGED),
+    "ece": (
+        "ece-is-no-quality",
+        "calibration error does not measure quality (the priors alone get 0); use nce or cllr",
+    ),
+    "fpr_at_fnr": (
+        "fpr-at-fnr",
+        "it chooses its threshold on the evaluation data; use act_dcf, or fa_at_miss:RATE if an "
+        "operating point is what you need",
+    ),
+    "word_accuracy": (
+        "insertions-hidden",
+        "1 - wer is below 0 where many words are inserted; use wer, and unit_accuracy beside it "
+        "for the share of words that were got right",
+    ),
+    "word_precision": (
+        "units-of-hypothesis",
+        "it divides by the length of the output, a mistake that pays for cautious systems that "
+        "put out little; use wer, or mer for a share of at most 1",
+    ),
+    "wil": (
+        "units-of-hypothesis",
+        "it divides by the length of the output among others; use wer, or mer for a share of at "
+        "most 1",
+    ),
 }
 
 
@@ -87,7 +106,8 @@ def find(text: str, task: str = "") -> Measure:
     if f"{task}/{name}" in known:
         name = f"{task}/{name}"
     if name.lower() in REPLACED:
-        raise UsageError(f"{name} is no measure of truecost: {REPLACED[name.lower()]}")
+        rule, why = REPLACED[name.lower()]
+        raise UsageError(f"{name} is no measure of truecost: {why} (truecost list advice: {rule})")
     if name not in known:
         own = (m.name if m.task in ("", task) else m.key for m in known.values())
         close = get_close_matches(name.lower(), [*own], n=1)

@@ -84,6 +84,8 @@ class Measure:
         The text itself is passed on when left out.
     advice : str
         One line that a user should know when asking for it.
+    rule : str
+        Id of the rule of `truecost.advice` that the advice belongs to, if any.
     detection : bool
         Whether it needs two classes of which one is the target.
     uses : tuple of str
@@ -116,6 +118,7 @@ class Measure:
     parameter: str | None = None
     parse: Callable[[str], Any] | None = field(default=None, compare=False)
     advice: str = ""
+    rule: str = ""
     detection: bool = False
     uses: tuple[str, ...] = ("costs", "prior")
     errors: Literal["misses", "false_alarms", ""] = ""

@@ -230,6 +230,7 @@ MEASURES = (
         "higher",
         "paper 003, 3.5",
         advice=_ACCURACY,
+        rule="accuracy-without-reference",
         uses=("prior",),
     ),
     Measure(

@@ -197,6 +197,7 @@ MEASURES = (
         "lower",
         "Brümmer & du Preez 2006",
         advice=_CHOSEN,
+        rule="threshold-on-evaluation-data",
         detection=True,
         uses=(),
         minimum_of="cllr",

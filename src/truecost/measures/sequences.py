@@ -161,6 +161,7 @@ MEASURES = (
         PAPER,
         advice="it hides insertions: a system that puts out many more words loses nothing; "
         "read it beside wer",
+        rule="insertions-hidden",
         uses=(),
         undefined=NO_WORDS,
         shown_in="percent",

@@ -185,6 +185,7 @@ MEASURES = (
         parameter="pooled",
         parse=_fit_variant,
         advice="it calibrates on the evaluation data: what the scores could tell, not what they do",
+        rule="threshold-on-evaluation-data",
         minimum_of="cnxe",
         undefined=_NOTHING,
     ),

@@ -211,6 +211,7 @@ def _measure(
     parts: tuple[str, ...] = COUNTS,
     uses: tuple[str, ...] = (),
     advice: str = "",
+    rule: str = "",
     minimum_of: str = "",
 ) -> Measure:
     return Measure(
@@ -222,6 +223,7 @@ def _measure(
         source,
         uses=uses,
         advice=advice,
+        rule=rule,
         minimum_of=minimum_of,
         cites=("002",),
         undefined=_NO_TARGETS,
@@ -240,6 +242,7 @@ MEASURES = (
         parts=SWEPT,
         uses=_COSTS,
         advice=_CHOSEN,
+        rule="threshold-on-evaluation-data",
         minimum_of="atwv",
     ),
     _measure(
@@ -251,6 +254,7 @@ MEASURES = (
         uses=_COSTS,
         advice="it chooses a threshold for each query on the evaluation data: it says nothing "
         "about decisions in use",
+        rule="threshold-on-evaluation-data",
     ),
     _measure("stwv", stwv, "Supremum term-weighted value", "NIST KWSEval"),
     _measure(
@@ -274,5 +278,6 @@ MEASURES = (
         "NIST KWSEval",
         parts=SWEPT,
         advice="it ranks detections within a query and says nothing about decisions",
+        rule="threshold-swept",
     ),
 )

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from truecost.study.config import Study
 
 SHARING = Items | Search | Online | Lifelong  # what all of these say is of what they share
+IMBALANCED = 0.9  # share of the largest class from which accuracy all but leaves out the others
 HALVED = ("recent", "conservative")  # policies with a half-life
 HINT = (
     f"{NONE_BELOW}, which is odd: if the scores are posteriors say --type posterior, if they are "
@@ -48,7 +49,8 @@ def problems_of(parts: Sequence[Part]) -> list[Problem]:
     """
     found = [p for part in parts for p in _faults(part)]
     found += [p for part in parts for p in _on_measures(part)]
-    found += [Problem(kind="advice", message=text) for text in _on_flags(parts)]
+    found += [p for part in parts for p in _on_imbalance(part)]
+    found += _on_flags(parts)
     return list(dict.fromkeys(found))
 
 
@@ -85,18 +87,19 @@ def _halved(study: "Study") -> bool:
     )
 
 
-def _on_flags(parts: Sequence[Part]) -> list[str]:
+def _on_flags(parts: Sequence[Part]) -> list[Problem]:
     """The advice of each flag; of deployments with the row that it is about, if not all."""
     rows = [(e, _flags(e, part)) for part in parts for e in part.estimates]
     sides = any(map(_is_trial_list, parts))
     deployed = any(isinstance(s, Deployment) for part in parts for s in part.systems)
-    texts = []
+    found = []
     for flag in FLAGS.values():
         own = [e for e, flags in rows if flag.name in flags]
         if own:
             where = _named(own) if deployed and len(own) < len(rows) else ""
-            texts.append(((flag.sides if sides else "") or flag.advice) + where)
-    return texts
+            text = ((flag.sides if sides else "") or flag.advice) + where
+            found.append(Problem(kind="advice", message=text, rule=flag.rule))
+    return found
 
 
 def _named(rows: Sequence[Estimate]) -> str:
@@ -265,4 +268,27 @@ def _on_measures(part: Part) -> list[Problem]:
         found = measures_for(record, scoring)
         every = not isinstance(record, Trials | Search | Online | Lifelong)
         asked |= {m: None for m in found if every or {m.name, m.label} & names}
-    return [Problem(kind="advice", message=f"{m.label}: {m.advice}") for m in asked if m.advice]
+    return [_advised(m) for m in asked if m.advice]
+
+
+def _advised(measure: Measure) -> Problem:
+    """What a reader of a measure should know."""
+    message = f"{measure.label}: {measure.advice}"
+    return Problem(kind="advice", message=message, rule=measure.rule)
+
+
+def _on_imbalance(part: Part) -> list[Problem]:
+    """Accuracy of trials that are nearly all of one class, where it was asked for."""
+    found = []
+    for trials in part.systems:
+        if not isinstance(trials, Trials) or "accuracy" not in part.scoring[trials.name].measures:
+            continue
+        largest = class_shares(trials).max()
+        if largest >= IMBALANCED:
+            message = (
+                f"accuracy: {100 * largest:.3g} % of the trials are of one class, so that errors "
+                f"on others hardly count: use nec, and say what they cost (--cost-miss)"
+            )
+            rule = "accuracy-on-imbalanced-data"
+            found.append(Problem(kind="advice", message=message, rule=rule))
+    return found

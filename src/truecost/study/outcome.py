@@ -13,15 +13,18 @@ from truecost.gates import Gate, Verdict, check
 from truecost.leaderboard import Standing
 from truecost.names import Task
 from truecost.resources.load import Load
-from truecost.results import Comparison, Estimate, Row, title_of
+from truecost.results import Comparison, Estimate, Row, Side, title_of
+from truecost.single_runs import SingleRuns
 from truecost.study.sweep import SweepAdvice
 from truecost.tasks.abba.describing import Description
 from truecost.tasks.abba.planes import Plane
 from truecost.tasks.lifelong.descriptions import LifelongDescription
+from truecost.tasks.records import Trials
 from truecost.tasks.scoring import Scoring
 from truecost.tasks.streams.describing import OnlineDescription
 from truecost.tasks.systems import System
 from truecost.tasks.terms.describing import SearchDescription
+from truecost.variance import Variance
 from truecost.version import __version__
 
 SCHEMA_VERSION = 1
@@ -52,7 +55,7 @@ class Input(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     collection: str = ""
 
 
-class Problem(msgspec.Struct, frozen=True, kw_only=True):
+class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Something a reader should know.
 
     Attributes
@@ -60,10 +63,13 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     kind : {"advice", "data"}
         Advice on a choice, or a fault in the data.
     message : str
+    rule : str
+        Id of the rule of `truecost.advice` that it belongs to, if any.
     """
 
     kind: str
     message: str
+    rule: str = ""
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -86,6 +92,31 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     value: float | None
     lines: tuple[tuple[str, str], ...]
     collection: str = ""
+
+
+class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What may honestly be claimed of two methods, for one measure.
+
+    Attributes
+    ----------
+    system, against : str
+        The two methods.
+    measure : str
+        Label of the measure.
+    dims : dict of str to str
+        Application, where there are several.
+    verdict : {"better", "worse", "same", "undecided"}
+        Of `system`; nothing is claimed when it is undecided.
+    text : str
+        The sentence: what differs and by how much, what varied and what was held.
+    """
+
+    system: str
+    against: str
+    measure: str
+    dims: dict[str, str] = {}
+    verdict: Side
+    text: str
 
 
 class ResultFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -126,6 +157,12 @@ class ResultFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         What each search took, by system, where there are records of it.
     sweeps : tuple of SweepAdvice
         The best of several budgets, where they were tried.
+    variance : tuple of Variance
+        What seed, training set and test add to the variance of the runs of a method.
+    single_runs : tuple of SingleRuns
+        What comparing one run of a method with one of another would have said.
+    claims : tuple of Claim
+        What may be claimed of two methods, in a sentence.
     calibration : dict
         Method, training data and parameters of what was fitted (`Calibrated.summary`).
     versions : dict of str to str
@@ -150,6 +187,9 @@ class ResultFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     lifelong: tuple[LifelongDescription, ...] = ()
     loads: dict[str, Load] = {}
     sweeps: tuple[SweepAdvice, ...] = ()
+    variance: tuple[Variance, ...] = ()
+    single_runs: tuple[SingleRuns, ...] = ()
+    claims: tuple[Claim, ...] = ()
     calibration: dict[str, Any] = {}
     versions: dict[str, str] = {}
 
@@ -182,6 +222,8 @@ class Part:
         What each system is like across time.
     loads : mapping of str to Load
         What each search took, by system.
+    runs : mapping of str to tuple of Trials
+        Of methods what each run gave, by method; they are no systems of their own.
     """
 
     dims: Mapping[str, str]
@@ -195,6 +237,10 @@ class Part:
     online: tuple[OnlineDescription, ...] = ()
     lifelong: tuple[LifelongDescription, ...] = ()
     loads: Mapping[str, Load] = field(default_factory=dict)
+    variance: tuple[Variance, ...] = ()
+    single_runs: tuple[SingleRuns, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    runs: Mapping[str, tuple[Trials, ...]] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
@@ -291,6 +337,9 @@ class Outcome:
             lifelong=tuple(system for part in self.parts for system in part.lifelong),
             loads={name: load for part in self.parts for name, load in part.loads.items()},
             sweeps=self.sweeps,
+            variance=tuple(found for part in self.parts for found in part.variance),
+            single_runs=tuple(found for part in self.parts for found in part.single_runs),
+            claims=tuple(claim for part in self.parts for claim in part.claims),
             calibration=dict(self.calibration),
             versions=_versions(self.task),
         )
