@@ -10,6 +10,7 @@ from benchmarks import (
     intervals,
     lifelong,
     points,
+    protocol,
     sequences,
     stream,
     terms,
@@ -19,7 +20,11 @@ from benchmarks.measuring import Row, first_calls, machine, table
 
 README = Path(__file__).with_name("README.md")
 BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
-PARTS = {"stream": stream.report, "lifelong": lifelong.report}  # that can be run alone
+PARTS = {  # that can be run alone
+    "stream": stream.report,
+    "lifelong": lifelong.report,
+    "protocol": protocol.report,
+}
 FIRST = {"nec": "NEC", "eer": "EER, convex hull", "points": "ROC + 4 measures"}
 
 

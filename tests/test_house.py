@@ -10,7 +10,7 @@ TIERS = (
     ("cli", "__main__"),
     ("study", "report"),
     ("gates",),
-    ("tasks", "learning"),
+    ("tasks", "learning", "protocol"),
     (
         "citations",
         "corrections",
@@ -23,6 +23,8 @@ TIERS = (
         "leaderboard",
         "methods",
         "resources",
+        "single_runs",
+        "variance",
     ),
     ("measures", "calibration"),
     (
@@ -39,7 +41,7 @@ TIERS = (
         "bayes",
     ),
     ("kernels",),
-    ("digits", "errors", "extras", "flags", "names", "publishing", "version"),
+    ("advice", "digits", "errors", "extras", "flags", "names", "publishing", "version"),
 )
 TIER = {room: tier for tier, rooms in enumerate(TIERS) for room in rooms}
 FILES = sorted(p for p in SOURCE.rglob("*.py") if p != SOURCE / "__init__.py")
@@ -74,8 +76,8 @@ def test_imports_point_down(path):
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
-def test_tasks_and_learning_do_not_know_each_other(path):
-    apart = {"tasks", "learning"}
+def test_tasks_learning_and_protocol_do_not_know_each_other(path):
+    apart = {"tasks", "learning", "protocol"}
     if room_of(path) in apart:
         assert not imports_of(path) & apart - {room_of(path)}
 

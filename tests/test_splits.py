@@ -49,6 +49,37 @@ def test_units_of_many_sizes_are_balanced():
         assert sizes.max() <= 1.1 * sizes.mean()
 
 
+def dealt_slowly(sizes, order, shares):
+    """Each unit to the set where sum_c (n_fc / n_c)^2 / s_f grows least, by computing all of it."""
+    shares, totals = np.array(shares), sizes.sum(axis=0)
+    held, out = np.zeros((len(shares), sizes.shape[1])), np.full(len(sizes), -1)
+    there = totals > 0
+    for left, u in zip(range(len(sizes), 0, -1), order, strict=True):
+        empty = [f for f in range(len(shares)) if not (out == f).any()]
+        parts = (held / np.maximum(totals, 1))[:, there]
+        after = ((held + sizes[u]) / np.maximum(totals, 1))[:, there]
+        growth = ((after**2 - parts**2).sum(axis=1) / shares).round(9)
+        allowed = empty if left <= len(empty) else range(len(shares))
+        out[u] = min(allowed, key=lambda f: (growth[f], (held[f].sum() / shares[f]).round(9), f))
+        held[out[u]] += sizes[u]
+    return out
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 5), st.integers(1, 5)), min_size=5, max_size=30),
+    st.sampled_from([[0.5, 0.5], [0.8, 0.1, 0.1], [0.25] * 4, [0.5, 0.3, 0.2], [0.2] * 5]),
+)
+def test_dealing_equals_a_slow_version(rows, shares):
+    from truecost.kernels.dealing import deal
+
+    sizes = np.array(rows)
+    which, cells = np.nonzero(sizes)
+    starts = np.searchsorted(which, np.arange(len(sizes) + 1))
+    order, out = np.argsort(-sizes.sum(axis=1), kind="stable"), np.empty(len(sizes), np.int64)
+    deal(starts, cells, sizes[which, cells], order, np.ones(2), np.array(shares), out)
+    assert out.tolist() == dealt_slowly(sizes, order, shares).tolist()
+
+
 def test_the_seed_deals_other_folds():
     units = np.arange(100)
     assert (folds(units, 5, 0) == folds(units, 5, 0)).all()

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from truecost.version import __version__
 
 if TYPE_CHECKING:
-    from truecost import learning
+    from truecost import learning, protocol
     from truecost.application import PRESETS, Application, preset
     from truecost.comparison import compare
     from truecost.errors import InputError, MissingExtraError, TruecostError, UsageError
@@ -81,6 +81,7 @@ _HOME = {
 _ROOMS = {
     "learning": "truecost.learning",
     "lifelong": "truecost.tasks.lifelong",
+    "protocol": "truecost.protocol",
     "stream": "truecost.tasks.streams",
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names}
@@ -135,6 +136,7 @@ __all__ = [
     "lifelong",
     "load",
     "preset",
+    "protocol",
     "read",
     "run",
     "score",

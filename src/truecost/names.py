@@ -116,6 +116,15 @@ STREAM_MAP_KEYS: dict[str, str] = {  # of tables of the right labels of streams
     "label": "its right label: class, 1 or 0 for detection, or number",
     "stream": "stream of the item, where ids are known within streams only",
 }
+PROTOCOL_MAP_KEYS: dict[str, str] = {  # of tables of samples
+    "id": "id of the sample",
+    "label": "its class",
+    "group": "what samples share (speaker, session): a group is on one side as a whole; a+b for "
+    "several columns, none of which is divided",
+    "set": "set or fold of the sample: train, dev, eval, or the number of a fold",
+    "source": "sample or recording that it was cut out of or made from (chunks, augmentation)",
+    "content": "what is the same for copies: a text, a hash, or the path of a file with --files",
+}
 NORMALISATIONS: dict[str, str] = {  # of the texts of transcripts
     "nfc": "Unicode's composed form: a letter and its marks are one character where there is one",
     "nfkc": "Unicode's compatibility form: full-width letters, ligatures and the like become plain",

@@ -94,8 +94,12 @@ def deal_units(sizes: Ints, k: int, seed: int) -> Ints:
         )
     drawn = np.random.Generator(np.random.Philox(seed)).permutation(units)
     order = drawn[np.argsort(-sizes.sum(axis=1)[drawn], kind="stable")]
+    held = np.asarray(sizes, np.int64)
+    which, cells = np.nonzero(held)
+    starts = np.searchsorted(which, np.arange(units + 1))
     out = np.empty(units, np.int64)
-    deal(np.ascontiguousarray(sizes, np.int64), order.astype(np.int64), k, out)
+    alike = np.ones(held.shape[1]), np.full(k, 1 / k)
+    deal(starts, cells, held[which, cells], order.astype(np.int64), *alike, out)
     return out
 
 

@@ -37,6 +37,7 @@ TRIALS = (
 METHODS = (
     ("score", "methods:score", "Score methods: sets of runs over seeds and training sets."),
     ("compare", "methods:compare", "Compare methods with the first."),
+    ("run", "methods_run:run", "Train methods over seeds and training sets, and score them."),
 )
 ITEMS = (
     ("score", "score", "Score systems against a reference, with intervals."),
@@ -85,6 +86,12 @@ LIFELONG = (
     ("plan", "lifelong:plan", "How many more items or runs narrow the interval."),
     ("validate", "lifelong:validate", "Check tables of scores and event logs."),
 )
+PROTOCOL = (
+    ("split", "protocol_split:split", "Split samples into sets or folds, groups whole."),
+    ("check", "protocol_check:check", "Check a split: leaks, copies, shifts, too few units."),
+    ("spurious", "protocol_spurious:spurious", "Predict the class from what should not tell it."),
+    ("ledger", "protocol_ledger:ledger", "How often an evaluation set was scored."),
+)
 GLOBAL = (
     ("run", "studies:run", "Run a study: several systems, applications, subsets, collections."),
     ("gate", "gate:gate", "Check a result against limits: pass, fail or undecided."),
@@ -105,6 +112,7 @@ abba = App(name="abba", help="AB/BA: two models of which only what they accept i
 terms = App(name="terms", help="Terms: spoken words and phrases found in audio.")
 stream = App(name="stream", help="Streams: systems that learn with a person's help.")
 lifelong = App(name="lifelong", help="Lifelong learning: what versions are worth across time.")
+protocol = App(name="protocol", help="Data protocol: splits, leaks, spurious correlations.")
 for task, commands in (
     (app, (*TRIALS, *GLOBAL)),
     (trials, TRIALS),
@@ -113,6 +121,7 @@ for task, commands in (
     (terms, TERMS),
     (stream, STREAM),
     (lifelong, LIFELONG),
+    (protocol, PROTOCOL),
 ):
     for verb, place, text in commands:
         task.command(f"truecost.cli.{place}", name=verb, help=text)
@@ -123,7 +132,7 @@ for name, text in TASKS.items():
     for verb, place, said in ITEMS:
         task.command(f"truecost.cli.{name}:{place}", name=verb, help=said)
     app.command(task)
-for task in (abba, terms, stream, lifelong):
+for task in (abba, terms, stream, lifelong, protocol):
     app.command(task)
 
 

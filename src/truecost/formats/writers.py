@@ -61,7 +61,7 @@ def write(
     return encoded.left_out
 
 
-def content_of(table: Table, path: str) -> bytes:
+def content_of(table: Table, path: str, output_format: str | None = None) -> bytes:
     """The bytes of a table in the format of a path's ending; `.gz` at its end compresses.
 
     Parameters
@@ -69,6 +69,8 @@ def content_of(table: Table, path: str) -> bytes:
     table : Table
     path : str
         Of a file: a folder of arrays is none.
+    output_format : str, optional
+        In place of what the ending says.
 
     Returns
     -------
@@ -79,7 +81,7 @@ def content_of(table: Table, path: str) -> bytes:
     UsageError, InputError
         As `write` says.
     """
-    content = encoding.encode(table, format_of(path, None), single=True).content
+    content = encoding.encode(table, format_of(path, output_format), single=True).content
     assert isinstance(content, bytes)
     return _packed(content) if path.lower().endswith(".gz") else content
 

@@ -51,6 +51,7 @@ from truecost.study.loop_tables import (
     StrategyTable,
     SweepTable,
 )
+from truecost.study.protocol_tables import LedgerTable, SpuriousTable, TrainingTable
 from truecost.study.stream_tables import StreamTable
 from truecost.study.tables import (
     AbbaTable,
@@ -108,6 +109,12 @@ class Study(
         Of a live run, which makes the event logs that it scores.
     help : HelpTable
         How much a person helps in a live lifelong run.
+    spurious : SpuriousTable
+        What should not tell the class, as a baseline of its own.
+    training : TrainingTable
+        How the runs of methods are made.
+    ledger : LedgerTable
+        Where it is kept how often an evaluation set was scored.
     worst : int, optional
         How many of the worst utterances, sentences or recordings of each system are stored and
         shown with their alignment; 5 unless given, none for 0.
@@ -162,6 +169,9 @@ class Study(
     expert: ExpertTable = ExpertTable()
     sweep: SweepTable = SweepTable()
     help: HelpTable = HelpTable()
+    spurious: SpuriousTable = SpuriousTable()
+    training: TrainingTable = TrainingTable()
+    ledger: LedgerTable = LedgerTable()
     worst: int | None = None
     gate: tuple[Gate, ...] = ()
 
@@ -251,6 +261,9 @@ class Study(
             source=self.source.moved(place),
             loop=self.loop.moved(place) if self.source.given() else self.loop,
             expert=self.expert.moved(place),
+            spurious=self.spurious.moved(place),
+            training=self.training.moved(place),
+            ledger=self.ledger.moved(place),
         )
 
     def over(self, base: Self) -> Self:
@@ -301,6 +314,9 @@ class Study(
             expert=self.expert.over(base.expert),
             sweep=self.sweep.over(base.sweep),
             help=self.help.over(base.help),
+            spurious=self.spurious.over(base.spurious),
+            training=self.training.over(base.training),
+            ledger=self.ledger.over(base.ledger),
             worst=base.worst if self.worst is None else self.worst,
             gate=self.gate or base.gate,
         )
@@ -311,7 +327,7 @@ class Study(
         for what in ("systems", "collections", "applications", "subsets", "policies"):
             for name in getattr(self, what):
                 _check_name(what, name)
-        if not self.systems and not self.source.given():
+        if not self.systems and not self.source.given() and not self.spurious.given():
             raise UsageError(
                 "no system is named: give at least one file, or a study with [systems.NAME]"
             )

@@ -1,0 +1,262 @@
+"""`protocol split`: samples into sets or folds, groups whole, as a file with its plan beside it."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from truecost.cli.options import Flag, Integer, Whole, pairs
+from truecost.cli.writing import ToFile, aside, put, to_standard_output
+from truecost.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from truecost.cli.columns import Columns
+    from truecost.cli.terminal import Screen
+    from truecost.protocol.balance import Balance
+    from truecost.protocol.grouping import Units
+    from truecost.protocol.splitting import Split
+
+MOST_CLASSES = 6  # that have a column of their own
+MOST_LEVELS = 12  # that have a line of their own
+Hidden = Parameter(show=False, negative=())
+
+
+@Parameter(name="*", group="Data")
+@dataclass(frozen=True, kw_only=True)
+class Given:
+    """What is split."""
+
+    map: str = ""
+    """Columns, as KEY=COLUMN,...: id, label, group (a+b for several), source, content."""
+    conditions: str = ""
+    """Columns of conditions to spread evenly too, comma-separated; numbers by their quartiles."""
+    input_format: str | None = None
+    """Format of the table; by its ending unless given."""
+
+
+@Parameter(name="*", group="Split")
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """What it is split into: sets (train 0.8, dev 0.1, eval 0.1), unless folds are asked for."""
+
+    shares: str = ""
+    """Share of each set, as NAME=SHARE,...; they sum to 1."""
+    folds: Whole = None
+    """Number of folds for cross-validation, in place of sets."""
+    inner: Whole = None
+    """Number of inner folds of what is left of each fold, for choices (nested cross-validation)."""
+    eval: float | None = None
+    """Share of an evaluation set that is held out before the rest is dealt to folds."""
+    seed: Integer = 0
+    """It decides among groups of equal size only."""
+
+
+@Parameter(name="*", group="Output")
+@dataclass(frozen=True, kw_only=True)
+class SplitFile(ToFile):
+    """Where the split goes."""
+
+    output: Annotated[str | None, Parameter(name=["--output", "-o"])] = None
+    """File for all columns and those of the split, the plan beside it; - for standard output."""
+    json: Annotated[bool, Flag] = False
+    """Print the plan as JSON on standard output."""
+    config: Annotated[str | None, Hidden] = None
+    print_config: Annotated[bool, Hidden] = False
+    cite: Annotated[bool, Hidden] = False
+
+    def refuse(self) -> None:
+        """Refuse what goes with scores."""
+        for option in ("config", "print_config", "cite"):
+            if getattr(self, option):
+                said = option.replace("_", "-")
+                raise UsageError(f"nothing is scored here: leave out --{said}")
+
+
+GIVEN, WANTED, FILE = Given(), Wanted(), SplitFile()
+
+
+def split(
+    samples: str, /, *, given: Given = GIVEN, wanted: Wanted = WANTED, output: SplitFile = FILE
+) -> int:
+    """Split samples into sets or folds: groups whole, classes and conditions spread evenly.
+
+    Example: truecost protocol split samples.csv --map id=utt,label=y,group=spk --folds 5 -o s.csv
+
+    Parameters
+    ----------
+    samples
+        Table of samples, one a row: a file, or - for standard input.
+    """
+    from truecost.cli.terminal import Screen
+    from truecost.protocol.samples import read_samples
+    from truecost.protocol.splitting import split as deal
+    from truecost.protocol.writing import plan_text
+    from truecost.study.outcome import Problem
+
+    output.refuse()
+    kind = _format(output, samples)
+    columns = pairs(given.map)
+    if "set" in columns:
+        raise UsageError(
+            "--map set=... names sets that there are: a split makes them; leave it out"
+        )
+    conditions = _listed(given.conditions, "--conditions")
+    found = deal(
+        read_samples(samples, columns, conditions, input_format=given.input_format),
+        shares=_shares(wanted.shares) if wanted.shares else None,
+        folds=wanted.folds,
+        inner=wanted.inner,
+        held_out=wanted.eval,
+        seed=wanted.seed,
+    )
+    screen = Screen(output)
+    _written(found, output, kind)
+    with aside(output):
+        if output.json:
+            print(plan_text(found), end="")
+        else:
+            _shown(screen, found)
+    screen.advise([Problem(kind=n.kind, message=n.message, rule=n.rule) for n in found.notes])
+    if output.output is None:
+        screen.say("the split was not written: name a file with -o")
+    elif not to_standard_output(output.output):
+        screen.say(f"split: {output.output}; its plan: {output.output}.json")
+    return 0
+
+
+def _format(output: SplitFile, samples: str) -> str:
+    """The format to write, once nothing stands against it; empty without a file."""
+    from truecost.protocol.writing import check_split_target
+
+    if output.output is None:
+        return ""
+    if not to_standard_output(output.output):
+        return check_split_target(
+            output.output, output.output_format, (samples,), force=output.force
+        )
+    if output.json:
+        raise UsageError("--json and --output - both write standard output: give --output a file")
+    return output.output_format or "csv"
+
+
+def _written(found: "Split", output: SplitFile, kind: str) -> None:
+    """Write the split where it was asked for."""
+    from truecost.protocol.writing import write_split
+
+    if output.output is None:
+        return
+    if to_standard_output(output.output):
+        put(found.table, output.output, kind, force=output.force)
+    else:
+        write_split(found, output.output, kind, force=output.force)
+
+
+def _listed(text: str, option: str) -> tuple[str, ...]:
+    """Names separated by commas."""
+    names = tuple(name.strip() for name in text.split(",")) if text else ()
+    if not all(names):
+        raise UsageError(f"{option} {text!r} is not understood: write names separated by commas")
+    return names
+
+
+def _shares(text: str) -> dict[str, float]:
+    """`NAME=SHARE,...` as numbers."""
+    found = {}
+    for name, share in pairs(text, "--shares").items():
+        try:
+            found[name] = float(share)
+        except ValueError as error:
+            raise UsageError(
+                f"--shares {name}={share}: write a number above 0 and below 1, such as "
+                f"train=0.8,dev=0.1,eval=0.1"
+            ) from error
+    return found
+
+
+def _shown(screen: "Screen", found: "Split") -> None:
+    """The sets, the levels that are furthest from their shares, and what that comes to."""
+    shown = {c: b for c, b in found.balances.items() if not c.startswith("inner_")}
+    for number, (column, balance) in enumerate(shown.items()):
+        if number:
+            print()
+        screen.show([_sets(column, balance, found.units), _levels(balance, found.units)])
+    screen.tell([*_sentences(found, shown), found.signature])
+
+
+def _sets(column: str, balance: "Balance", units: "Units") -> "Columns":
+    """A line for each set: what it has, and the share of each class in it."""
+    from truecost.cli.columns import Columns
+    from truecost.digits import percent
+
+    total = sum(part.samples for part in balance.parts)
+    classes = [level for level in balance.levels if level.axis == "label"]
+    classes = classes if len(classes) <= MOST_CLASSES else []
+
+    def line(name: str, wanted: str, samples: int, members: int, counts: "Sequence[int]") -> Any:
+        shares = (_share(n, samples) for n in counts)
+        return name, str(samples), _share(samples, total), wanted, str(members), *shares
+
+    rows = [
+        line(
+            part.name,
+            percent(round(part.target, 4)),
+            part.samples,
+            part.units,
+            [level.counts[f] for level in classes],
+        )
+        for f, part in enumerate(balance.parts)
+    ]
+    members = sum(part.units for part in balance.parts)
+    rows.append(line("all", "", total, members, [sum(level.counts) for level in classes]))
+    noun = "samples dealt" if not units.columns else units.noun
+    names = (column, "samples", "share", "wanted", noun, *(level.level for level in classes))
+    table = Columns(names, tuple(rows), left=frozenset({column}), about=())
+    return table if units.columns else table.without(noun)
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.2f}%"
+
+
+def _levels(balance: "Balance", units: "Units") -> "Columns":
+    """The levels that are furthest from their shares."""
+    from truecost.cli.columns import Columns
+    from truecost.digits import figure
+
+    ranked = sorted(balance.levels, key=lambda level: -level.deviation)[:MOST_LEVELS]
+    kept = [level for level in balance.levels if level in ranked]
+    rows = tuple(
+        (
+            level.axis,
+            level.level,
+            str(sum(level.counts)),
+            str(level.units),
+            figure(level.deviation),
+            level.part,
+            str(level.largest_unit),
+        )
+        for level in kept
+    )
+    left_out = len(balance.levels) - len(kept)
+    below = (f"{left_out} levels with smaller deviations are in the plan",) if left_out else ()
+    noun = units.noun if units.columns else "of them"
+    names = ("spread", "level", "samples", noun, "furthest off", "in", f"most in one {noun}")
+    table = Columns(names, rows, left=frozenset({"level", "in"}), about=("spread",), below=below)
+    return table if units.columns else table.without(noun).without(f"most in one {noun}")
+
+
+def _sentences(found: "Split", shown: "dict[str, Balance]") -> list[str]:
+    """The largest deviation of each column, and of all inner folds together."""
+    from truecost.digits import figure
+    from truecost.protocol.remarks import said_of
+
+    said = [f"{column}: {said_of(column, b, found.units)}" for column, b in shown.items()]
+    inner = {c: b for c, b in found.balances.items() if c not in shown}
+    if inner:
+        column = max(inner, key=lambda name: inner[name].worst.deviation)
+        said.append(f"inner folds: {said_of(column, inner[column], found.units)}")
+    worst = max(balance.imbalance for balance in found.balances.values())
+    said.append(f"imbalance {figure(worst)} (dealt at random: 1 on average)")
+    return said

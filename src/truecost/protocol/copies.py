@@ -1,0 +1,242 @@
+"""Near copies: samples whose features are nearly those of a sample in another set.
+
+The distance of two samples is Euclid's in features scaled by their standard deviations, divided by
+sqrt(2 d) for d features: two unrelated samples are about 1 apart, whatever d is, and a copy 0.
+Constant features say nothing and are left out. What is found is exact for the limit.
+"""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from truecost.errors import InputError, UsageError
+
+Floats = npt.NDArray[np.float64]
+Singles = npt.NDArray[np.float32]
+Ints = npt.NDArray[np.int64]
+Marks = npt.NDArray[np.bool_]
+
+NEAR = 0.1  # the limit unless given: docs/protocol-checks.md says what it finds
+BOXED = 16  # first coordinates that the box of a leaf has
+MOST_TURNED = 2000  # features: for more, finding the principal axes costs more than it saves
+PART = 32  # leaves that a thread takes at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Scaled:
+    """Features in units of their standard deviations, divided by sqrt(2 d).
+
+    Attributes
+    ----------
+    values : ndarray of float64, shape (rows, d)
+        Euclid's distance of two rows is the distance that is meant.
+    constant : int
+        How many features were left out because all rows have the same value.
+    """
+
+    values: Floats
+    constant: int = 0
+
+    @staticmethod
+    def of(features: npt.ArrayLike) -> "Scaled":
+        """Scale features.
+
+        Parameters
+        ----------
+        features : array_like, shape (rows, features)
+            Finite numbers.
+
+        Returns
+        -------
+        Scaled
+
+        Raises
+        ------
+        InputError
+            When a value is no finite number, or all features are constant.
+        """
+        given = np.asarray(features, np.float64)
+        if given.ndim != 2:
+            raise InputError(f"features have shape {given.shape}: one row a sample is expected")
+        if not np.isfinite(given).all():
+            row, column = np.argwhere(~np.isfinite(given))[0]
+            raise InputError(f"features: row {row}, column {column} is {given[row, column]}")
+        varies = (given != given[:1]).any(axis=0)
+        if not varies.any():
+            raise InputError("features: all are constant, so that nothing can be told from them")
+        kept = given[:, varies]
+        # By the largest value first: no square of a huge or tiny feature leaves the range.
+        kept = kept / np.abs(kept).max(axis=0)
+        kept = kept - kept.mean(axis=0)
+        kept = kept / np.abs(kept).max(axis=0)
+        scale = np.sqrt(np.square(kept).mean(axis=0)) * np.sqrt(2 * kept.shape[1])
+        return Scaled(np.ascontiguousarray(kept / scale), int((~varies).sum()))
+
+    @cached_property
+    def _spread(self) -> tuple[Floats, Floats]:
+        """Variances along the principal axes, ascending, and the axes."""
+        covariance = self.values.T @ self.values / len(self.values)
+        variances, axes = np.linalg.eigh(covariance)
+        return np.maximum(variances, 0), axes
+
+    @cached_property
+    def turned(self) -> Floats:
+        """Coordinates along the principal axes, those that vary most first; distances stay."""
+        if self.values.shape[1] > MOST_TURNED:
+            return self.values
+        return np.asarray(self.values @ self._spread[1][:, ::-1])
+
+    def by_chance(self, pairs: float, limit: float) -> float:
+        """How many of so many pairs of unrelated samples may lie within the limit, at most.
+
+        Chernoff's bound for normal features that vary as these do: the squared distance is the sum
+        of v_k z_k^2 over the shares v_k of the variance and standard normal z_k, and P(sum <= t) <=
+        exp(s t) prod (1 + 2 s v_k)^-1/2 for every s >= 0; the least of these is taken.
+        """
+        if self.values.shape[1] > MOST_TURNED:
+            return 0.0
+        shares = self._spread[0] / self._spread[0].sum()
+        low, high, squared = 0.0, 1e12, limit**2
+        for _ in range(200):  # the exponent is least where its slope, which rises with s, is 0
+            middle = np.sqrt(low * high) if low else high / 2
+            steep = squared > (shares / (1 + 2 * middle * shares)).sum()
+            low, high = (low, middle) if steep else (middle, high)
+        exponent = high * squared - 0.5 * np.log1p(2 * high * shares).sum()
+        return float(pairs * np.exp(min(exponent, 0.0)))
+
+    def nearest(self, row: int, among: Marks) -> tuple[int, float]:
+        """The nearest of the marked rows, of equally near ones the first, and its distance."""
+        from truecost.kernels.close import square_distances
+
+        squares = np.empty(len(self.values))
+        square_distances(self.values, row, squares)
+        squares[~among] = np.inf
+        best = int(np.argmin(squares))
+        return best, float(np.sqrt(squares[best]))
+
+
+def close_to_another(
+    scaled: Scaled, codes: Ints, limit: float, passed: Marks | None = None, jobs: int | None = None
+) -> Marks:
+    """Which rows have a row of another code within the limit.
+
+    Parameters
+    ----------
+    scaled : Scaled
+    codes : ndarray of int64, shape (rows,)
+        Set of each row; -1 for rows that are left out.
+    limit : float
+        Largest distance, itself included.
+    passed : ndarray of bool, shape (rows,), optional
+        Rows that are not asked about, though others may lie close to them.
+    jobs : int, optional
+        Threads; the result does not depend on them.
+
+    Returns
+    -------
+    ndarray of bool, shape (rows,)
+        Exact: no pair within the limit is missed, and none beyond it is found.
+
+    Raises
+    ------
+    UsageError
+        When the limit is not from 0 up to below 1.
+    """
+    from truecost.kernels.close import mark
+
+    check_limit(limit)
+    found = np.zeros(len(codes), bool)
+    skipped = found.copy() if passed is None else np.ascontiguousarray(passed, bool)
+    present = np.unique(codes[codes >= 0])
+    if len(present) < 2:
+        return found
+    leaves = _Leaves.of(scaled.turned, codes, present)
+    bound = _bound(scaled.turned, limit)
+    own = np.ascontiguousarray(codes, np.int64)
+    arrays = (leaves.points, leaves.rows, leaves.codes, own, leaves.lows, leaves.highs)
+
+    def work(first: int) -> None:
+        last = min(first + PART, len(leaves.codes))
+        mark(*arrays, scaled.values, bound, limit**2, skipped, first, last, found)
+
+    starts = range(0, len(leaves.codes), PART)
+    with ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
+        list(pool.map(work, starts))
+    return found
+
+
+def check_limit(limit: float) -> None:
+    """Refuse a limit that is none (UsageError)."""
+    if not 0 <= limit < 1:
+        raise UsageError(
+            f"the limit of near copies is {limit:g}: it must be from 0 up to below 1, which is the "
+            f"distance of unrelated samples; {NEAR} unless given"
+        )
+
+
+def _bound(turned: Floats, limit: float) -> np.float32:
+    """Squared float32 distance that no pair within the limit exceeds, whatever is rounded."""
+    d, unit = turned.shape[1], 2.0**-24
+    largest = float(np.abs(turned).max())
+    slack = 4 * unit * largest * np.sqrt(d)
+    return np.float32((limit + slack) ** 2 * (1 + 4 * (d + 8) * unit) + 1e-30)
+
+
+@dataclass(frozen=True, eq=False)
+class _Leaves:
+    """Points in leaves, as the kernel reads them."""
+
+    points: Singles
+    rows: Ints
+    codes: Ints
+    lows: Singles
+    highs: Singles
+
+    @staticmethod
+    def of(turned: Floats, codes: Ints, present: Ints) -> "_Leaves":
+        from truecost.kernels.close import LANES
+
+        boxed = min(BOXED, turned.shape[1])
+        first = np.ascontiguousarray(turned[:, :boxed].astype(np.float32))
+        parts: list[Ints] = []
+        of_code: list[int] = []
+        sizes = np.bincount(codes[codes >= 0], minlength=int(present[-1]) + 1)
+        few = np.flatnonzero((codes >= 0) & (sizes[codes] < LANES))  # they share leaves
+        for code in present[sizes[present] >= LANES]:
+            cut = _cut(first, np.flatnonzero(codes == code), LANES)
+            parts += cut
+            of_code += [int(code)] * len(cut)
+        if len(few):
+            cut = _cut(first, few, LANES)
+            parts += cut
+            of_code += [-1] * len(cut)
+        points = np.full((len(parts), turned.shape[1], LANES), np.inf, np.float32)
+        rows = np.full((len(parts), LANES), -1, np.int64)
+        lows, highs = np.empty((2, len(parts), boxed), np.float32)
+        for leaf, part in enumerate(parts):
+            points[leaf, :, : len(part)] = turned[part].T
+            rows[leaf, : len(part)] = part
+            lows[leaf], highs[leaf] = first[part].min(axis=0), first[part].max(axis=0)
+        return _Leaves(points, rows, np.array(of_code, np.int64), lows, highs)
+
+
+def _cut(points: Singles, rows: Ints, size: int) -> list[Ints]:
+    """Parts of at most `size` rows: cut in two across the widest coordinate until they fit."""
+    done: list[Ints] = []
+    waiting = [rows]
+    while waiting:
+        part = waiting.pop()
+        if len(part) <= size:
+            done.append(part)
+            continue
+        here = points[part]
+        widest = int(np.argmax(here.max(axis=0) - here.min(axis=0)))
+        # In whole leaves, so that none but the last stays half empty.
+        middle = size * max(1, round(len(part) / size / 2))
+        order = np.argpartition(here[:, widest], min(middle, len(part) - 1))
+        waiting += [part[order[middle:]], part[order[:middle]]]
+    return done

@@ -1,0 +1,182 @@
+"""Dealing units to sets so that every cell is spread as the shares of the sets say.
+
+Of the samples n_c of a cell (a class, a level of a condition, all samples), set f with share s_f
+should have s_f n_c; it has n_fc. What is made small is the *imbalance*, the mean over axes of the
+mean over their cells of
+
+    1 / (F - 1)  sum_f (n_fc - s_f n_c)^2 / (s_f sum_u m_uc^2)
+
+where m_uc is the number of samples of unit u, and F the number of sets. It is 0 for a perfect
+split, and 1 on average where units are dealt at random with the shares as probabilities: so cells
+that fall into few units, which nobody can spread, do not outweigh those that can be.
+
+Units are dealt, the largest first, each to where sum_c (n_fc / n_c)^2 / s_f grows least; then
+whole units are moved and swapped as long as the imbalance falls. The same is done from some random
+assignments, the more the fewer units there are, and the best is kept. Where there are very few
+units, every assignment is tried, and the imbalance is the least possible.
+"""
+
+import hashlib
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from truecost.protocol.strata import Axis
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+TRIED = 100_000  # assignments: as many as this are tried one by one
+PAIRS = 4_000_000  # of units that are tried as swaps in a pass
+PASSES = 20
+STARTS, STARTED = 50, 4_000  # random assignments that are improved; with all their units at most
+
+
+@dataclass(frozen=True, eq=False)
+class Profiles:
+    """How many samples each unit has in each cell: a sparse matrix of units by cells.
+
+    Attributes
+    ----------
+    starts : ndarray of int64, shape (units + 1,)
+        Where the entries of each unit begin.
+    cells, counts : ndarray of int64, shape (entries,)
+        Cell and number of samples of each entry; cells ascend within a unit.
+    axes : ndarray of int64, shape (cells,)
+        Axis of each cell; the first axis has one cell, which counts all samples.
+    """
+
+    starts: Ints
+    cells: Ints
+    counts: Ints
+    axes: Ints
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    @property
+    def units(self) -> Ints:
+        """Unit of each entry."""
+        return np.repeat(np.arange(len(self)), np.diff(self.starts))
+
+    @property
+    def totals(self) -> Ints:
+        """Samples of each cell."""
+        return np.bincount(self.cells, self.counts, len(self.axes)).astype(np.int64)
+
+    @property
+    def sizes(self) -> Ints:
+        """Samples of each unit."""
+        return self.counts[self.starts[:-1]]  # cell 0, which every unit has, comes first
+
+    def of(self, units: npt.NDArray[np.bool_]) -> "Profiles":
+        """The profiles of some units."""
+        kept = np.repeat(units, np.diff(self.starts))
+        starts = np.concatenate([[0], np.cumsum(np.diff(self.starts)[units])])
+        return Profiles(starts, self.cells[kept], self.counts[kept], self.axes)
+
+    def weights(self) -> Floats:
+        """Weight of each cell in the imbalance: 1 / (cells of its axis x sum_u m_uc^2)."""
+        squares = np.bincount(self.cells, self.counts.astype(np.float64) ** 2, len(self.axes))
+        there = squares > 0
+        of_axis = np.bincount(self.axes[there], minlength=int(self.axes.max()) + 1)
+        found = np.zeros(len(self.axes))
+        found[there] = 1 / (squares[there] * of_axis[self.axes[there]])
+        return found
+
+    def placed(self, places: Ints, sets: int) -> Ints:
+        """Samples of each cell in each set (sets x cells)."""
+        width = len(self.axes)
+        where = places[self.units] * width + self.cells
+        return np.bincount(where, self.counts, sets * width).astype(np.int64).reshape(sets, width)
+
+
+def profiles_of(units: Ints, axes: tuple[Axis, ...]) -> Profiles:
+    """The profiles of units, from the unit of each sample; the first axis counts all samples."""
+    widths = np.array([len(axis.levels) for axis in axes], np.int64)
+    bases, width = np.cumsum(widths) - widths, int(widths.sum())
+    keys = np.concatenate(
+        [units * width + base + a.codes for a, base in zip(axes, bases, strict=True)]
+    )
+    entries, counts = np.unique(keys, return_counts=True)
+    starts = np.searchsorted(entries, np.arange(int(units.max()) + 2) * width)
+    return Profiles(
+        starts.astype(np.int64), entries % width, counts, np.repeat(np.arange(len(axes)), widths)
+    )
+
+
+def deal_shares(
+    profiles: Profiles, shares: Floats, seed: int, purpose: str, tried: int = TRIED
+) -> Ints:
+    """The set of each unit.
+
+    Parameters
+    ----------
+    profiles : Profiles
+        At least as many units as sets.
+    shares : ndarray of float64, shape (sets,)
+        Share of the samples of each set; they sum to 1.
+    seed : int
+        It decides only in which order units of equal size are dealt.
+    purpose : str
+        What is dealt; draws of different purposes are independent.
+    tried : int
+        As many assignments are tried one by one, if there are no more.
+
+    Returns
+    -------
+    ndarray of int64, shape (units,)
+    """
+    from truecost.kernels.dealing import deal, improve, try_all
+
+    units, sets = len(profiles), len(shares)
+    drawn = _generator(seed, purpose).permutation(units)
+    order = drawn[np.argsort(-profiles.sizes[drawn], kind="stable")].astype(np.int64)
+    totals, weights = profiles.totals, profiles.weights()
+    parts = profiles.starts, profiles.cells, profiles.counts, order
+    places = np.empty(units, np.int64)
+    deal(*parts, weights * totals.astype(np.float64) ** 2, shares, places)
+    off = profiles.placed(places, sets) - shares[:, None] * totals
+    window = max(8, PAIRS // max(units, 1))
+    improve(*parts, weights, shares, off, places, window, PASSES)
+    least = imbalance(profiles, places, shares)
+    starts = _generator(0, f"starts of {purpose}")  # not by the seed, which decides among equals
+    for _ in range(min(STARTS, STARTED // units)):
+        other = starts.permutation(np.arange(units) % sets)
+        beyond = profiles.placed(other, sets) - shares[:, None] * totals
+        improve(*parts, weights, shares, beyond, other, window, PASSES)
+        if (found := imbalance(profiles, other, shares)) < least - 1e-9:
+            places, off, least = other, beyond, found
+    if units * np.log(sets) <= np.log(max(tried, 1)):
+        try_all(*parts, weights, shares, off, places)
+    return places
+
+
+def imbalance(profiles: Profiles, places: Ints, shares: Floats) -> float:
+    """The imbalance of an assignment; see the head of this module. NaN for one set.
+
+    Parameters
+    ----------
+    profiles : Profiles
+    places : ndarray of int64, shape (units,)
+        Set of each unit.
+    shares : ndarray of float64, shape (sets,)
+
+    Returns
+    -------
+    float
+        Lower is better; 0 for a perfect split.
+    """
+    off = profiles.placed(places, len(shares)) - shares[:, None] * profiles.totals
+    squares = (off**2 / shares[:, None]).sum(axis=0)
+    axes = int(profiles.axes.max()) + 1
+    if len(shares) < 2:
+        return float("nan")
+    return float((squares * profiles.weights()).sum() / (axes * (len(shares) - 1)))
+
+
+def _generator(seed: int, purpose: str) -> np.random.Generator:
+    """Random numbers that depend on the seed and on what they are for."""
+    text = f"truecost split\0{seed}\0{purpose}"
+    key = np.frombuffer(hashlib.sha256(text.encode()).digest()[:16], np.uint64)
+    return np.random.Generator(np.random.Philox(key=key))

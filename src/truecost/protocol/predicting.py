@@ -1,0 +1,231 @@
+"""What characteristics say of the class: predictions across folds of whole units.
+
+Each sample is predicted by what was trained on the units of other folds, and how strongly the
+predictor is held back is chosen by folds of whole units within these (nested, paper 003, section
+2.3): no unit has a say in what is predicted for it, neither in the training nor in the choice.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from truecost.errors import InputError, UsageError, counted, first_five
+from truecost.protocol.encoding import Bools, Column, Levels, encoded
+from truecost.protocol.predictors import MODELS, shares
+from truecost.splits import folds as deal
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Predicting:
+    """How predictions are made.
+
+    Attributes
+    ----------
+    model : {"logistic", "boosting"}
+        Multinomial logistic regression with ridge, or boosted trees (extra `learn`), which follow
+        interactions.
+    folds : int
+        Folds of whole units, at least 2.
+    seed : int
+        Of the folds, from 0 up.
+
+    Raises
+    ------
+    UsageError
+        When one of them cannot be.
+    """
+
+    model: str = "logistic"
+    folds: int = 5
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.model not in MODELS:
+            raise UsageError(f"model {self.model!r} is not known: choose of {', '.join(MODELS)}")
+        if self.folds < 2:
+            raise UsageError(f"{counted(self.folds, 'fold')}: at least 2 are needed")
+        if self.seed < 0:
+            raise UsageError(f"seed is {self.seed}: it must be a whole number from 0 up")
+
+    @property
+    def signature(self) -> str:
+        """For the signature of a result."""
+        return f"{self.model}:folds{self.folds}:seed{self.seed}"
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """Predictions of a class.
+
+    Attributes
+    ----------
+    posteriors : ndarray of float64, shape (N, K)
+        At least 1 / (n + K), where n samples were trained on: what was not seen is not impossible.
+    chosen : tuple of int
+        Candidate that was chosen in each fold; 0 knows the class shares only.
+    problems : tuple of str
+    """
+
+    posteriors: Floats
+    chosen: tuple[int, ...]
+    problems: tuple[str, ...]
+
+
+def predict(
+    columns: Sequence[Column],
+    labels: npt.ArrayLike,
+    units: npt.ArrayLike,
+    classes: Sequence[str],
+    how: Predicting | None = None,
+    weights: npt.ArrayLike | None = None,
+    known: npt.ArrayLike | None = None,
+) -> Predictions:
+    """Predict the class of each sample from those of other units.
+
+    Parameters
+    ----------
+    columns : sequence of Levels or Numbers
+        Characteristics. The rows are in an order that does not depend on that of a file.
+    labels : array_like of int, shape (N,)
+        Index of the class of each sample.
+    units : array_like, shape (N,)
+        What samples share; a unit lies in one fold as a whole.
+    classes : sequence of str, length K
+    how : Predicting, optional
+    weights : array_like, shape (N,), optional
+        Of samples in training; 1 when left out.
+    known : array_like of bool, shape (N,), optional
+        Which samples have characteristics at all; the others get the class shares of the training
+        samples.
+
+    Returns
+    -------
+    Predictions
+
+    Raises
+    ------
+    InputError
+        When there are fewer units than twice the folds.
+    MissingExtraError
+        When the model needs a package that is not installed.
+    """
+    how = how or Predicting()
+    found = np.asarray(labels, np.int64)
+    of_units = np.unique(np.asarray(units), return_inverse=True)[1].astype(np.int64)
+    weighed = np.ones(len(found)) if weights is None else np.asarray(weights, np.float64)
+    told = np.ones(len(found), bool) if known is None else np.asarray(known, bool)
+    _refuse_few(of_units, how)
+    fold = deal(of_units, how.folds, how.seed, found)
+    posteriors = np.empty((len(found), len(classes)))
+    chosen, lacking = [], dict[int, list[int]]()
+    for number in np.unique(fold):
+        train, test = fold != number, fold == number
+        naive = shares(found[train], weighed[train], len(classes))
+        posteriors[test] = naive
+        choice = 0
+        if (train & told).any() and (test & told).any():
+            case = _Case(columns, found, of_units, weighed, len(classes), how)
+            choice = case.choice(train & told)
+            posteriors[test & told] = case.candidates(train & told, test & told)[choice]
+        chosen.append(choice)
+        for k in np.flatnonzero(naive == 0):
+            lacking.setdefault(int(k), []).append(int(number) + 1)
+        posteriors[test] = _floored(posteriors[test], int(train.sum()))
+    return Predictions(posteriors, tuple(chosen), (*_lacking(lacking, classes),))
+
+
+@dataclass(frozen=True, eq=False)
+class _Case:
+    """Samples, and how they are predicted."""
+
+    columns: Sequence[Column]
+    labels: Ints
+    units: Ints
+    weights: Floats
+    classes: int
+    how: Predicting
+
+    def candidates(self, train: Bools, test: Bools) -> list[Floats]:
+        """Posteriors of the test samples by each candidate."""
+        matrix = encoded(self.columns, train)
+        own = (np.ascontiguousarray(matrix[train]), self.labels[train], self.weights[train])
+        return MODELS[self.how.model](*own, matrix[test], self.classes)
+
+    def choice(self, rows: Bools) -> int:
+        """The candidate of least cross entropy over inner folds; of equal ones the first."""
+        places = np.flatnonzero(rows)
+        units = self.units[places]
+        k = min(self.how.folds, len(np.unique(units)))
+        if k < 2:
+            return 0
+        fold = deal(units, k, self.how.seed, self.labels[places])
+        losses: Floats | None = None
+        for number in np.unique(fold):
+            train, test = np.zeros_like(rows), np.zeros_like(rows)
+            train[places[fold != number]] = True
+            test[places[fold == number]] = True
+            said = self.candidates(train, test)
+            loss = np.array([self._loss(part, train, test) for part in said])
+            losses = loss if losses is None else losses + loss
+        return 0 if losses is None else int(np.argmin(losses))
+
+    def _loss(self, posteriors: Floats, train: Bools, test: Bools) -> float:
+        """Sum of -ln p(truth) over the test samples."""
+        said = _floored(posteriors, int(train.sum()))
+        truth = said[np.arange(len(said)), self.labels[test]]
+        return float((self.weights[test] * -np.log(truth)).sum())
+
+
+def _floored(posteriors: Floats, trained: int) -> Floats:
+    """Posteriors of at least 1 / (n + K) each, summing to one."""
+    least = 1.0 / (trained + posteriors.shape[1])
+    raised = np.maximum(posteriors, least)
+    return np.asarray(raised / raised.sum(axis=1, keepdims=True))
+
+
+def _refuse_few(units: Ints, how: Predicting) -> None:
+    """Refuse so few units that a training part would have next to none to choose by."""
+    there, needed = int(units.max(initial=-1)) + 1, 2 * how.folds
+    if there >= needed:
+        return
+    if there >= 4:
+        advice = f"use --folds {there // 2}"
+    else:
+        advice = "take a finer group (sessions instead of speakers), or collect more"
+    raise InputError(
+        f"{counted(there, 'group')} for {how.folds} folds: at least {needed} are needed, so that "
+        f"each is predicted by what others say: {advice}"
+    )
+
+
+def _lacking(lacking: dict[int, list[int]], classes: Sequence[str]) -> list[str]:
+    """Which classes were not there to be trained on."""
+    return [
+        f"class {classes[k]} is in no group but those of fold {first_five(numbers)}: there it is "
+        f"predicted with the least probability; it has too few groups to be told by anything"
+        for k, numbers in lacking.items()
+    ]
+
+
+def alone_in_units(column: Column, units: npt.ArrayLike) -> bool:
+    """Whether each of several levels occurs in one unit only, so that it is never seen twice.
+
+    Parameters
+    ----------
+    column : Levels or Numbers
+    units : array_like, shape (N,)
+
+    Returns
+    -------
+    bool
+    """
+    if not isinstance(column, Levels) or len(column.levels) < 2:
+        return False
+    of_units = np.unique(np.asarray(units), return_inverse=True)[1]
+    pairs = np.unique(np.stack([column.codes, of_units], axis=1), axis=0)
+    return len(pairs) == len(column.levels)

@@ -1,0 +1,245 @@
+"""How often each class comes: in the evaluation set against use, and in dev against eval.
+
+Shares are resampled by whole groups, with the plan and weights of every other interval. The level
+is shared among the classes (Bonferroni), so that of many there is seldom one outside by chance.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+import numpy as np
+import numpy.typing as npt
+
+from truecost.digits import figure
+from truecost.errors import UsageError, counted, first_five
+from truecost.evidence import Evidence, totals
+from truecost.factors import Factor, encode
+from truecost.intervals import interval
+from truecost.protocol.divisions import FOLD, Division
+from truecost.protocol.findings import Finding, listing
+from truecost.protocol.samples import Samples
+from truecost.protocol.sharing import SHOWN
+from truecost.tally import Tally
+from truecost.weights import Plan, Weights
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+LEVEL = 0.95
+MOST_CLASSES = 200  # of more (speakers, say) the shares say little, and take much memory
+TARGETS = ("1", "target", "true", "yes")  # labels of a detection task whose prior one number gives
+
+
+@dataclass(frozen=True, eq=False)
+class Shares:
+    """Share of each class in each part of the data: the point, and replicates.
+
+    Attributes
+    ----------
+    classes : tuple of str
+    points : ndarray of float64, shape (parts, classes)
+    replicates : ndarray of float64, shape (replicates, parts, classes)
+    unit : str
+        What was resampled.
+    units : int
+        How many of them.
+    """
+
+    classes: tuple[str, ...]
+    points: Floats
+    replicates: Floats
+    unit: str
+    units: int
+
+    @staticmethod
+    def of(samples: Samples, parts: Sequence[Ints], plan: Plan) -> "Shares":
+        """Those of parts, given by their rows; labels are needed."""
+        names, labels = encode(samples.labels if samples.labels is not None else ())
+        rows = np.concatenate(parts)
+        part = np.repeat(np.arange(len(parts)), [len(p) for p in parts])
+        unit, factor, codes = _factor(samples, rows)
+        classes = tuple(map(str, names))
+        axes: dict[str, tuple[Sequence[str], Ints]] = {
+            "part": (tuple(map(str, range(len(parts)))), part),
+            "class": (classes, labels[rows].astype(np.int64)),
+        }
+        tally = Tally.count([(factor, codes)], {"n": np.ones(len(rows), np.int64)}, axes)
+        evidence = Evidence({"samples": tally})
+        weights = plan.weights(evidence.factors)
+        blocks = [weights.block(*ends) for ends in weights.blocks(evidence.cells)]
+        drawn = [_shares(totals(evidence, block).sums("samples", "n")) for block in blocks]
+        ones = Weights.ones(evidence.factors).block()
+        points = _shares(totals(evidence, ones).sums("samples", "n"))[0]
+        return Shares(classes, points, np.concatenate(drawn), unit, len(factor))
+
+
+def _shares(counts: Ints) -> Floats:
+    """Counts by class over their sum; NaN for parts without any."""
+    whole = counts.sum(axis=-1, keepdims=True).astype(np.float64)
+    undefined = np.full(counts.shape, np.nan)
+    return np.asarray(np.divide(counts, whole, out=undefined, where=whole > 0), np.float64)
+
+
+def _factor(samples: Samples, rows: Ints) -> tuple[str, Factor, npt.NDArray[np.int32]]:
+    """What is resampled: the group column with the fewest groups, or each sample by itself."""
+    found = [(column, *Factor.of(column, texts[rows])) for column, texts in samples.groups.items()]
+    if not found:
+        return "sample", *Factor.trials(len(rows), "sample")
+    return min(found, key=lambda one: len(one[1]))
+
+
+def deployment(
+    samples: Samples, prior: float | None, priors: Mapping[str, float], target: str | None
+) -> dict[str, float]:
+    """The prevalence of each class in use.
+
+    Parameters
+    ----------
+    samples : Samples
+    prior : float, optional
+        Of the target, where there are two classes.
+    priors : mapping of str to float
+        By class; they sum to 1.
+    target : str, optional
+        Label of the target; 1, target, true or yes where left out.
+
+    Returns
+    -------
+    dict of str to float
+        Empty where nothing is given.
+
+    Raises
+    ------
+    UsageError
+        When they do not fit the classes, or are no probabilities that sum to 1.
+    """
+    if prior is None and not priors:
+        if target is not None:
+            raise UsageError(f"--target {target} goes with --prior, its prevalence in use")
+        return {}
+    if prior is not None and priors:
+        raise UsageError("--prior and --priors both say how often classes come: give one of them")
+    if samples.labels is None:
+        raise UsageError(
+            f"{samples.table.source}: a prior needs classes, and nothing is mapped to label: say "
+            f"--map label=COLUMN; {samples.table.listed}"
+        )
+    classes = [str(name) for name in encode(samples.labels)[0]]
+    if prior is not None:
+        return _of_target(classes, prior, target)
+    if target is not None:
+        raise UsageError("--target goes with --prior; --priors names every class itself")
+    for name in priors:
+        if name not in classes:
+            close = get_close_matches(name, classes, n=1)
+            hint = f" (did you mean {close[0]!r}?)" if close else ""
+            raise UsageError(
+                f"--priors names {name!r}, which is no class of {samples.table.source}{hint}: the "
+                f"classes are {first_five(classes)}"
+            )
+    if lacking := [name for name in classes if name not in priors]:
+        raise UsageError(f"--priors lacks {first_five(lacking)}: give the prior of every class")
+    bad = [f"{k}={v:g}" for k, v in priors.items() if not 0 <= v <= 1]
+    if bad or abs(sum(priors.values()) - 1) > 1e-6:
+        raise UsageError(
+            f"--priors are to be from 0 to 1 and to sum to 1: {first_five(bad)}"
+            if bad
+            else f"--priors sum to {sum(priors.values()):g}: they are to sum to 1"
+        )
+    return dict(priors)
+
+
+def _of_target(classes: list[str], prior: float, target: str | None) -> dict[str, float]:
+    if not 0 < prior < 1:
+        raise UsageError(f"--prior is {prior:g}: it must lie between 0 and 1")
+    if len(classes) != 2:
+        raise UsageError(
+            f"--prior is of one of two classes, and there are {len(classes)} "
+            f"({first_five(classes)}): give --priors {classes[0]}=P,..."
+        )
+    known = [name for name in classes if name.lower() in TARGETS]
+    if target is None and len(known) == 1:
+        target = known[0]
+    if target not in classes:
+        said = "--prior is of the target" if target is None else f"--target is {target!r}"
+        raise UsageError(f"{said}: say --target {classes[0]} or --target {classes[1]}")
+    return {name: prior if name == target else 1 - prior for name in classes}
+
+
+def against_use(
+    samples: Samples, division: Division, priors: Mapping[str, float], plan: Plan
+) -> list[Finding]:
+    """Whether what is judged has the classes as often as use has; folds count as one set."""
+    parts = [[k] for k in division.judged if division.roles[k] != FOLD]
+    parts = parts or [division.having(FOLD)]
+    if not priors or not parts[0]:
+        return []
+    findings = []
+    for part in parts:
+        rows = np.flatnonzero(np.isin(division.codes, part))
+        shares = Shares.of(samples, [rows], plan)
+        if shares.units < 2:
+            continue  # there is no interval: too-few-units says so
+        said = []
+        for k, name in _told(shares.classes, priors):
+            ends = interval(shares.replicates[:, 0, k], _level(len(shares.classes)))
+            if not ends[0] <= priors[name] <= ends[1]:
+                said.append(
+                    f"{name} {figure(shares.points[0, k])} [{figure(ends[0])}, {figure(ends[1])}] "
+                    f"against {figure(priors[name])} in use"
+                )
+        if said:
+            title = division.names[part[0]] if len(part) == 1 else "all folds together"
+            findings.append(_shifted(title, division.named(part), said, shares))
+    return findings
+
+
+def _told(classes: Sequence[str], priors: Mapping[str, float]) -> list[tuple[int, str]]:
+    """The classes whose shares are looked at: of two the one that is rarer in use, or the last."""
+    places = [*enumerate(classes)]
+    if len(classes) == 2:
+        return [places[0] if priors[classes[0]] < priors[classes[1]] else places[1]]
+    return places
+
+
+def _shifted(title: str, sets: tuple[str, ...], said: list[str], shares: Shares) -> Finding:
+    message = (
+        f"{title}: {counted(len(said), 'class', 'are')} not as frequent as in use: "
+        f"{first_five(said)} (95% intervals over {shares.units} {shares.unit}); score with the "
+        f"prior of use, or draw the set as use is"
+    )
+    return Finding("prevalence-shift", "warning", message, sets, len(said), tuple(said[:SHOWN]))
+
+
+def _level(classes: int) -> float:
+    """The level of each interval: two classes have one share, of more each has its own."""
+    return 1 - (1 - LEVEL) / (1 if classes <= 2 else classes)
+
+
+def dev_against_eval(samples: Samples, division: Division, plan: Plan) -> list[Finding]:
+    """Whether dev has the classes as often as eval has."""
+    sides = [division.having("dev"), division.having("eval")]
+    if samples.labels is None or not all(sides) or len(set(samples.labels)) > MOST_CLASSES:
+        return []
+    shares = Shares.of(samples, [np.flatnonzero(np.isin(division.codes, s)) for s in sides], plan)
+    if shares.units < 2:
+        return []
+    differences = shares.replicates[:, 1] - shares.replicates[:, 0]
+    said = []
+    for k, name in [*enumerate(shares.classes)][1 if len(shares.classes) == 2 else 0 :]:
+        low, high = interval(differences[:, k], _level(len(shares.classes)))
+        if low > 0 or high < 0:
+            dev, judged = shares.points[:, k]
+            said.append(f"{name} {figure(dev)} against {figure(judged)}")
+    if not said:
+        return []
+    names = [listing(division.named(side)) for side in sides]
+    message = (
+        f"{counted(len(said), 'class', 'are')} not as frequent in {names[0]} as in {names[1]}: "
+        f"{first_five(said)} (95% intervals of the difference over {shares.units} "
+        f"{shares.unit}); what is best on the one is not on the other: make "
+        f"both by the same rules"
+    )
+    sets = division.named([*sides[0], *sides[1]])
+    return [Finding("dev-unlike-eval", "warning", message, sets, len(said), tuple(said[:SHOWN]))]
