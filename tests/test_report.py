@@ -571,7 +571,11 @@ def test_methods_tell_means_from_runs(tmp_path):
     assert names[4] == "b, mean over runs, against a"
     assert group.lines[0].more.startswith("3 runs, from ")
     text = drawn(outcome)
-    assert all(f"<li>{remark}</li>" in text for remark in outcome.remarks)
+    below = ("claim", "single runs")  # in a section of their own
+    told = [remark for remark in outcome.remarks if not remark.startswith(below)]
+    assert all(f"<li>{remark}</li>" in text for remark in told)
+    assert "What may be claimed" in text
+    assert "What makes runs vary" in text
     values = next(t for t in Page(text).tables if "estimator" in t[0] and "trials" in t[0])
     assert {row[1] for row in values[1:]} == {"mean", "run"}
     # One thing is said of few runs: not that the interval is conservative too.

@@ -118,7 +118,10 @@ def estimate_method(members: Sequence[Estimate], runs: Runs, plan: Plan) -> Meth
     # In the order of the levels: the result does not depend on the order of the files.
     order = sorted(range(len(runs)), key=lambda j: [column[j] for column in runs.levels.values()])
     runs = Runs(
-        runs.method, {k: tuple(c[j] for j in order) for k, c in runs.levels.items()}, runs.hold
+        runs.method,
+        {k: tuple(c[j] for j in order) for k, c in runs.levels.items()},
+        runs.hold,
+        runs.sets,
     )
     members = [members[j] for j in order]
     drawn = np.array([e.replicates for e in members])  # (runs, replicates)
@@ -256,7 +259,8 @@ def _said(estimator: Estimator, *methods: Runs) -> str:
     words = [f"estimator:{estimator}", f"runs:{'+'.join(str(len(runs)) for runs in methods)}"]
     if estimator == "mean":
         outer = [runs.key(name) for runs in methods for name in runs.varied]
-        held = [runs.key(name) for runs in methods for name in runs.hold]
+        outer = [*dict.fromkeys(outer)]
+        held = [*dict.fromkeys(runs.key(name) for runs in methods for name in runs.hold)]
         words += [f"outer:{'+'.join(outer)}"] if outer else []
         words += [f"held:{'+'.join(held)}"] if held else []
     return "|".join(words)
@@ -281,7 +285,8 @@ def compare_methods(
     """Difference and ratio of two methods for one measure.
 
     A replicate weighs the test units of both methods alike; their runs are drawn independently,
-    for equal seeds do not pair methods (paper 003, section 4.2). `mean` compares the methods'
+    for equal seeds do not pair methods (paper 003, section 4.2), but training sets that both share
+    are the same draw. `mean` compares the methods'
     means; `run` pools x_i^(r) - y_j^(r) over all pairs of a run of one and a run of the other: what
     a run of one gives against a run of the other.
 
@@ -360,14 +365,16 @@ def scope(found: MethodEstimate, estimator: Estimator = "mean") -> str:
     units = [f"{name} ({size})" for name, size in tests.items()]
     levels = {name: len(set(column)) for name, column in runs.levels.items()}
     many = {name: size for name, size in levels.items() if size > 1}
-    varied = runs.varied if estimator == "mean" else many
+    nested = runs.sets in runs.varied
+    varied = runs.varied if estimator == "mean" and not nested else many
     held = [f"{name} ({size})" for name, size in levels.items() if name not in varied]
+    shared = "the list that training sets are drawn from" if nested else "training data"
     count = counted(len(runs), "run")
     head = {"mean": f", mean of {count}", "run": f", one run, from {count}"}[estimator]
     said = [
-        runs.method + (head if runs.varied != many else f": {count}"),
+        runs.method + (head if runs.varied != many and not nested else f": {count}"),
         "varied: " + (", ".join([*(f"{n} ({s})" for n, s in varied.items()), *_tests(units)])),
-        "held fixed: " + ", ".join([*held, "whatever else the runs share, such as training data"]),
+        "held fixed: " + ", ".join([*held, f"whatever else the runs share, such as {shared}"]),
     ]
     if len(runs) == 1:
         said.append(f"one run tells nothing of the variation over {' and '.join(runs.levels)}")

@@ -26,6 +26,9 @@ class Runs:
         columns are crossed: a run weighs the product of the weights of its two levels.
     hold : tuple of str
         Columns that `mean` does not resample.
+    sets : str
+        The column of training sets, where methods were trained on the same ones: the other column
+        (a seed) is nested in it, and drawn with it; methods draw the sets together.
 
     Raises
     ------
@@ -48,6 +51,7 @@ class Runs:
     method: str
     levels: Mapping[str, tuple[str, ...]]
     hold: tuple[str, ...] = ()
+    sets: str = ""
 
     def __post_init__(self) -> None:
         columns = list(self.levels.values())
@@ -89,13 +93,17 @@ class Runs:
         return ", ".join(f"{k} {v}" for k, v in zip(self.levels, levels, strict=True))
 
     def key(self, column: str) -> str:
-        """The factor's name for a column: `seed of METHOD`, so that no two methods are paired."""
-        return f"{column} of {self.method}"
+        """The factor's name for a column: `seed of METHOD`, so that no two methods are paired;
+        that of training sets which methods share is the column's.
+        """
+        return column if column == self.sets else f"{column} of {self.method}"
 
     @property
     def varied(self) -> dict[str, int]:
         """Number of levels of each column that `mean` resamples: not held, and more than one."""
         sizes = {name: len(set(column)) for name, column in self.levels.items()}
+        if sizes.get(self.sets, 0) > 1:  # the seeds of a set come with it
+            sizes = {self.sets: sizes[self.sets]}
         return {n: size for n, size in sizes.items() if size > 1 and n not in self.hold}
 
     def weights(self, plan: Plan) -> Floats:

@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from truecost.cli.options import (
+    KEPT,
     NO_COSTS,
     NO_DATA,
     NO_INTERVAL,
-    PLAIN,
     Costs,
     Data,
     Interval,
+    Kept,
     Output,
     study_of,
 )
@@ -33,7 +34,7 @@ def score(
     subset: Names = (),
     costs: Costs = NO_COSTS,
     interval: Interval = NO_INTERVAL,
-    output: Output = PLAIN,
+    output: Kept = KEPT,
 ) -> int:
     """Score methods: what one run gives, and what runs give on average.
 
@@ -67,7 +68,7 @@ def compare(
     subset: Names = (),
     costs: Costs = NO_COSTS,
     interval: Interval = NO_INTERVAL,
-    output: Output = PLAIN,
+    output: Kept = KEPT,
 ) -> int:
     """Compare methods with the first: the same test units, independent runs.
 

@@ -162,7 +162,9 @@ def _problems(story: Story) -> list["Problem"]:
     found = pointed_out(story, found)
     measure = measure_of(story.main, story.result.task)
     if at_best(story.main) and measure is not None and measure.advice:
-        remark = Problem(kind="advice", message=f"{story.main}: {measure.advice}")
+        remark = Problem(
+            kind="advice", message=f"{story.main}: {measure.advice}", rule=measure.rule
+        )
         found = [remark, *(p for p in found if p.message != remark.message)]
         found.sort(key=lambda p: p.kind != "data")
     return found

@@ -32,6 +32,7 @@ from truecost.report.lifelong_helped import (
 from truecost.report.lifelong_rows import newest
 from truecost.report.lifelong_sections import across_time, how_it_adds_up, under_policies
 from truecost.report.many import counted
+from truecost.report.method_sections import claims, variance
 from truecost.report.numbers import of_differences, of_gates, of_rows, slot_of
 from truecost.report.online_curves import over_the_stream, streams
 from truecost.report.online_sections import (
@@ -55,6 +56,7 @@ from truecost.report.search_sections import (
 )
 from truecost.report.search_verdict import VALUES
 from truecost.report.section import MOST_LINES, Section, comma, drawing_of, told
+from truecost.report.spurious_sections import is_predictor, spurious
 from truecost.report.story import Story, bare, goodness, means, part_of
 from truecost.report.tables import of_numbers, of_pairs, of_standings, used
 from truecost.report.words import at_best, listed, measure_of, naive_of, system_of, value
@@ -98,7 +100,7 @@ def bars(story: Story) -> Section | None:
     """Actual and minimum normalised costs; one picture, or one an application."""
     if story.by_items:  # what their errors are says more
         return None
-    costs = [r for r in means(story.whole) if r.label in story.costs]
+    costs = [r for r in means(story.whole) if r.label in story.costs and not is_predictor(r)]
     rows = [bare(r, ("estimator",)) for r in costs_of(costs)]
     # Costs of one kind together, and the collections of an application side by side.
     rows.sort(key=lambda r: (story.costs.index(r.label), story.parts.index(part_of(r))))
@@ -367,7 +369,8 @@ def worst(story: Story) -> Section | None:
 
 
 SECTIONS: tuple[Callable[[Story], Section | None], ...] = (
-    *(bars, breakdown, matching, ratios, trade_off, by_threshold, runs, det, threshold),
+    *(claims, bars, spurious, breakdown, matching, ratios, trade_off, by_threshold),
+    *(runs, variance, det, threshold),
     *(side_by_side, det_of_terms, value_by_threshold),
     *(before_and_after, by_budget, over_the_stream, streams, passive_and_active),
     *(under_policies, across_time, how_it_adds_up, with_penalty, forgetting),

@@ -20,6 +20,8 @@ from truecost.report.online_verdict import (
 from truecost.report.plots.look import short
 from truecost.report.plots.rows import WEAK
 from truecost.report.search_verdict import about_values, more_of, text_of
+from truecost.report.spurious_sections import is_predictor
+from truecost.report.spurious_sections import line_of as line_of_predictor
 from truecost.report.story import Part, Story, goodness, means, part_of
 from truecost.report.tables import of_pairs, of_systems
 from truecost.report.words import (
@@ -92,11 +94,12 @@ def verdict(story: Story) -> Verdict:
     if not story.result.planes:  # else the thresholds of subsets stand there already
         groups += [Group("", (line,)) for line in _worst(story)]
     advised = {advice.text for advice in story.result.sweeps}  # it stands above
+    below = ("claim", "single runs") if story.result.claims else ("\n",)  # in a section of theirs
     return Verdict(
         _lead(story, mains[0]) if mains else "",
         tuple(groups),
         _assumed(story),
-        tuple(text for text in remarks_of(story) if text not in advised),
+        tuple(t for t in remarks_of(story) if t not in advised and not t.startswith(below)),
         tuple(dict.fromkeys(r.signature for r in mains)),
     )
 
@@ -230,7 +233,8 @@ def _best(story: Story) -> Line | None:
     """Which system has the best value, and in how many of several cases."""
     firsts: dict[str, list[str]] = {}
     for part in story.parts:
-        if len(ranked := [r for r in story.ranked(part) if r.value is not None]) > 1:
+        ranked = [r for r in story.ranked(part) if r.value is not None and not is_predictor(r)]
+        if len(ranked) > 1:
             firsts.setdefault(ranked[0].dims["system"], []).append(part.name)
     total = sum(map(len, firsts.values()))
     if total < 2:
@@ -286,7 +290,7 @@ def _sums(story: Story) -> list[Line]:
     """A line for each system and each comparison, over all parts."""
     found: dict[tuple[str, str], list[Case]] = {}
     for part in story.parts:
-        for row in story.mains(part):
+        for row in (r for r in story.mains(part) if not is_predictor(r)):
             key = (system_of(row), " than naive")
             found.setdefault(key, []).append((against_naive(row), part.name, row))
         for row, _ in story.main_pairs(part):
@@ -323,6 +327,8 @@ def _sum(name: str, than: str, cases: Sequence[Case]) -> Line:
 def _value(row: Row, story: Story) -> Line:
     if story.online:
         return line_of(story, row)
+    if is_predictor(row):
+        return line_of_predictor(row)
     state = against_naive(row)
     if row.dims.get("estimator") == "run":  # its counts stand with the mean
         return Line(GOOD.get(state, "open"), NAIVE[state], system_of(row), value(row), ANOTHER)

@@ -1,17 +1,24 @@
 """Methods from files: expand patterns, tell runs apart, score every run, and sum up each method."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import msgspec
+import polars as pl
 
-from truecost.errors import UsageError
-from truecost.methods import MethodEstimate, scope
+from truecost.errors import InputError, UsageError
+from truecost.formats import Table
+from truecost.methods import Estimator, MethodEstimate, scope
+from truecost.protocol.training_runs import Training
 from truecost.results import Comparison
+from truecost.single_runs import single_runs
 from truecost.study.advice import problems_of
+from truecost.study.claims import Listed, claim_of, misleading, on_one_list, said_of
 from truecost.study.config import Study
 from truecost.study.naming import matches, unique_names
-from truecost.study.outcome import Outcome, Part
+from truecost.study.outcome import Input, Outcome, Part
 from truecost.study.reader import Reader, options_of
 from truecost.study.running import configuration
 from truecost.study.settings import scoring_of
@@ -23,11 +30,17 @@ from truecost.tasks.methods import (
     score_methods,
 )
 from truecost.tasks.scoring import Scoring
+from truecost.variance import shares_of_variance
 
 PAIRING = (
     "the methods share the units of the test in every replicate; their runs are drawn "
     "independently, for equal seeds do not pair methods"
 )
+SAME_SETS = (
+    "the methods share the units of the test and the training sets in every replicate; a set is "
+    "drawn with all its seeds, for equal seeds pair neither methods nor sets"
+)
+COLUMNS = ("seed", "training")  # of the runs that `methods run` makes
 
 
 def run_methods(study: Study, progress: Callable[[str, int, int], None] | None = None) -> Outcome:
@@ -62,7 +75,7 @@ def run_methods(study: Study, progress: Callable[[str, int, int], None] | None =
         )
     if not asked.runs:
         raise UsageError("say what tells runs apart: --runs COLUMN, or runs under [methods]")
-    plain, columns = _plain(study), _columns(study)
+    _columns(study)  # refused before files are read
     reader, files = Reader(), expand(asked.files)
     names = unique_names([path for _, path in files])
     tables = [
@@ -71,23 +84,111 @@ def run_methods(study: Study, progress: Callable[[str, int, int], None] | None =
     ]
     for method, path in files:
         reader.note(path, method)
+    return _scored(study, tables, reader, progress)
+
+
+def score_runs(
+    study: Study,
+    trainings: Sequence[Training],
+    listed: Listed | None,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> Outcome:
+    """Score the runs that were trained, and compare each later method with the first.
+
+    Parameters
+    ----------
+    study : Study
+        Without `[training]`.
+    trainings : sequence of Training
+        All done.
+    listed : Listed, optional
+        What they were trained on.
+    progress : callable, optional
+
+    Returns
+    -------
+    Outcome
+
+    Raises
+    ------
+    UsageError, InputError
+        As `run_methods` does, or when the scores hold a column that says another seed or set.
+    """
+    reader, tables = Reader(), []
+    several = len({t.number for t in trainings}) > 1
+    alone = several and len({t.seed for t in trainings}) == 1
+    columns = COLUMNS[1:] if alone else COLUMNS if several else COLUMNS[:1]
+    sets = COLUMNS[1] if several else ""
+    for training in trainings:
+        path = str(training.scores)
+        table = _with_run(reader.table(path, study.data.input_format), training, columns, study)
+        tables.append((training.command.method, training.scores.name, table))
+        place = Path(*training.scores.parts[-3 if training.number else -2 :])
+        digest = reader.digest(path)
+        entry = Input(system=training.command.method, file=place.as_posix(), sha256=digest)
+        reader.inputs.append(entry)
+    reader.readings[:] = [*dict.fromkeys(r.partition(": ")[2] for r in reader.readings)]
+    compare = len({name for name, _, _ in tables}) > 1
+    asked = msgspec.structs.replace(study.methods, runs=columns, compare=compare)
+    named = msgspec.structs.replace(study, methods=asked)
+    outcome = _scored(named, tables, reader, progress, sets=sets, listed=listed)
+    return replace(outcome, problems=(*outcome.problems, *on_one_list(listed)))
+
+
+def _with_run(table: Table, training: Training, columns: Sequence[str], study: Study) -> Table:
+    """The scores of a run with the columns that tell which it is."""
+    frame, levels = table.frame, dict(zip(COLUMNS, (training.seed, training.number), strict=True))
+    for name in columns:
+        value = levels[name]
+        if name not in table.columns:
+            frame = frame.with_columns(pl.lit(str(value)).alias(name))
+            continue
+        others = {t for t in table.texts(name, "run").to_list() if t != str(value)}
+        used = name in study.data.map.values() or name in study.subsets.values()
+        if others or used:
+            raise InputError(
+                f"{training.scores}: its column {name!r} is not the {name} of the run ({value}): "
+                f"runs are told apart by their folders; name the column otherwise, or leave it out"
+            )
+    return replace(table, frame=frame)
+
+
+def _scored(
+    study: Study,
+    tables: Sequence[tuple[str, str, Table]],
+    reader: Reader,
+    progress: Callable[[str, int, int], None] | None,
+    *,
+    sets: str = "",
+    listed: Listed | None = None,
+) -> Outcome:
+    """The methods in some tables; `listed` is what they were trained on, where it is known."""
+    plain, columns, estimator = _plain(study), _columns(study), study.methods.estimator or "mean"
     options = options_of(study.data, tables[0][2])
     methods = load_methods(tables, options, columns, *reader.joined(study.data))
+    if sets:
+        methods = [replace(m, runs=replace(m.runs, sets=sets)) for m in methods]
     parts, found = [], []
     for name, table in (study.applications or {"": study.application}).items():
         scoring = scoring_of(plain, table, study.data, progress)
         dims = {"application": name} if name else {}
         rows = score_methods(methods, scoring, dims)
-        compared = against_first(rows, asked.estimator or "mean") if asked.compare else []
-        found.append((_members(methods, rows, scoring, dims), _part(rows, compared, dims)))
-        parts.append(found[-1][1])
+        compared = against_first(rows, estimator) if study.methods.compare else []
+        runs = {method.name: method.trials for method in methods}
+        told = _told(rows, compared, listed, estimator)
+        part = replace(_part(rows, compared, dims), runs=runs, **told)
+        found.append((_members(methods, rows, scoring, dims), part))
+        parts.append(part)
     return Outcome(
         tuple(parts),
-        tuple(problems_of([both for pair in found for both in pair])),
+        (
+            *problems_of([both for pair in found for both in pair]),
+            *(p for part in parts for p in misleading(part.single_runs, part.claims)),
+        ),
         tuple(reader.inputs),
         configuration=configuration(study),
         readings=tuple(reader.readings),
-        remarks=_remarks(rows, bool(asked.compare)),
+        remarks=_remarks(rows, parts, SAME_SETS if sets else PAIRING),
     ).judged(study.gate)
 
 
@@ -164,7 +265,37 @@ def _members(
     return Part(dims, trials, {run.name: scoring for run in trials}, members)
 
 
-def _remarks(rows: Sequence[Sequence[MethodEstimate]], compare: bool) -> tuple[str, ...]:
-    """What varied and what was held fixed, for each method; how two were paired."""
+def _told(
+    rows: Sequence[Sequence[MethodEstimate]],
+    compared: Sequence[Sequence[Comparison]],
+    listed: Listed | None,
+    estimator: Estimator,
+) -> dict[str, Any]:
+    """Shares of variance, claims and what single runs say, of the whole data."""
+    whole = [k for k, found in enumerate(rows[0]) if "subset" not in found.mean.dims]
+    pairs = [
+        (comparisons[k], found[k], rows[0][k])
+        for comparisons, found in zip(compared, rows[1:], strict=False)
+        for k in whole
+    ]
+    return {
+        "variance": tuple(shares_of_variance(found[k]) for found in rows for k in whole),
+        "claims": tuple(claim_of(c, a, b, listed, estimator) for c, a, b in pairs),
+        "single_runs": tuple(single_runs(a, b) for _, a, b in pairs),
+    }
+
+
+def _remarks(
+    rows: Sequence[Sequence[MethodEstimate]], parts: Sequence[Part], pairing: str
+) -> tuple[str, ...]:
+    """What varied and what was held fixed, for each method; what may be claimed by the first
+    measure, what single runs would have said, and how two methods were paired.
+    """
     said = [scope(found[0], estimator) for found in rows for estimator in ("mean", "run")]
-    return (*dict.fromkeys(said), *((PAIRING,) if compare else ()))
+    compared = any(part.claims for part in parts)
+    first = rows[0][0].mean.label
+    for part in parts:
+        where = f" ({part.title})" if part.title else ""
+        said += [f"claim{where}: {c.text}" for c in part.claims if c.measure == first]
+        said += [said_of(s) for s in part.single_runs if s.measure == first and s.pairs > 1]
+    return (*dict.fromkeys(said), *((pairing,) if compared else ()))

@@ -79,6 +79,7 @@ from truecost.report.plots.score_matrix import (
     score_matrix,
     score_matrix_height,
 )
+from truecost.report.plots.shares import having_shares, variance_shares, variance_shares_height
 from truecost.report.plots.streams_forest import (
     streams_forest,
     streams_height,
@@ -142,6 +143,7 @@ __all__ = [
     "gates",
     "gates_height",
     "having_runs",
+    "having_shares",
     "held_cells",
     "in_order_height",
     "leaderboard",
@@ -205,6 +207,8 @@ __all__ = [
     "trade_off_height",
     "twv_by_threshold",
     "twv_height",
+    "variance_shares",
+    "variance_shares_height",
     "with_false_alarms",
     "with_ngrams",
 ]

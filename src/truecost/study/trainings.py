@@ -1,0 +1,224 @@
+"""Methods trained and scored: a study whose `[training]` says how the runs of methods are made.
+
+An output directory holds, beside the result::
+
+    out/runs/trainings.json              what the training sets were drawn from
+    out/runs/network/set-03/seed-7/      a run (see `truecost.protocol.training_runs`)
+    out/sets/set-03/train.csv            a training set, the same for all methods
+
+What was killed goes on with `resume`, and so does what shall have more seeds, sets or methods.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+import polars as pl
+
+from truecost.errors import InputError, UsageError
+from truecost.formats import read, sha256
+from truecost.formats.table import Table
+from truecost.protocol.commands import Command, commands_of
+from truecost.protocol.training_lists import TrainingList, read_list, write_sets
+from truecost.protocol.training_runs import Training
+from truecost.protocol.trainings import run_trainings
+from truecost.publishing import publish, tidy
+from truecost.study.claims import Listed
+from truecost.study.config import Study
+from truecost.study.directory import TRAININGS
+from truecost.study.live_folders import alone
+from truecost.study.outcome import Input, Outcome
+from truecost.study.protocol_tables import TrainingTable
+from truecost.study.running import configuration
+from truecost.study.training_checks import check_scoring, check_training
+
+if TYPE_CHECKING:
+    from truecost.study.settings import Progress
+
+ENDINGS = ("csv", "tsv", "parquet", "ndjson")  # formats that scores of runs are named after
+
+
+def run_trained(
+    study: Study,
+    directory: str | Path,
+    *,
+    resume: bool = False,
+    progress: "Progress | None" = None,
+) -> Outcome:
+    """Train what is not trained yet, and score the methods.
+
+    Parameters
+    ----------
+    study : Study
+        With `[training]`.
+    directory : str or Path
+        New or empty; with `resume` also one in which runs are. Runs are written below it, and stay
+        whatever happens; the result itself is for `truecost.study.write`.
+    resume : bool
+        Go on with what is there.
+    progress : callable, optional
+        Told what is being done, how far it is, and all of it.
+
+    Returns
+    -------
+    Outcome
+
+    Raises
+    ------
+    UsageError
+        When the study contradicts itself, there is something in the directory already, or what is
+        there was made otherwise.
+    InputError
+        When a program fails, the list or the scores cannot be read, or another process works there.
+    """
+    from truecost.study.methods import score_runs
+
+    table = study.training
+    seeds = check_training(study)
+    listed = table.list is not None
+    commands = commands_of(table.commands, listed=listed, seeds=len(seeds))
+    if study.baseline is not None:
+        commands = tuple(sorted(commands, key=lambda c: c.method != study.baseline))
+    check_scoring(study)
+    found = _list(table)
+    folder = Path(directory)
+    check_folder(folder, resume)
+    with alone(folder / "runs"):
+        _same_list(folder, table, found)
+        places = _sets(folder, table, found)
+        trainings = [
+            _training(folder, command, seed, number, place, found, study)
+            for command in commands
+            for number, place in places.items()
+            for seed in seeds
+        ]
+        run_trainings(
+            trainings,
+            Path(table.folder or ".").absolute(),
+            lambda path: read(path, study.data.input_format),
+            workers=table.workers or study.interval.jobs,
+            timeout=table.timeout,
+            progress=None
+            if progress is None
+            else lambda done, total: progress("training", done, total),
+        )
+        scored = msgspec.structs.replace(study, training=TrainingTable())
+        outcome = score_runs(scored, trainings, _listed(table, found), progress)
+    inputs = () if found is None else (_input(found.path, found.sha256),)
+    return replace(outcome, inputs=(*inputs, *outcome.inputs), configuration=configuration(study))
+
+
+def _listed(table: TrainingTable, found: TrainingList | None) -> Listed | None:
+    """The training list as a claim names it."""
+    if found is None:
+        return None
+    return Listed(found.path.name, found.sha256, table.group or "", table.bootstraps or 0)
+
+
+def _input(path: Path, digest: str) -> Input:
+    return Input(system="", file=path.name, sha256=digest)
+
+
+def _list(table: TrainingTable) -> TrainingList | None:
+    """The training list; when nothing is drawn from it any file will do."""
+    if table.list is None:
+        return None
+    if table.bootstraps is not None:
+        return read_list(table.list, table.group)
+    if not Path(table.list).exists():
+        raise InputError(f"{table.list}: no such file: list under [training]")
+    return TrainingList(Path(table.list), Table(table.list, pl.DataFrame()), sha256(table.list), "")
+
+
+def check_folder(folder: Path, resume: bool) -> None:
+    """Refuse a directory in which something else is.
+
+    Raises
+    ------
+    UsageError
+    """
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder}: this is a file; choose another --output")
+    if not folder.exists() or not any(folder.iterdir()):
+        return
+    begun = (folder / TRAININGS).exists()
+    if begun and not resume:
+        raise UsageError(
+            f"{folder}: there are runs already: go on with them (--resume), or choose another "
+            f"--output"
+        )
+    if not begun and {p.name for p in folder.iterdir()} != {"runs"}:
+        hint = "; there are no runs to resume" if resume else ""
+        raise UsageError(f"{folder}: exists and is not empty{hint}: choose another --output")
+
+
+def _same_list(folder: Path, table: TrainingTable, found: TrainingList | None) -> None:
+    """Note what sets are drawn from; refuse to go on from anything else."""
+    place = folder / TRAININGS
+    tidy(place.parent)
+    drawn = table.bootstraps is not None
+    now = {
+        "list": "" if found is None else found.sha256,
+        "group": table.group or "",
+        "bootstrapped": drawn,
+        "seed": (table.seed or 0) if drawn else 0,
+    }
+    if place.exists():
+        try:
+            before = msgspec.json.decode(place.read_bytes(), type=dict)
+        except msgspec.DecodeError as error:
+            raise InputError(f"{place}: it cannot be read: choose another --output") from error
+        changed = [name for name in now if before.get(name) != now[name]]
+        if changed:
+            said = {"list": "training list", "bootstrapped": "number of training sets"}
+            names = " and ".join(said.get(name, name) for name in changed)
+            raise UsageError(
+                f"{folder}: its runs were made with another {names} under [training]: put back "
+                f"what changed, or choose another --output"
+            )
+    else:
+        publish({place: msgspec.json.format(msgspec.json.encode(now), indent=2).decode() + "\n"})
+
+
+def _sets(
+    folder: Path, table: TrainingTable, found: TrainingList | None
+) -> Mapping[int, Path | None]:
+    """The training file of each set; 0 stands for the list itself."""
+    if found is None:
+        return {0: None}
+    if table.bootstraps is None:
+        return {0: found.path.absolute()}
+    numbers = range(1, table.bootstraps + 1)
+    return {**write_sets(found, numbers, table.seed or 0, (folder / "sets").absolute())}
+
+
+def _training(
+    folder: Path,
+    command: Command,
+    seed: int,
+    number: int,
+    place: Path | None,
+    found: TrainingList | None,
+    study: Study,
+) -> Training:
+    """One run; its folder says which."""
+    base = Path(study.training.folder or ".")
+    files = {w: base / w for w in command.words if not Command(command.method, (w,)).placeholders}
+    kind = study.data.input_format or "csv"
+    name = f"scores.{kind if kind in ENDINGS else 'txt'}"
+    digest = "" if found is None else found.sha256
+    if number and place is not None:
+        digest = sha256(str(place))
+    below = folder / "runs" / command.method
+    return Training(
+        command,
+        seed,
+        number,
+        place,
+        digest,
+        {w: sha256(str(p)) for w, p in files.items() if p.is_file()},
+        (below / f"set-{number:02d}" if number else below) / f"seed-{seed}",
+        name,
+    )
