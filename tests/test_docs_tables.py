@@ -10,7 +10,7 @@ import pytest
 
 import test_house
 from truecost.calibration import METHODS
-from truecost.cli import ABBA, GLOBAL, ITEMS, LIFELONG, STREAM, TASKS, TERMS, TRIALS
+from truecost.cli import ABBA, GLOBAL, ITEMS, LIFELONG, PROTOCOL, STREAM, TASKS, TERMS, TRIALS
 from truecost.cli import METHODS as RUNS
 from truecost.cli.lifelong_options import Helped, Resampled, Scored
 from truecost.cli.lifelong_penalise import OF_KIND
@@ -36,6 +36,7 @@ from truecost.study.loop_tables import (
     StrategyTable,
     SweepTable,
 )
+from truecost.study.protocol_tables import TrainingTable
 from truecost.study.stream_tables import StreamTable
 from truecost.study.tables import (
     AbbaTable,
@@ -90,7 +91,8 @@ def keys_of(table: type) -> set[str]:
             keys_of(SystemTable) - keys_of(DataTable),
         ),
         ("`[application]`, or", "`[methods]`, in", keys_of(ApplicationTable)),
-        ("`[methods]`, in", "`[transcripts]` (", keys_of(MethodsTable)),
+        ("`[methods]`, in", "`[training]`, which", keys_of(MethodsTable)),
+        ("`[training]`, which", "`[transcripts]` (", keys_of(TrainingTable)),
         ("`[transcripts]` (", "`[translation]` (", keys_of(TranscriptsTable)),
         ("`[translation]` (", "`[diarization]` (", keys_of(TranslationTable)),
         ("`[diarization]` (", "`[abba]` (", keys_of(DiarizationTable)),
@@ -238,6 +240,7 @@ def test_every_command_is_explained():
     commands |= {f"abba {verb}" for verb, *_ in ABBA} | {f"terms {verb}" for verb, *_ in TERMS}
     commands |= {f"stream {verb}" for verb, *_ in STREAM}
     commands |= {f"lifelong {verb}" for verb, *_ in LIFELONG}
+    commands |= {f"protocol {verb}" for verb, *_ in PROTOCOL}
     assert {re.split(r" [A-Z\[]", name)[0] for name in named} == commands
 
 

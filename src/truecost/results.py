@@ -74,8 +74,10 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         over the runs of a method);
         `impossible`, the truths that were given probability 0; `runs`, `lowest_run` and
         `highest_run` of a method; the sums that a measure of items divides (words, n-grams; speaker
-        time in seconds); and what a measure says beside its value: NAME at the point, NAME_mean
-        over replicates.
+        time in seconds); `best_of`, the systems of which this is the best on this evaluation set,
+        and `best_of_optimism`, by how much that makes the value too good at most, in the unit of
+        the measure; and what a measure says beside its value: NAME at the point, NAME_mean over
+        replicates.
     threshold : float or None
         The decision threshold, where there is one: natural-log likelihood ratio, or raw score.
     n_replicates, n_undefined : int
@@ -115,7 +117,9 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         - `uninformative`: the best affine map of the scores does not rise with them;
         - `separated`: no target scores below a nontarget;
         - `outside`: the value lies outside its own interval (moving blocks: errors stand at an end;
-          of a stream; forgetting_max: the best of many versions is better by chance).
+          of a stream; forgetting_max: the best of many versions is better by chance);
+        - `best_of_many`: the best of several systems that were scored one after another on this
+          evaluation set, as the ledger says: `counts["best_of"]` of them.
     signature : str
         How the figure was computed: measure, parameters, choices while reading and scoring,
         resampling, method, level and version, separated by bars.

@@ -16,8 +16,10 @@ from truecost.cli.abba_options import (
 )
 from truecost.cli.options import (
     CHECKED,
+    KEPT,
     PLAIN,
     Checked,
+    Kept,
     Output,
     laid_over,
 )
@@ -40,7 +42,7 @@ def score(
     measure: Names = (),
     subset: Names = (),
     interval: Resampling = RESAMPLING,
-    output: Output = PLAIN,
+    output: Kept = KEPT,
 ) -> int:
     """Relative recall and false-positive rate of the candidate B over the deployed model A.
 
@@ -73,7 +75,7 @@ def thresholds(
     estimator: Names = (),
     subset: Names = (),
     interval: Resampling = RESAMPLING,
-    output: Output = PLAIN,
+    output: Kept = KEPT,
 ) -> int:
     """Choose a threshold of B at or above the deployed one; every replicate chooses anew.
 

@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from truecost.cli.item_options import NO_RECORDS, Records, TaskOptions
-from truecost.cli.options import CHECKED, NO_INTERVAL, PLAIN, Checked, Interval, Output
+from truecost.cli.options import (
+    CHECKED,
+    KEPT,
+    NO_INTERVAL,
+    PLAIN,
+    Checked,
+    Interval,
+    Kept,
+    Output,
+)
 from truecost.errors import UsageError
 from truecost.names import Task
 
@@ -71,7 +80,7 @@ def verbs(words: Words, kind: type[TaskOptions]) -> tuple[Command, ...]:
         measure: Names = (),
         subset: Names = (),
         interval: Interval = NO_INTERVAL,
-        output: Output = PLAIN,
+        output: Kept = KEPT,
     ) -> int:
         from truecost.cli.trials import execute
 
@@ -88,7 +97,7 @@ def verbs(words: Words, kind: type[TaskOptions]) -> tuple[Command, ...]:
         measure: Names = (),
         subset: Names = (),
         interval: Interval = NO_INTERVAL,
-        output: Output = PLAIN,
+        output: Kept = KEPT,
     ) -> int:
         from truecost.cli.trials import execute
 

@@ -19,7 +19,7 @@ from truecost.cli.lifelong_options import (
     Scored,
     lifelong_table,
 )
-from truecost.cli.options import CHECKED, PLAIN, Checked, Output, laid_over
+from truecost.cli.options import CHECKED, KEPT, PLAIN, Checked, Kept, Output, laid_over
 from truecost.errors import UsageError
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def score(
     measure: Names = (),
     subset: Names = (),
     interval: Resampled = NO_RESAMPLED,
-    output: Output = PLAIN,
+    output: Kept = KEPT,
 ) -> int:
     """Score versions across time: what they are worth to a user, forgetting, what help costs.
 
@@ -72,7 +72,7 @@ def compare(
     measure: Names = (),
     subset: Names = (),
     interval: Resampled = NO_RESAMPLED,
-    output: Output = PLAIN,
+    output: Kept = KEPT,
 ) -> int:
     """Compare systems across time with the first: intervals of difference and ratio.
 

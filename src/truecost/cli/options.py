@@ -196,6 +196,17 @@ class Output:
 
 @Parameter(name="*", group="Output")
 @dataclass(frozen=True, kw_only=True)
+class Kept(Output):
+    """The same where systems are scored, which a ledger counts."""
+
+    ledger: str | None = None
+    """File that counts how often this evaluation set was scored; run keeps ledger.jsonl."""
+    no_ledger: Annotated[bool, Flag] = False
+    """Keep no ledger."""
+
+
+@Parameter(name="*", group="Output")
+@dataclass(frozen=True, kw_only=True)
 class Checked(Output):
     """The same for checks, which write no directory: the option is refused, and not offered."""
 
@@ -203,7 +214,7 @@ class Checked(Output):
 
 
 NO_DATA, NO_COSTS, NO_INTERVAL, PLAIN = Data(), Costs(), Interval(), Output()
-CHECKED = Checked()
+CHECKED, KEPT = Checked(), Kept()
 
 
 def study_of(

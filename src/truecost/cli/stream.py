@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from truecost.cli.options import CHECKED, PLAIN, Checked, Output, laid_over
+from truecost.cli.options import CHECKED, KEPT, PLAIN, Checked, Kept, Output, laid_over
 from truecost.cli.stream_options import (
     DRAWN,
     NO_COUNTED,
@@ -39,7 +39,7 @@ def score(
     subset: Names = (),
     costs: Weighed = NO_WEIGHED,
     interval: Drawn = DRAWN,
-    output: Output = PLAIN,
+    output: Kept = KEPT,
 ) -> int:
     """Score event logs: errors and the person's time in one, before and after adaptation.
 
@@ -71,7 +71,7 @@ def compare(
     subset: Names = (),
     costs: Weighed = NO_WEIGHED,
     interval: Drawn = DRAWN,
-    output: Output = PLAIN,
+    output: Kept = KEPT,
 ) -> int:
     """Compare event logs of the same streams with the first: intervals of difference and ratio.
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from truecost.cli.options import NO_INTERVAL, PLAIN, Flag, Interval, Output
+from truecost.cli.options import KEPT, NO_INTERVAL, Flag, Interval, Kept, Output
 from truecost.errors import UsageError
 
 if TYPE_CHECKING:
@@ -18,12 +18,16 @@ def run(
     *,
     resume: Annotated[bool, Flag] = False,
     interval: Interval = NO_INTERVAL,
-    output: Output = PLAIN,
+    output: Kept = KEPT,
 ) -> int:
     """Run a study file: several systems, applications, subsets and collections in one.
 
+    A study with [training] trains methods first, as truecost methods run does (--resume goes on).
     A study that names a [source] is a live run: it makes event logs in the output directory first,
     and goes on with them when it was killed (--resume). --jobs is then the number of processes too.
+
+    What was scored is written to ledger.jsonl beside the study, which warns of evaluation data that
+    are scored again and again (truecost protocol ledger); --no-ledger leaves that out.
 
     Its gates decide the exit code: 1 when one failed, 4 when one is undecided.
 
@@ -34,7 +38,8 @@ def run(
     study
         TOML file; paths in it are meant from its folder. See: truecost schema study
     resume
-        Go on with a live run that was killed, or that shall have more seeds, budgets or strategies.
+        Go on with a live run or trainings that were killed, or that shall have more seeds, budgets,
+        strategies or training sets.
     """
     from truecost.cli.trials import execute
     from truecost.study import Study
@@ -43,17 +48,25 @@ def run(
         raise UsageError("run takes its settings from the study file: leave out --config")
     chosen = Study(interval=interval.table()).over(Study.read(study))
     if chosen.source.given():
-        return live(chosen, output, resume=resume)
+        return live(chosen, output, resume=resume, beside=study)
+    if chosen.training.given():
+        from truecost.cli.methods_run import trained
+
+        return trained(chosen, output, resume=resume, beside=study)
     if resume:
         raise UsageError(
             f"{study}: nothing to resume: only a live run, which has [source], makes logs to go "
-            f"on with; leave out --resume"
+            f"on with, and only [training] makes runs; leave out --resume"
         )
-    return execute(chosen, output)
+    return execute(chosen, output, beside=study)
 
 
-def live(study: "Study", output: Output, *, resume: bool) -> int:
-    """Run a live study into its directory; returns the exit code that its gates ask for."""
+def live(study: "Study", output: Output, *, resume: bool, beside: str | None = None) -> int:
+    """Run a live study into its directory; returns the exit code that its gates ask for.
+
+    A ledger is kept `beside` the file of a study.
+    """
+    from truecost.cli.ledgers import ledger_of, noted
     from truecost.cli.terminal import Screen
     from truecost.cli.trials import report as say
     from truecost.cli.trials import said_instead
@@ -65,6 +78,7 @@ def live(study: "Study", output: Output, *, resume: bool) -> int:
         return 0
     if output.output is None:
         raise UsageError("a live run writes event logs: name a directory for them, -o FOLDER")
+    place = ledger_of(study, output, beside)
     screen = Screen(output)
     try:
         with screen.progress() as progress, named_as_given(study):
@@ -72,7 +86,7 @@ def live(study: "Study", output: Output, *, resume: bool) -> int:
     except KeyboardInterrupt:
         screen.say(f"logs stay in {Path(output.output) / LOGS}: --resume goes on")
         raise
-    return say(outcome, output, screen)
+    return say(noted(outcome, study, place, screen), output, screen)
 
 
 def report(

@@ -14,6 +14,7 @@ from truecost.cli.columns import Columns
 from truecost.cli.lives import of_lives
 from truecost.cli.narrow import parts_of
 from truecost.cli.options import Output
+from truecost.cli.of_methods import of_variance
 from truecost.cli.phases import about_online, dims_beside, side_by_side, sizes_of, split
 from truecost.digits import ShownIn, between, figure, percent, scale_of, signed
 from truecost.errors import counted
@@ -170,6 +171,8 @@ def result_table(outcome: Outcome, verbose: bool = False) -> list[Columns]:
         table = _pairs(pairs)
         lives = outcome.task == "lifelong"
         tables.append(of_lives(table, [c.difference for c in pairs]) if lives else table)
+    if shares := [found for part in outcome.parts for found in part.variance if found.shares]:
+        tables.append(of_variance(shares))
     return tables
 
 

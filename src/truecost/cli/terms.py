@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from truecost.cli.options import CHECKED, PLAIN, Checked, Output, laid_over
+from truecost.cli.options import CHECKED, KEPT, PLAIN, Checked, Kept, Output, laid_over
 from truecost.cli.terms_options import (
     NO_DETECTING,
     NO_MATCHING,
@@ -45,7 +45,7 @@ def score(
     costs: Detecting = NO_DETECTING,
     interval: Resampling = RESAMPLING,
     tables: Tables = NO_TABLES,
-    output: Output = PLAIN,
+    output: Kept = KEPT,
 ) -> int:
     """Score searches: term-weighted values, error rates and cross-entropy, with intervals.
 
@@ -80,7 +80,7 @@ def compare(
     costs: Detecting = NO_DETECTING,
     interval: Resampling = RESAMPLING,
     tables: Tables = NO_TABLES,
-    output: Output = PLAIN,
+    output: Kept = KEPT,
 ) -> int:
     """Compare searches with the first: paired intervals of difference and ratio.
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from truecost.cli.options import (
+    KEPT,
     NO_COSTS,
     NO_DATA,
     NO_INTERVAL,
@@ -12,6 +13,7 @@ from truecost.cli.options import (
     Costs,
     Data,
     Interval,
+    Kept,
     Output,
     study_of,
 )
@@ -45,7 +47,7 @@ def score(
     codabench: Annotated[tuple[str, str] | None, Parameter(negative=())] = None,
     costs: Costs = NO_COSTS,
     interval: Interval = NO_INTERVAL,
-    output: Output = PLAIN,
+    output: Kept = KEPT,
 ) -> int:
     """Score systems: costs and error rates with intervals.
 
@@ -68,6 +70,10 @@ def score(
         return execute(study, output)
     if files or output.output is not None:
         raise UsageError("--codabench names its own files: leave out files and --output")
+    if output.ledger is not None:
+        raise UsageError(
+            "--codabench scores one submission and keeps no ledger: leave out --ledger"
+        )
     return score_submission(study, codabench, output)
 
 
@@ -78,7 +84,7 @@ def compare(
     subset: Names = (),
     costs: Costs = NO_COSTS,
     interval: Interval = NO_INTERVAL,
-    output: Output = PLAIN,
+    output: Kept = KEPT,
 ) -> int:
     """Compare systems with the first: paired intervals of difference and ratio.
 
@@ -209,12 +215,17 @@ def score_submission(study: "Study", folders: tuple[str, str], output: Output) -
 
 
 def execute(
-    study: "Study", output: Output, further: "Callable[[Outcome], None] | None" = None
+    study: "Study",
+    output: Output,
+    further: "Callable[[Outcome], None] | None" = None,
+    beside: str | None = None,
 ) -> int:
     """Run a study, print and write what it found; returns the exit code that its gates ask for.
 
-    `further` writes what else is made of the outcome, before anything is printed.
+    `further` writes what else is made of the outcome, before anything is printed. A ledger is kept
+    `beside` the file of a study.
     """
+    from truecost.cli.ledgers import ledger_of, noted
     from truecost.cli.terminal import Screen
     from truecost.study import check_target, run
 
@@ -222,9 +233,11 @@ def execute(
         return 0
     if output.output is not None:
         check_target(output.output)  # before the work, not after it
+    place = ledger_of(study, output, beside)
     screen = Screen(output)
     with screen.progress() as progress:
         outcome = run(study, progress)
+    outcome = noted(outcome, study, place, screen)
     if further is not None:
         further(outcome)
     return report(outcome, output, screen)

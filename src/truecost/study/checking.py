@@ -50,8 +50,8 @@ DATA_OF: Mapping[str, tuple[str, ...]] = {
     "lifelong": ("map", "labels", "reference", "classes", "metadata", "input_format"),
 }
 _KINDS = ("transcripts", "translation", "diarization")  # of outputs of life cycles too
-TASK_TABLES = (*_KINDS, "abba", "terms", "stream", "lifelong", "policies")
-OWNERS = {"policies": "lifelong"}  # tables that are named otherwise than their task
+TASK_TABLES = (*_KINDS, "abba", "terms", "stream", "lifelong", "policies", "spurious")
+OWNERS = {"policies": "lifelong", "spurious": "trials"}  # of tables not named as their task
 _OF_CHOICES = ("max_rfpr", "min_rrecall", "by", "grid", "test_set")
 
 
@@ -80,6 +80,7 @@ def check_task(study: "Study") -> None:
     if task in ("trials", "abba", "terms", "stream", "lifelong") and study.worst is not None:
         raise UsageError("worst goes with transcripts, translation and diarization")
     if task == "trials":
+        _check_spurious(study)
         return
     if study.methods.given():
         raise UsageError(f"[methods] has runs of trials; {task} has systems")
@@ -93,6 +94,21 @@ def check_task(study: "Study") -> None:
         return
     for name in study.collections or ("",):
         _check_references(study.collections.get(name, DataTable()).over(study.data), task, name)
+
+
+def _check_spurious(study: "Study") -> None:
+    """What `[spurious]` lacks, and what does not go with it."""
+    if not study.spurious.given():
+        return
+    if study.methods.given():
+        raise UsageError("[spurious] goes with systems; the study has [methods]")
+    if study.spurious.samples is None:
+        raise UsageError("[spurious] needs samples = FILE, a table of samples with their ids")
+    if study.collections and not study.systems:
+        raise UsageError(
+            "[spurious] with [collections.NAME] needs systems, whose trials are looked up among "
+            "the samples"
+        )
 
 
 def _check_own(study: "Study", task: str) -> bool:

@@ -22,7 +22,8 @@ from truecost.study.recipes import RECIPE
 if TYPE_CHECKING:
     import polars as pl
 
-OURS = ("result.json", RECIPE)  # one of them is there when a result, or a live run, is
+TRAININGS = "runs/trainings.json"  # of the runs of methods
+OURS = ("result.json", RECIPE, TRAININGS)  # one is there when a result, or what made it, is
 RESULT_FILES = (
     "result.json",
     "curves.parquet",
@@ -34,8 +35,8 @@ RESULT_FILES = (
 
 
 def check_target(directory: str) -> Path:
-    """The folder that a result goes to, refused unless it is new, empty, or holds a result or the
-    logs of a live run.
+    """The folder that a result goes to, refused unless it is new, empty, or holds a result the
+    logs of a live run, or the runs of methods.
 
     Raises
     ------

@@ -83,7 +83,9 @@ def _told(table: Table, columns: Mapping[str, str]) -> pl.DataFrame:
     keys = dict.fromkeys((*FIRST, *SEGMENT_MAP_KEYS))
     names = {key: columns.get(key, key) for key in keys}
     found = {key: name for key, name in names.items() if name in table.frame.columns}
-    return table.frame.select(pl.col(n).alias(k) for k, n in found.items()) if found else table.frame
+    return (
+        table.frame.select(pl.col(n).alias(k) for k, n in found.items()) if found else table.frame
+    )
 
 
 def read_output(source: "Source", reader: Reader) -> Table:

@@ -78,6 +78,10 @@ class Reader:
             self.readings.append(f"{table.source}: read as {table.layout}")
         return table
 
+    def digest(self, path: str) -> str:
+        """The hash of a file."""
+        return self._hash(path)
+
     def note(self, path: str, system: str = "", collection: str = "") -> None:
         """Take the hash of a file that gives a system (a key or metadata when none is named)."""
         if path in STANDARD_INPUT:

@@ -61,10 +61,19 @@ def run(study: Study, progress: Progress | None = None) -> Outcome:
             "a study with [source] makes event logs first: truecost run STUDY -o FOLDER, or "
             "truecost.study.live.run_live(study, folder)"
         )
+    if study.training.given():
+        raise UsageError(
+            "a study with [training] trains methods first: truecost methods run STUDY -o FOLDER, "
+            "or truecost.study.trainings.run_trained(study, folder)"
+        )
     if study.methods.given():
         from truecost.study.methods import run_methods
 
         return run_methods(study, progress)
+    if study.spurious.given():
+        from truecost.study.spurious import run_spurious
+
+        return run_spurious(study, progress)
     check_study(study)
     reader = Reader(study.task or "trials")
     parts: list[Part] = []
@@ -74,13 +83,13 @@ def run(study: Study, progress: Progress | None = None) -> Outcome:
         systems = [read_system(source, reader, study) for source in sources]
         if study.baseline is not None and len(systems) > 1:
             systems = pair(sorted(systems, key=lambda t: t.name != study.baseline))
-        kept, lacking = _subsets_of(study, systems[0], collection)
+        kept, lacking = subsets_of(study, systems[0], collection)
         missing.append(lacking)
         for name, table in (study.applications or {"": study.application}).items():
             dims = {k: v for k, v in (("collection", collection), ("application", name)) if v}
             chosen = {s.name: scoring_of(kept, table, s.data, progress, reader) for s in sources}
             parts.append(_part(study, reader, systems, chosen, dims))
-    _refuse_lost(study, missing)
+    refuse_lost(study, missing)
     return Outcome(
         tuple(parts),
         (
@@ -145,14 +154,14 @@ def _cases(study: Study, parts: Sequence[Part]) -> tuple[Case, ...]:
     return cases_of(parts, study.worst)
 
 
-def _refuse_lost(study: Study, missing: Sequence[Mapping[str, Problem]]) -> None:
+def refuse_lost(study: Study, missing: Sequence[Mapping[str, Problem]]) -> None:
     """A subset that no collection has is a mistake after all."""
     for name in study.subsets:
         if missing and all(name in lost for lost in missing):
             raise UsageError("; ".join(lost[name].message for lost in missing))
 
 
-def _subsets_of(study: Study, record: System, collection: str) -> tuple[Study, dict[str, Problem]]:
+def subsets_of(study: Study, record: System, collection: str) -> tuple[Study, dict[str, Problem]]:
     """The study with the subsets that a collection has; which it has not, where there are several.
 
     A subset without trials is a mistake where there is one collection. Where there are several, one
@@ -190,7 +199,10 @@ def configuration(study: Study) -> str:
     shown = study.moved(lambda file: Path(file).name)
     interval = msgspec.structs.replace(shown.interval, jobs=None)
     loop = msgspec.structs.replace(shown.loop, folder=None, checkpoint=None)
-    return msgspec.structs.replace(shown, interval=interval, loop=loop).to_toml()
+    ledger = msgspec.structs.replace(shown.ledger, file=None, kept=None)
+    training = msgspec.structs.replace(shown.training, folder=None, workers=None, timeout=None)
+    kept = {"interval": interval, "loop": loop, "ledger": ledger, "training": training}
+    return msgspec.structs.replace(shown, **kept).to_toml()
 
 
 def score_part(

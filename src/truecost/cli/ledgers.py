@@ -1,0 +1,51 @@
+"""The ledger of a command: where it is, and what is said of it."""
+
+from typing import TYPE_CHECKING
+
+from truecost.cli.options import Kept, Output
+from truecost.errors import UsageError
+
+if TYPE_CHECKING:
+    from truecost.cli.terminal import Screen
+    from truecost.study import Outcome, Study
+    from truecost.study.ledger import Place
+
+
+def ledger_of(study: "Study", output: Output, beside: str | None = None) -> "Place | None":
+    """Where a ledger is kept, if it is, and whether it can be: InputError before the work.
+
+    Parameters
+    ----------
+    study : Study
+    output : Output
+        `--ledger` and `--no-ledger` win over the study.
+    beside : str, optional
+        The file of the study, where it comes from one.
+    """
+    import msgspec
+
+    from truecost.study.ledger import check_place, place_of
+
+    if isinstance(output, Kept):
+        if output.ledger is not None and output.no_ledger:
+            raise UsageError("--ledger names a ledger and --no-ledger wants none: leave one out")
+        if output.no_ledger:
+            return None
+        if output.ledger is not None:
+            table = msgspec.structs.replace(study.ledger, file=output.ledger, kept=True)
+            study = msgspec.structs.replace(study, ledger=table)
+    place = place_of(study, beside)
+    check_place(place)
+    return place
+
+
+def noted(outcome: "Outcome", study: "Study", place: "Place | None", screen: "Screen") -> "Outcome":
+    """The outcome with what the ledger warns of; what is odd about the ledger itself is said."""
+    if place is None:
+        return outcome
+    from truecost.study import ledger
+
+    found, said = ledger.noted(outcome, study, place)
+    for text in said:
+        screen.say(f"note: {text}")
+    return found
