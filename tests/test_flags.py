@@ -61,6 +61,25 @@ def test_every_reader_says_a_flag_in_its_words(flag):
     assert flag.beware or flag.mark
 
 
+def test_what_always_decides_as_the_naive_system_has_spread_enough():
+    """No lack of data: each replicate gets the naive value. One of 0 may be no error seen."""
+    labels = [1, 0] * 30
+    measures = ("nec", "total_error", "p_miss")
+    for decided, flagged in (([0] * 60, [False, False, True]), (labels, [True] * 3)):
+        trials = tc.Trials.of(decided, labels, kind="decision")
+        how = tc.Scoring(tc.Application.detection(prior=0.1), measures, plan=tc.Plan(50))
+        rows = tc.score(trials, how)
+        assert all(row.lower == row.upper for row in rows)
+        assert ["no_spread" in row.flags for row in rows] == flagged
+    late = tc.Trials.of([3.0] * 5 + [1.0, 0.0] * 30, [0] * 5 + [1, 0] * 30, kind="llr")
+    [row] = tc.score(
+        late,
+        tc.Scoring(tc.Application.detection(prior=0.01), ("min_dcf",), plan=tc.Plan(50)),
+    )
+    assert (row.value, row.lower, row.upper) == (1, 1, 1)
+    assert "no_spread" in row.flags  # no threshold costs more: 1 is an end of the range
+
+
 def test_a_flag_of_another_version_is_said_by_its_name():
     flagged = changed(flags=("odd_weather", "few_units"))
     assert beware("odd_weather") == "odd weather"

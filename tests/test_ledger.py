@@ -190,8 +190,10 @@ def test_a_place_that_cannot_be_written_is_an_error(tmp_path):
         keep(tmp_path / "no" / "ledger.jsonl", [scoring()])
     with pytest.raises(InputError, match="cannot be written"):
         keep(tmp_path, [scoring()])
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="there is no such file"):
         read_ledger(tmp_path / "nothing")
+    with pytest.raises(InputError, match="cannot be read"):
+        read_ledger(tmp_path)
 
 
 def test_the_sets_of_a_ledger(tmp_path):

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import truecost as tc
+from truecost import methods
 from truecost.errors import InputError, UsageError
 from truecost.factors import Factor
 from truecost.methods import scope, weighted_mean
@@ -258,6 +259,27 @@ def test_runs_are_compared_all_with_all():
     )
     wider = tc.compare_methods(new, old).difference
     assert found.difference.half_width > wider.half_width
+
+
+@pytest.mark.parametrize("seeds", [(range(12), range(12)), (range(9), range(12, 26))])
+def test_a_part_of_many_pairs_stands_for_all(seeds, monkeypatch):
+    """Each run is in as many pairs as the others, and the interval is that of all pairs."""
+    new, old = method(seeds[0], error=0.1), method(seeds[1], "tdnn")
+    every = tc.compare_methods(new, old, "run").difference
+    larger = max(len(new.runs), len(old.runs))
+    monkeypatch.setattr(methods, "MOST_MET", 4 * larger * PLAN.replicates + 1)
+    part = tc.compare_methods(new, old, "run").difference
+    assert part.n_replicates == 4 * larger * PLAN.replicates
+    assert part.value == every.value
+    for end in ("lower", "upper"):
+        assert getattr(part, end) == pytest.approx(getattr(every, end), abs=0.01)
+    left, right = methods._pairs(new, old)
+    for rows, runs in ((left, new.runs), (right, old.runs)):
+        often = np.bincount(rows, minlength=len(runs))
+        assert often.max() - often.min() <= 4 * (larger % len(runs) > 0)
+    again = methods._pairs(new, old)
+    assert (left == again[0]).all()
+    assert (right == again[1]).all()
 
 
 # Coverage: runs with an effect of their own

@@ -36,7 +36,9 @@ WORDS = ["train.py", "{train}", "{seed}", "{out}"]
 
 def study_of(place, *, methods=("old", "new"), head="", data="", words=WORDS, **training):
     """methods.toml with these settings; each method shifts its scores in another way."""
-    commands = {name: [sys.executable, *words, str(k / 2)] for k, name in enumerate(methods)}
+    commands = {
+        name: [sys.executable, "-I", "-S", *words, str(k / 2)] for k, name in enumerate(methods)
+    }
     given = {"commands": commands, "list": "list.csv", "seeds": 2, **training}
     lines = ['measures = ["act_dcf"]', head, "[training]"]
     for name, value in given.items():
@@ -203,13 +205,31 @@ def test_a_failure_is_told_and_the_others_stay(place, capsys):
     assert "out/runs/old/seed-1: this run was made with another train.py" in changed
 
 
+def test_scores_that_cannot_be_scored_are_said_after_the_first_run(place, capsys):
+    """Not after all of them: a training may take days."""
+    study_of(place, seeds=20, workers=1)
+    study = place / "methods.toml"
+    right = study.read_text(encoding="utf-8")
+    for number, (wrong, said) in enumerate(
+        (
+            (right.replace('type = "llr"', ""), "say what the scores are: --type"),
+            (right.replace("spk", "speaker"), "there is no column 'speaker' for the unit"),
+        ),
+        start=1,
+    ):
+        study.write_text(wrong, encoding="utf-8")
+        assert said in told(capsys, "-o", f"out{number}", code=3)
+        assert calls() == number
+
+
 @pytest.mark.parametrize(
     ("ending", "said"),
     [
         ("os.kill(os.getpid(), 9)", "the program ended with signal 9"),
         ("os.remove(out)", "the program ended well but left no file at {out}"),
+        ("os.remove(out); os.mkdir(out)", "the program ended well but left a folder at {out}, the"),
         ("open(out, 'w').close()", "the program ended well but left an empty file at {out}"),
-        ("open(out, 'a').write('t,s')", "cannot be read: scores.csv, line 82: 2 fields"),
+        ("open(out, 'a').write('t,s')", "cannot be scored: scores.csv, line 82: 2 fields"),
         ("time.sleep(30)", "its time was over"),
     ],
 )
@@ -266,6 +286,10 @@ def test_scores_that_were_changed_or_say_another_run(place, capsys):
         ({"commands": {}}, "[training] names no command"),
         ({"commands": {"a/b": WORDS}}, "the name of a method is that of a folder too"),
         ({"commands": {"a": ["", "{out}"]}}, "there is no program"),
+        (
+            {"commands": {"a": "python3 train.py"}},
+            'training.commands.a is a text: write a list of words, such as ["python3", "train.py"]',
+        ),
         ({"bootstraps": 1}, "bootstraps is 1: give 2 or more"),
         ({"group": "spk"}, "group says what is drawn whole: say bootstraps"),
         ({"bootstraps": 2, "group": "speaker"}, "there is no column 'speaker'"),

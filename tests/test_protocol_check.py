@@ -129,6 +129,14 @@ def test_copies_by_features():
     assert near.rows.tolist() == [8, 1200]
     [example] = near.examples
     assert example.startswith("u8 (train, line 10) and u1200 (eval, line 1202; 0.01")
+    assert near.sets == ("train", "eval")
+    features[601] = features[8] + 0.01  # of dev, and an exact copy of 1001: not counted again
+    features[1001] = features[601]
+    rows["set"][1200:1210] = "train"
+    rows["spk"][1200:1210] = "train50"
+    near = of(check(read(rows), features=features, plan=FEW), "near-copies")[0]
+    assert near.rows.tolist() == [8, 1200]
+    assert near.sets == ("train", "dev", "eval")
     exact_alone = check(read(rows), features=features, near=0, plan=FEW)
     assert [f.rule for f in exact_alone.leaks] == ["exact-copies"]
 
@@ -221,6 +229,11 @@ def test_prevalence_against_use_and_between_dev_and_eval():
     [finding] = of(check(read(three), priors=use, plan=FEW), "prevalence-shift")
     assert finding.sets == ("1", "2")
     assert [e.split()[0] for e in finding.examples] == ["1", "2"]
+    assert "(98.3333% intervals, 95% for the 3 classes together, over 80 spk)" in finding.message
+    rows["label"] = np.arange(1900) % 3
+    rows["label"][600:900:2] = 0
+    [finding] = of(check(read(rows), plan=FEW), "dev-unlike-eval")
+    assert "(98.3333% intervals of the difference, 95% for the 3 classes " in finding.message
 
 
 def test_few_groups_and_few_of_a_class():

@@ -165,7 +165,7 @@ def test_a_nested_plan_of_split_is_clean(capsys):
         (["a=split.csv", "a=split.csv", "--map", "id=utt"], 2, "two files are called a"),
         (["a=split.csv", "--map", "id=utt"], 2, "there is one file (a)"),
         (["a=split.csv", "b=split.csv", "--map", MAP], 2, "goes with one table"),
-        (["split.csv", "--map", MAP, "--near", "2"], 2, "from 0 up to below 1"),
+        (["split.csv", "--map", MAP, "--near", "2", "--audio", "y"], 2, "from 0 up to below 1"),
         (["split.csv", "--map", MAP, "--priors", "0=x,1=1"], 2, "write a number from 0 to 1"),
         (["split.csv", "--map", MAP, "--nested"], 2, "a nested plan has a column inner_F"),
         (["split.csv", "--map", MAP, "--features", "fold,y"], 0, ""),
@@ -182,3 +182,15 @@ def test_what_cannot_be_checked(capsys, arguments, code, said):
     ended, _, err = check(capsys, *arguments)
     assert (ended, said in err) == (code, True), err
     assert "fault of truecost" not in err
+
+
+def test_options_that_do_nothing_are_refused(capsys):
+    write()
+    for arguments, said in (
+        (("--near", "0.2"), "add --features COLUMNS (or a file), or --audio COLUMN"),
+        (("--jobs", "0"), "jobs is 0: at least one thread is needed"),
+    ):
+        code, out, err = check(capsys, "split.csv", "--map", MAP, *arguments)
+        assert (code, out) == (2, "")
+        assert said in err
+    assert check(capsys, "split.csv", "--map", MAP, "--near", "0.2", "--features", "f?")[0] == 0

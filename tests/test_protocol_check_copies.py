@@ -147,6 +147,19 @@ def test_features_are_columns_by_name_or_pattern():
     assert features_of(given, "g,f1").values.tolist() == [[0, 1], [0, 2], [1, 3], [1, 4]]
 
 
+def test_a_pattern_leaves_out_what_is_no_feature(tmp_path):
+    """`fold` as a feature of f* would keep copies in several folds apart, and so hide them."""
+    columns = {"utt": ["a", "b"], "fold": [1, 2], "f_spk": [3, 4], "inner_1": [1, 1], "f1": [5, 6]}
+    table = Table("t.csv", pl.DataFrame(columns), first_line=2)
+    given = samples_of(table, {"id": "utt", "set": "fold", "group": "f_spk"})
+    assert features_of(given, "f*").names == ("f1",)
+    assert features_of(given, "*1,fold").names == ("f1", "fold")
+    with pytest.raises(UsageError, match="inner_"):
+        features_of(given, "inner_*")
+    pl.DataFrame({"utt": ["b", "a"], "fold": [2, 1], "f1": [6, 5]}).write_csv(tmp_path / "f.csv")
+    assert features_of(given, str(tmp_path / "f.csv")).values.tolist() == [[5], [6]]
+
+
 def test_features_of_a_file_are_joined_by_id_or_by_position(tmp_path):
     path, matrix = tmp_path / "f.npz", np.arange(8.0).reshape(4, 2)
     np.savez(path, X=matrix)

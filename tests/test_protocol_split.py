@@ -345,9 +345,9 @@ TEN = Samples.of(["a", "b"] * 5, {"speaker": [*"aabbccddee"]}, {"device": [*"pwp
 @pytest.mark.parametrize(
     ("plan", "message"),
     [
-        ({"folds": 1}, "1 folds: at least 2 are needed"),
+        ({"folds": 1}, "1 fold: at least 2 are needed"),
         ({"folds": 2.5}, "2.5 folds: at least 2"),
-        ({"folds": 3, "inner": 1}, "1 inner folds: at least 2"),
+        ({"folds": 3, "inner": 1}, "1 inner fold: at least 2"),
         ({"folds": 2, "held_out": 1.0}, "--eval 1: it is a share above 0 and below 1"),
         ({"folds": 2, "held_out": 0.0}, "--eval 0: it is a share above 0"),
         ({"folds": 2, "held_out": float("nan")}, "--eval nan: it is a share above 0"),

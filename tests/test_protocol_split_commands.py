@@ -136,7 +136,7 @@ def test_what_stands_there_is_not_replaced_unless_forced(table, capsys):
 @pytest.mark.parametrize(
     ("code", "text", "options"),
     [
-        (2, "1 folds: at least 2 are needed", "--folds 1"),
+        (2, "1 fold: at least 2 are needed", "--folds 1"),
         (2, "invalid literal", "--folds 2.5"),
         (3, "25 spk for 26 folds: each lies in one as a whole; use at most 25", "--folds 26"),
         (2, "sum to 0.9, not to 1: train=0.888889,eval=0.111111", "--shares train=.8,eval=.1"),
@@ -206,3 +206,10 @@ def test_advice_says_what_is_missing(capsys):
     assert "advice: no groups are named" in capsys.readouterr().err
     assert run([*command, "--no-advice"]) == 0
     assert "advice" not in capsys.readouterr().err
+
+
+def test_messages_name_what_the_option_takes(table, capsys):
+    shares = ["samples.csv", "--map", MAP, "--shares", "train:0.8"]
+    refused(capsys, 2, "write NAME=SHARE, such as --shares train=0.8,dev=0.1,eval=0.1", *shares)
+    wrong = ["samples.csv", "--map", MAP, "--folds", "2", "--conditions", "nothing"]
+    refused(capsys, 2, "name one of these", *wrong)

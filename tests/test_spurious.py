@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from threadpoolctl import threadpool_limits
 
 import truecost as tc
 from truecost.errors import InputError, UsageError
@@ -170,12 +171,11 @@ def test_boosting_follows_an_interaction_that_logistic_regression_cannot():
 
 def test_boosting_is_the_same_for_any_number_of_threads(monkeypatch):
     pytest.importorskip("sklearn")
-    pools = pytest.importorskip("threadpoolctl")
     rng = np.random.default_rng(4)
     x, labels = rng.normal(size=(200, 5)), rng.integers(0, 2, 200)
     found = []
     for threads in (1, 2):
-        with pools.threadpool_limits(threads):
+        with threadpool_limits(threads):
             found.append(boosting(x, labels, np.ones(200), x, 2)[-1])
     np.testing.assert_array_equal(*found)
 

@@ -115,6 +115,23 @@ def test_a_system_is_compared_with_the_predictor(run, tmp_path):
     assert "guess is worse than what device, duration alone tell" in err
 
 
+def test_scores_in_the_table_of_samples_under_other_ids(run, tmp_path):
+    """A system's file may have another column that is called as the ids of the samples are."""
+    rows = (tmp_path / "mine.csv").read_text().splitlines()[1:]
+    lines = [f"{row},x{k}" for k, row in enumerate(rows)]
+    (tmp_path / "named.csv").write_text("\n".join(["key,score,utt", *lines]) + "\n")
+    both = [
+        run(*ASKED, "--system", f"mine={file}", "--type", "llr", *keys, "--target", "yes", "--json")
+        for file, keys in (
+            ("mine.csv", ()),
+            ("named.csv", ("--system-map", "id=key")),
+        )
+    ]
+    assert [code for code, _, _ in both] == [0, 0]
+    rows = [json.loads(out)["rows"] for _, out, _ in both]
+    assert [r["value"] for r in rows[0]] == [r["value"] for r in rows[1]]
+
+
 def test_costs_and_decisions(run, tmp_path):
     lines = (tmp_path / "samples.csv").read_text().splitlines()[1:]
     told = "".join(f"{line.split(',')[0]},{line.split(',')[1]}\n" for line in lines)
@@ -166,9 +183,9 @@ CASES = {
     "nothing named": ([*COMMAND], 2, "say what should not tell the class: --conditions"),
     "no such column": ([*COMMAND, "--conditions", "devise"], 2, "did you mean 'device'"),
     "the class": ([*COMMAND, "--conditions", "y"], 2, "'y' is the class"),
-    "too few groups": ([*ASKED, "--folds", "16"], 3, "30 groups for 16 folds: at least 32"),
+    "too few groups": ([*ASKED, "--folds", "16"], 3, "samples.csv: 30 groups for 16 folds"),
     "one fold": ([*ASKED, "--folds", "1"], 2, "1 fold: at least 2"),
-    "no samples": (["protocol", "spurious", "--conditions", "a"], 2, "needs samples = FILE"),
+    "no samples": (["protocol", "spurious", "--conditions", "a"], 2, "name the table of samples"),
     "no label": (
         ["protocol", "spurious", "samples.csv", "--map", "id=utt", "--conditions", "device"],
         2,
@@ -181,7 +198,11 @@ CASES = {
         2,
         "is named 'only device' as a predictor is",
     ),
-    "one class": (["protocol", "spurious", "one.csv", *ASKED[3:]], 3, "all 180 trials are no"),
+    "one class": (
+        ["protocol", "spurious", "one.csv", *ASKED[3:]],
+        3,
+        "one.csv: all 180 trials are",
+    ),
 }
 
 
@@ -201,6 +222,21 @@ def test_samples_that_a_system_lacks_are_named(run, tmp_path):
     code, _, err = run(*ASKED, "--system", "mine.csv", "--type", "llr", "--target", "yes")
     assert code == 3
     assert "1 trial of the key samples.csv without a score: u29_5" in err
+
+
+def test_scores_that_are_missing_are_refused_or_left_out(run, tmp_path):
+    lines = (tmp_path / "mine.csv").read_text().splitlines()
+    (tmp_path / "short.csv").write_text("\n".join(lines[:-9]) + "\n")
+    asked = (*ASKED, "--system", "mine=short.csv", "--type", "llr", "--target", "yes")
+    code, _, err = run(*asked)
+    assert code == 3
+    assert "9 trials" in err
+    assert "--missing drop|worst" in err
+    for how, kept in (("drop", 171), ("worst", 180)):
+        code, out, err = run(*asked, "--missing", how, "--json")
+        assert code == 0, err
+        assert {r["n_trials"] for r in json.loads(out)["rows"]} == {kept}
+        assert f"9 of 180 trials had no score: {'left out' if how == 'drop' else 'given'}" in err
 
 
 # A study, and the report.
@@ -255,6 +291,18 @@ def test_the_report_says_it_beside_the_system(run, tmp_path):
     predicted = {r.dims["system"] for r in stored.rows if is_predictor(r)}
     assert predicted == {"only conditions", "only device", "only duration"}
     assert "better than naive" not in page.partition("only conditions")[0].rpartition("mine")[2]
+
+
+def test_a_report_without_systems_is_called_what_it_is_about(run, tmp_path):
+    assert run(*ASKED, "-o", "out")[0] == 0
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "<title>What should not tell the class</title>" in page
+    assert "<h1>What should not tell the class</h1>" in page
+    assert "What it really costs" not in page
+    system = ("--system", "mine=mine.csv", "--type", "llr", "--target", "yes")
+    assert run(*ASKED, *system, "-o", "both")[0] == 0
+    page = (tmp_path / "both" / "report.html").read_text()
+    assert "<h1>What it really costs: mine" in page
 
 
 def test_a_report_of_several_applications_says_it_for_each(run, tmp_path):

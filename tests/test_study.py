@@ -186,6 +186,7 @@ def test_gates_of_a_study_decide_the_exit_code(run, folder):
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
+        ("measures =", 'measures = "nec" #', 'a list of texts, such as ["nec"]'),
         ("measures =", "measure =", "measure is not known: did you mean 'measures'?"),
         ("preset =", "present =", "application.present is not known: did you mean 'preset'?"),
         ("new.file", "new.fiel", "systems.new.fiel is not known: did you mean 'file'?"),

@@ -1,5 +1,6 @@
 """Shares of variance by seed, training set and test: brute force, laws, and known components."""
 
+import functools
 import itertools
 
 import msgspec
@@ -15,13 +16,20 @@ from truecost.variance import shares_of_variance
 REPLICATES = 40
 
 
+@functools.cache
+def scored(units, replicates, seed):
+    """An estimate over so many units, of which the values are to be replaced."""
+    labels = np.arange(4 * units) % 2
+    trials = tc.Trials.of(labels, labels, kind="decision", unit=np.arange(4 * units) // 4)
+    plan = tc.Plan(replicates, seed=seed)
+    [base] = tc.score(trials, tc.Scoring(measures=("total_error",), plan=plan))
+    return base
+
+
 def method_of(points, drawn, levels, *, units=20, name="cnn", sets="", seed=0):
     """A method whose runs have these values, in all and in each replicate."""
     plan = tc.Plan(np.shape(drawn)[1], seed=seed)
-    scoring = tc.Scoring(measures=("total_error",), plan=plan)
-    labels = np.arange(4 * units) % 2
-    trials = tc.Trials.of(labels, labels, kind="decision", unit=np.arange(4 * units) // 4)
-    [base] = tc.score(trials, scoring)
+    base = scored(units, plan.replicates, seed)
     members = [
         msgspec.structs.replace(base, point=float(x), value=float(x), replicates=np.asarray(row))
         for x, row in zip(points, drawn, strict=True)
@@ -142,7 +150,8 @@ def simulated(random, sets, seeds, units, parts, *, skewed=False):
     return method_of(points.ravel(), drawn.reshape(runs, -1), levels, units=units)
 
 
-def test_components_are_found_without_bias():
+def test_components_are_found_without_bias(monkeypatch):
+    monkeypatch.setattr("truecost.variance.DRAWS", 10)  # intervals are not asked about
     random, parts = np.random.default_rng(3), (2.0, 1.0, 0.5, 0.3, 0.4)
     found = np.array(
         [[*variances(simulated(random, 8, 3, 25, parts)).values()] for _ in range(150)]
@@ -153,8 +162,9 @@ def test_components_are_found_without_bias():
     assert wanted.sum() == pytest.approx(found.sum(axis=1).mean(), rel=0.15)
 
 
-def test_what_the_test_does_to_a_training_set_is_no_share_of_it():
+def test_what_the_test_does_to_a_training_set_is_no_share_of_it(monkeypatch):
     """The textbook's (MSB - MSW) / n takes it for the training set; the replicates tell."""
+    monkeypatch.setattr("truecost.variance.DRAWS", 10)
     random, parts = np.random.default_rng(4), (0.0, 0.2, 0.0, 2.0, 0.0)
     ours, textbook = [], []
     for _ in range(60):
@@ -176,7 +186,8 @@ def test_what_the_test_does_to_a_training_set_is_no_share_of_it():
         (20, 10, 30, (1, 1, 0.5, 0.2, 0.3), True, 0.78),
     ],
 )
-def test_intervals_of_shares_cover(sets, seeds, units, parts, skewed, least):
+def test_intervals_of_shares_cover(sets, seeds, units, parts, skewed, least, monkeypatch):
+    monkeypatch.setattr("truecost.variance.DRAWS", 2000)
     random = np.random.default_rng([sets, seeds, units])
     true = np.array([parts[1], parts[0], sum(parts[2:])]) / sum(parts)
     count, covered = 300, np.zeros(3)

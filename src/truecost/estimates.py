@@ -312,6 +312,9 @@ class Setting:
             lacking = "targets" if not self.context.counts["targets"] else "nontargets"
             reason = f"undefined: there are no {lacking}"
         undefined = int(np.isnan(drawn.values).sum())
+        # A minimum over thresholds never costs more than that: 1 is the end of its range.
+        decides = measure.decides and not measure.minimum_of
+        naive = decides and _naive(point) and _naive(drawn)
         return Estimate(
             measure=measure.name,
             task=measure.task,
@@ -336,7 +339,9 @@ class Setting:
             n_replicates=len(drawn.values),
             n_undefined=undefined,
             reason=reason,
-            flags=self._flags(measure, units, undefined, lower is not None and lower == upper),
+            flags=self._flags(
+                measure, units, undefined, lower is not None and lower == upper and not naive
+            ),
             signature=self._signature(measure, parameters),
             replicates=drawn.values,
             left_out=left_out,
@@ -383,6 +388,14 @@ def _no_interval(units: Mapping[str, int], replicates: int) -> str:
     if max(units.values()) < 2:
         return ONE_UNIT
     return "no interval: one replicate tells no spread" if replicates < 2 else ""
+
+
+def _naive(found: Values) -> bool:
+    """Whether the system costs exactly what the naive one does, always: it decides as that does,
+    which is no lack of data. A cost of 0 may be: no error was seen.
+    """
+    same = np.isclose(found.values, found.references, rtol=1e-12, atol=0)  # but for rounding
+    return bool((same & (found.values != 0)).all())
 
 
 def _extras(point: Values, drawn: Values) -> dict[str, float]:

@@ -12,6 +12,7 @@ of all runs alike. Run weights multiply the mean over runs, never the inside of 
 keyed by the method: equal seeds do not pair methods, the test units do.
 """
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -33,6 +34,8 @@ from truecost.weights import Plan
 
 Floats = npt.NDArray[np.float64]
 Estimator = Literal["run", "mean"]
+Ints = npt.NDArray[np.int64]
+MOST_MET = 2_000_000  # differences of a run and a run: more take memory and make nothing surer
 FEW_RUNS = FEW_UNITS  # runs are resampled as units are: too few make as narrow an interval
 SHARED = (
     *("measure", "parameters", "factors", "n_units", "n_trials", "n_replicates"),
@@ -288,7 +291,9 @@ def compare_methods(
     for equal seeds do not pair methods (paper 003, section 4.2), but training sets that both share
     are the same draw. `mean` compares the methods'
     means; `run` pools x_i^(r) - y_j^(r) over all pairs of a run of one and a run of the other: what
-    a run of one gives against a run of the other.
+    a run of one gives against a run of the other. Where these are more than two million
+    differences, a part of the pairs stands for all, drawn so that each run is in as many of them
+    (`n_replicates` says how many differences there are).
 
     Parameters
     ----------
@@ -313,7 +318,7 @@ def compare_methods(
         )
     left: Estimate = getattr(system, estimator)
     right: Estimate = getattr(baseline, estimator)
-    pair = (left, right) if estimator == "mean" else _all_pairs(system, baseline)
+    pair = (left, right) if estimator == "mean" else _met(system, baseline)
     test = system.members[0]
     said = _said(estimator, system.runs, baseline.runs)
     units = {**left.units_by_factor, **right.units_by_factor}
@@ -333,18 +338,51 @@ def compare_methods(
     return Comparison(left, right, named(difference), named(derived("ratio", np.divide, *pair)))
 
 
-def _all_pairs(system: MethodEstimate, baseline: MethodEstimate) -> tuple[Estimate, Estimate]:
-    """The two with their replicates laid out so that every run meets every run of the other."""
-    a = np.array([e.replicates for e in system.members])[:, None]
-    b = np.array([e.replicates for e in baseline.members])[None, :]
-    shape = np.broadcast_shapes(a.shape, b.shape)
+def _met(system: MethodEstimate, baseline: MethodEstimate) -> tuple[Estimate, Estimate]:
+    """The two with their replicates laid out so that runs of one meet runs of the other."""
+    left, right = _pairs(system, baseline)
 
-    def laid(estimate: Estimate, drawn: Floats) -> Estimate:
-        return msgspec.structs.replace(
-            estimate, replicates=np.broadcast_to(drawn, shape).ravel().copy()
-        )
+    def laid(found: MethodEstimate, rows: Ints) -> Estimate:
+        drawn = np.array([e.replicates for e in found.members])
+        return msgspec.structs.replace(found.run, replicates=drawn[rows].ravel())
 
-    return laid(system.run, a), laid(baseline.run, b)
+    return laid(system, left), laid(baseline, right)
+
+
+def _pairs(system: MethodEstimate, baseline: MethodEstimate) -> tuple[Ints, Ints]:
+    """Which run of one meets which of the other: all of them, or as many as memory is for.
+
+    Not by their numbers, which go by training set and seed: in shuffled rounds, in each of which
+    every run of the method that has more is met once, and those of the other as equally as can be.
+    """
+    runs = len(system.runs), len(baseline.runs)
+    larger = max(runs)
+    rounds = max(1, MOST_MET // (larger * system.plan.replicates))
+    if rounds >= min(runs):
+        left, right = np.divmod(np.arange(runs[0] * runs[1]), runs[1])
+        return left, right
+    about = (*(m.runs.method for m in (system, baseline)), str(system.plan.seed))
+    random = generator("truecost pairs of runs", *about)
+    dealt = [[random.permutation(n)[np.arange(larger) % n] for n in runs] for _ in range(rounds)]
+    left, right = np.hstack(dealt)
+    return left, right
+
+
+def generator(*about: str) -> np.random.Generator:
+    """Draws that depend on what they are about, in words, and on nothing else."""
+    key = hashlib.sha256("\x00".join(about).encode()).digest()[:16]
+    return np.random.Generator(np.random.Philox(key=np.frombuffer(key, np.uint64)))
+
+
+def shared_data(*methods: MethodEstimate) -> str:
+    """What of their training data the runs of each method share, in words; empty if not known.
+
+    Where anything but a seed tells runs apart, the training data may be what varies.
+    """
+    if any(m.runs.sets in m.runs.varied for m in methods):
+        return "the list that training sets are drawn from"
+    varied = {n for m in methods for n, column in m.runs.levels.items() if len(set(column)) > 1}
+    return "training data" if varied <= {"seed"} else ""
 
 
 def scope(found: MethodEstimate, estimator: Estimator = "mean") -> str:
@@ -368,13 +406,14 @@ def scope(found: MethodEstimate, estimator: Estimator = "mean") -> str:
     nested = runs.sets in runs.varied
     varied = runs.varied if estimator == "mean" and not nested else many
     held = [f"{name} ({size})" for name, size in levels.items() if name not in varied]
-    shared = "the list that training sets are drawn from" if nested else "training data"
+    data = shared_data(found)
+    shared = f", such as {data}" if data else ""
     count = counted(len(runs), "run")
     head = {"mean": f", mean of {count}", "run": f", one run, from {count}"}[estimator]
     said = [
         runs.method + (head if runs.varied != many and not nested else f": {count}"),
         "varied: " + (", ".join([*(f"{n} ({s})" for n, s in varied.items()), *_tests(units)])),
-        "held fixed: " + ", ".join([*held, f"whatever else the runs share, such as {shared}"]),
+        "held fixed: " + ", ".join([*held, f"whatever else the runs share{shared}"]),
     ]
     if len(runs) == 1:
         said.append(f"one run tells nothing of the variation over {' and '.join(runs.levels)}")

@@ -95,7 +95,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         - `few_runs`: a method has fewer than 20 runs; as far as the runs vary, the interval covers
           too little;
         - `few_errors`: fewer than 10 errors of the kind that the measure counts;
-        - `no_spread`: the interval has no width, no replicate differs from the value;
+        - `no_spread`: the interval has no width, no replicate differs from the value, which is not
+          just the naive one;
         - `undefined_replicates`: the measure is undefined in some replicates;
         - `uncorrected`: machine labels alone (AB/BA); right only if the machine is calibrated in
           each cell;

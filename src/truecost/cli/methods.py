@@ -45,8 +45,9 @@ def score(
     files
         Files of runs on the same trials: PATH, or a pattern in quotes; NAME=PATTERN names a method.
     runs
-        Column that tells runs apart, or two crossed ones: seed or seed+training. "file" when each
-        file is a run. --hold COLUMN holds one of them fixed in the mean.
+        Column that tells runs apart, or two: seed, or seed+training. Name the training sets last:
+        shares of variance take the first as nested in them. "file" when each file is a run. --hold
+        COLUMN holds one of them fixed in the mean.
     methods
         Column that names the method of each row.
     measure
@@ -79,8 +80,9 @@ def compare(
     files
         Files of runs on the same trials, NAME=PATH or NAME="PATTERN"; the first is the baseline.
     runs
-        Column that tells runs apart, or two crossed ones: seed or seed+training. "file" when each
-        file is a run. --hold COLUMN holds one of them fixed in the mean.
+        Column that tells runs apart, or two: seed, or seed+training. Name the training sets last:
+        shares of variance take the first as nested in them. "file" when each file is a run. --hold
+        COLUMN holds one of them fixed in the mean.
     methods
         Column that names the method of each row, in place of NAME=.
     estimator

@@ -257,15 +257,25 @@ def laid_over(study: "Study", config: str | None, *, compare: bool = False) -> "
     return study
 
 
+# What an option with pairs holds, for messages: the form of a pair, and an example.
+_PAIRS = {
+    "--map": ("KEY=COLUMN", "score=s,label=y,unit=speaker"),
+    "--system-map": ("KEY=COLUMN", "id=utt,score=s"),
+    "--shares": ("NAME=SHARE", "train=0.8,dev=0.1,eval=0.1"),
+    "--priors": ("CLASS=P", "keyword=0.01,other=0.99"),
+    "--before": ("SET=NUMBER", "training=1000"),
+}
+
+
 def pairs(text: str, option: str = "--map") -> dict[str, str]:
     """`KEY=COLUMN,...` as a mapping."""
     found: dict[str, str] = {}
     for part in filter(None, text.split(",")):
         key, mark, column = part.partition("=")
         if not mark or not column:
+            form, example = _PAIRS.get(option, ("KEY=COLUMN", "text=words"))
             raise UsageError(
-                f"{option} {part!r} is not understood: write KEY=COLUMN, such as "
-                f"{option} {'score=s,label=y,unit=speaker' if option == '--map' else 'text=words'}"
+                f"{option} {part!r} is not understood: write {form}, such as {option} {example}"
             )
         if key in found:
             raise UsageError(f"{option} names {key} twice")

@@ -123,6 +123,7 @@ def check(
     from truecost.weights import Plan
 
     output.refuse()
+    _check_use(copies, use)
     samples, paths = _read(files, given)
     found = look(
         samples,
@@ -144,6 +145,17 @@ def check(
     else:
         _show(Screen(output), found, plans)
     return EXIT_LEAK if found.leaks else 0
+
+
+def _check_use(copies: Copies, use: Use) -> None:
+    """Refuse options that do nothing, or cannot be."""
+    if use.jobs is not None and use.jobs < 1:
+        raise UsageError(f"jobs is {use.jobs}: at least one thread is needed")
+    if copies.near is not None and copies.features is None and copies.audio is None:
+        raise UsageError(
+            f"--near {copies.near:g} is a distance between features, and none are named: add "
+            f"--features COLUMNS (or a file), or --audio COLUMN"
+        )
 
 
 def _read(

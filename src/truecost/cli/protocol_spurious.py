@@ -18,7 +18,8 @@ from truecost.cli.options import (
     numbers,
     pairs,
 )
-from truecost.names import ScoreType
+from truecost.errors import UsageError
+from truecost.names import Missing, ScoreType
 
 if TYPE_CHECKING:
     from truecost.study import Study
@@ -62,6 +63,8 @@ class Beside:
     """Label of the class to detect."""
     classes: str | None = None
     """Class names in the order of the score columns, comma-separated."""
+    missing: Missing | None = None
+    """What to do with samples that have no score (error unless given)."""
     llr_base: float | None = None
     """Base of the logarithm of likelihood ratios (e unless given)."""
     training_prior: str | None = None
@@ -86,6 +89,7 @@ class Beside:
             map=pairs(self.system_map, "--system-map"),
             target=self.target,
             classes=() if self.classes is None else tuple(self.classes.split(",")),
+            missing=self.missing,
             llr_base=self.llr_base,
             training_prior=priors[0] if priors is not None and len(priors) == 1 else priors,
             threshold=self.threshold,
@@ -130,6 +134,8 @@ def spurious(
     """
     from truecost.cli.trials import execute
 
+    if samples is None and output.config is None:
+        raise UsageError("name the table of samples, or a study with a table [spurious] (--config)")
     return execute(
         study_of(samples, known, beside, measure, subset, costs, interval, output), output
     )

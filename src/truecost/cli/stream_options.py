@@ -205,11 +205,6 @@ def _sets(text: str) -> tuple[str, ...]:
 
 def _before(text: str) -> dict[str, int]:
     """How many labels of each set were made before."""
-    for part in filter(None, text.split(",")):
-        if "=" not in part:
-            raise UsageError(
-                f"--before {part!r} is not understood: write SET=NUMBER, such as training=1000"
-            )
     return {name: _count(name, number) for name, number in pairs(text, "--before").items()}
 
 

@@ -13,8 +13,8 @@ from rich.markup import escape
 from truecost.cli.columns import Columns
 from truecost.cli.lives import of_lives
 from truecost.cli.narrow import parts_of
-from truecost.cli.options import Output
 from truecost.cli.of_methods import of_variance
+from truecost.cli.options import Output
 from truecost.cli.phases import about_online, dims_beside, side_by_side, sizes_of, split
 from truecost.digits import ShownIn, between, figure, percent, scale_of, signed
 from truecost.errors import counted

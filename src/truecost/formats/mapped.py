@@ -99,6 +99,7 @@ def filled(table: Table, column: str, meaning: str) -> pl.Series:
     if texts.null_count():
         raise InputError(
             f"{table.source}: {counted(texts.null_count(), 'empty cell')} of {meaning} (column "
-            f"{column!r}), the first at {table.where(int(texts.is_null().arg_true()[0]))}"
+            f"{column!r}), the first at {table.where(int(texts.is_null().arg_true()[0]))}: fill in "
+            f"{'it' if texts.null_count() == 1 else 'all of them'}, or leave such rows out"
         )
     return texts

@@ -13,6 +13,7 @@ import polars as pl
 from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.names import NO_NUMBER, ScoreType
 
+_OF_OPTIONS = ("condition", "audio", "feature")  # columns that an option names, not a map
 WITHOUT_TEXT = (pl.Binary, pl.Object, pl.Duration)  # besides lists and structures
 
 
@@ -110,8 +111,12 @@ class Table:
         hint = f" (did you mean {close[0]!r}?)" if close else ""
         raise UsageError(
             f"{self.source}: there is no column {name!r} for the {meaning}{hint}; "
-            f"{self.listed}: map one with "
-            f"{self.mapped_by} {meaning}=COLUMN"
+            f"{self.listed}: "
+            + (
+                "name one of these"
+                if meaning in _OF_OPTIONS or " " in meaning
+                else f"map one with {self.mapped_by} {meaning}=COLUMN"
+            )
         )
 
     def numbers(self, name: str, meaning: str) -> npt.NDArray[np.float64]:

@@ -1,5 +1,6 @@
 """Features of samples: columns of their table, or an array or table of its own, joined by id."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -18,6 +19,8 @@ from truecost.formats.table import Table
 from truecost.protocol.samples import Samples
 
 Floats = npt.NDArray[np.float64]
+
+_OF_SPLITS = re.compile(r"set|fold|inner_\d+")  # columns that `protocol split` writes
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +47,10 @@ def features_of(samples: Samples, given: str) -> Features:
     ----------
     samples : Samples
     given : str
-        Columns of the samples, separated by commas, `*` and `?` standing for anything; or a file:
-        a matrix in .npz or .npy whose rows are those of the samples, or a table with their ids.
+        Columns of the samples, separated by commas, `*` and `?` standing for anything but what is
+        no feature: mapped columns and those of a split (f* is not meant to be `fold`, which would
+        keep copies in several folds apart); or a file: a matrix in .npz or .npy whose rows are
+        those of the samples, or a table with their ids.
 
     Returns
     -------
@@ -65,7 +70,11 @@ def features_of(samples: Samples, given: str) -> Features:
     table = samples.table
     names: list[str] = []
     for pattern in filter(None, (part.strip() for part in given.split(","))):
-        matched = [name for name in table.columns if fnmatchcase(name, pattern)]
+        matched = [
+            name
+            for name in table.columns
+            if fnmatchcase(name, pattern) and (name == pattern or not _aside(samples, name))
+        ]
         if not matched:
             close = get_close_matches(pattern, table.columns, n=1)
             hint = f" (did you mean {close[0]!r}?)" if close else ""
@@ -78,6 +87,12 @@ def features_of(samples: Samples, given: str) -> Features:
         raise UsageError("--features names nothing: give columns, such as f*, or a file")
     names = [*dict.fromkeys(names)]
     return Features(_numbers(table, names), tuple(names))
+
+
+def _aside(samples: Samples, name: str) -> bool:
+    """Whether a column is no feature unless it is named: mapped, or made by a split."""
+    mapped = [part for column in samples.columns.values() for part in column.split("+")]
+    return name in mapped or _OF_SPLITS.fullmatch(name) is not None
 
 
 def _numbers(table: Table, names: Sequence[str]) -> Floats:
@@ -106,7 +121,9 @@ def _of_file(samples: Samples, path: str) -> Features:
     column = next((c for c in (samples.columns["id"], "id") if c in table.frame.columns), None)
     names = [*table.matrices]
     if not names:
-        others = [c for c in table.frame.columns if c not in (column, "row")]
+        others = [
+            c for c in table.frame.columns if c not in (column, "row") and not _aside(samples, c)
+        ]
         names = [c for c in others if table.frame[c].dtype.is_numeric() or _parses(table, c)]
     if len(table.matrices) > 1:
         raise UsageError(

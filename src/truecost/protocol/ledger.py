@@ -186,6 +186,8 @@ def read_ledger(path: str | Path) -> Ledger:
     """
     try:
         content = Path(path).read_bytes()
+    except FileNotFoundError:
+        raise InputError(f"{path}: there is no such file") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
     return parsed(content, str(path))

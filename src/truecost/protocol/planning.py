@@ -84,9 +84,9 @@ def plan_of(
             "shares of sets and folds exclude each other: give --shares or --folds; a held-out "
             "evaluation set beside folds is --eval SHARE"
         )
-    for name, number in (("folds", folds), ("inner folds", inner)):
+    for name, number in (("fold", folds), ("inner fold", inner)):
         if number is not None and (number != int(number) or number < 2):
-            raise UsageError(f"{number} {name}: at least 2 are needed")
+            raise UsageError(f"{counted(number, name)}: at least 2 are needed")
     if held_out is not None and not 0 < held_out < 1:
         raise UsageError(f"--eval {held_out:g}: it is a share above 0 and below 1, such as 0.2")
     return SplitPlan({}, int(folds), int(inner or 0), held_out, seed, tuple(strata))

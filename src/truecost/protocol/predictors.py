@@ -31,7 +31,7 @@ def shares(labels: Ints, weights: Floats, classes: int) -> Floats:
 def logistic(
     train: Floats, labels: Ints, weights: Floats, test: Floats, classes: int
 ) -> list[Floats]:
-    """Multinomial logistic regression with ridge: minimises mean -ln p(truth) + penalty/2 |A|^2.
+    """Multinomial logistic regression with ridge: minimises mean -ln p(truth) + penalty/2 sum A^2.
 
     Parameters
     ----------
@@ -49,6 +49,7 @@ def logistic(
         not trained on.
     """
     from scipy.optimize import minimize
+    from threadpoolctl import threadpool_limits
 
     from truecost.kernels.softmax import softmax_pass
 
@@ -68,13 +69,12 @@ def logistic(
         slope[:-1] += penalty * held
         return value + penalty / 2 * float(np.square(held).sum()), slope.ravel()
 
-    for penalty in PENALTIES:
-        options = {"maxiter": STEPS, "gtol": 1e-5, "ftol": 1e-8}
-        fit = minimize(
-            loss, start.ravel(), (penalty,), method="L-BFGS-B", jac=True, options=options
-        )
-        start = fit.x.reshape(shape)  # the next penalty is near
-        found.append(_softmax(np.einsum("nf,fk->nk", test, start[:-1]) + start[-1]))
+    options = {"maxiter": STEPS, "gtol": 1e-5, "ftol": 1e-8}
+    how = {"method": "L-BFGS-B", "jac": True, "options": options}
+    with threadpool_limits(limits=1):  # several threads take ten times as long on ten rows
+        for penalty in PENALTIES:
+            start = minimize(loss, start.ravel(), (penalty,), **how).x.reshape(shape)
+            found.append(_softmax(np.einsum("nf,fk->nk", test, start[:-1]) + start[-1]))
     return [_spread(part, known, classes) for part in found]
 
 
@@ -98,8 +98,9 @@ def boosting(
     MissingExtraError
         Without scikit-learn.
     """
+    from threadpoolctl import threadpool_limits
+
     ensemble = need("sklearn.ensemble", "learn")
-    pools = need("threadpoolctl", "learn")
     known, codes = np.unique(labels, return_inverse=True)
     model = ensemble.HistGradientBoostingClassifier(
         learning_rate=0.1,
@@ -110,7 +111,7 @@ def boosting(
         random_state=0,
     )
     found = [np.tile(shares(codes, weights, len(known)), (len(test), 1))]
-    with pools.threadpool_limits(limits=1):
+    with threadpool_limits(limits=1):
         model.fit(train, codes, sample_weight=weights)
         stages = enumerate(model.staged_predict_proba(test), 1)
         found += [np.asarray(said, np.float64) for number, said in stages if number in TREES]

@@ -206,8 +206,8 @@ def _told(classes: Sequence[str], priors: Mapping[str, float]) -> list[tuple[int
 def _shifted(title: str, sets: tuple[str, ...], said: list[str], shares: Shares) -> Finding:
     message = (
         f"{title}: {counted(len(said), 'class', 'are')} not as frequent as in use: "
-        f"{first_five(said)} (95% intervals over {shares.units} {shares.unit}); score with the "
-        f"prior of use, or draw the set as use is"
+        f"{first_five(said)} ({_intervals(len(shares.classes))} over {shares.units} "
+        f"{shares.unit}); score with the prior of use, or draw the set as use is"
     )
     return Finding("prevalence-shift", "warning", message, sets, len(said), tuple(said[:SHOWN]))
 
@@ -215,6 +215,12 @@ def _shifted(title: str, sets: tuple[str, ...], said: list[str], shares: Shares)
 def _level(classes: int) -> float:
     """The level of each interval: two classes have one share, of more each has its own."""
     return 1 - (1 - LEVEL) / (1 if classes <= 2 else classes)
+
+
+def _intervals(classes: int, what: str = "") -> str:
+    """The intervals in words, each with its own level: `98.3333% intervals`."""
+    said = f"{100 * _level(classes):.6g}% intervals{what and ' '}{what}"
+    return said if classes <= 2 else f"{said}, {100 * LEVEL:g}% for the {classes} classes together,"
 
 
 def dev_against_eval(samples: Samples, division: Division, plan: Plan) -> list[Finding]:
@@ -237,9 +243,9 @@ def dev_against_eval(samples: Samples, division: Division, plan: Plan) -> list[F
     names = [listing(division.named(side)) for side in sides]
     message = (
         f"{counted(len(said), 'class', 'are')} not as frequent in {names[0]} as in {names[1]}: "
-        f"{first_five(said)} (95% intervals of the difference over {shares.units} "
-        f"{shares.unit}); what is best on the one is not on the other: make "
-        f"both by the same rules"
+        f"{first_five(said)} ({_intervals(len(shares.classes), 'of the difference')} over "
+        f"{shares.units} {shares.unit}); what is best on the one is not on the other: make both by "
+        f"the same rules"
     )
     sets = division.named([*sides[0], *sides[1]])
     return [Finding("dev-unlike-eval", "warning", message, sets, len(said), tuple(said[:SHOWN]))]

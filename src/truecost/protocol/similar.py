@@ -15,6 +15,7 @@ from truecost.protocol.sharing import SHOWN, Crossing, place, told
 from truecost.protocol.sounds import Landmarks, shared_stretches
 
 Ints = npt.NDArray[np.int64]
+Marks = npt.NDArray[np.bool_]
 
 BY_CHANCE = 0.05  # pairs that may be near by chance: from here on nearness proves nothing
 
@@ -55,7 +56,7 @@ def near_copies(
     if not len(rows):
         return []
     examples, more = _pairs(samples, division, scaled, rows)
-    sets = division.named(np.unique(division.codes[rows]))
+    sets = division.named(_sets(division, scaled, limit, near, exact, jobs))
     chance = scaled.by_chance(_crossing_pairs(division), limit)
     kind: Kind = "leak" if chance < BY_CHANCE else "warning"
     doubt = "" if kind == "leak" else f"; up to {figure(chance)} unrelated pairs may be as near"
@@ -66,6 +67,20 @@ def near_copies(
         f"copies in one set, or leave them out"
     )
     return [Finding("near-copies", kind, message, sets, len(rows), examples, rows)]
+
+
+def _sets(
+    division: Division, scaled: Scaled, limit: float, near: Marks, exact: Marks, jobs: int | None
+) -> Ints:
+    """The sets of near copies and of what they are near to, be it passed over as an exact copy."""
+    codes = division.codes
+    found = {*codes[near].tolist()}
+    for one in {*codes[exact].tolist()} - found - {-1}:
+        sides = np.full(len(codes), -1, np.int64)
+        sides[near], sides[exact & (codes == one)] = 0, 1
+        if close_to_another(scaled, sides, limit, sides != 1, jobs).any():
+            found.add(one)
+    return np.array(sorted(found), np.int64)
 
 
 def _pairs(

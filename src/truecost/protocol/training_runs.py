@@ -194,13 +194,14 @@ class Training:
             how = f"exit code {code}" if code > 0 else f"signal {-code}"
             return f"the program ended with {how}" + self._last()
         if not out.is_file() or not out.stat().st_size:
-            what = "an empty file" if out.is_file() else "no file"
-            return f"the program ended well but left {what} at {{out}}" + self._last()
+            what = "an empty file" if out.is_file() else "a folder" if out.is_dir() else "no file"
+            said = f"the program ended well but left {what} at {{out}}, the file for its scores"
+            return said + self._last()
         try:
             check(str(out))
         except TruecostError as error:
             said = str(error).replace(str(out), out.name)
-            return f"what the program wrote into {{out}} cannot be read: {said}"
+            return f"what the program wrote into {{out}} cannot be scored: {said}"
         return ""
 
     def _last(self) -> str:

@@ -24,6 +24,8 @@ from truecost.report.many import counted
 from truecost.report.online_verdict import resampled_of, swept_said
 from truecost.report.section import Section
 from truecost.report.sections import MOST_ROWS, SECTIONS, leaderboard
+from truecost.report.spurious_sections import TITLE as UNTOLD
+from truecost.report.spurious_sections import is_predictor
 from truecost.report.story import LEFT_OUT, Story
 from truecost.report.tables import Table, of_values, used
 from truecost.report.verdict import OPEN_ROWS as OPEN_LINES
@@ -119,8 +121,10 @@ def render(
     story = Story(result, tuple(curves), items)
     board = leaderboard(story)
     found = [section for make in SECTIONS if (section := make(story)) is not None]
+    title, heading = _titles(story)
     page = _template().render(
-        about=_about(story),
+        title=title,
+        heading=heading,
         verdict=verdict(story),
         board=None if board is None else _spread(board, "board"),
         problems=_problems(story),
@@ -170,8 +174,16 @@ def _problems(story: Story) -> list["Problem"]:
     return found
 
 
+def _titles(story: Story) -> tuple[str, str]:
+    """The title of the page and its heading."""
+    if story.values and all(map(is_predictor, story.values)):  # no system: the data are judged
+        return UNTOLD, UNTOLD
+    about = _about(story)
+    return f"{about}: what it really costs", f"What it really costs: {about}"
+
+
 def _about(story: Story) -> str:
-    """What the page is about, for its heading."""
+    """What the page is about."""
     if story.result.leaderboard:
         every = len(story.systems) + len(story.left_out)
         said = counted(every, "submission")

@@ -17,6 +17,7 @@ from truecost.report.tables import of_numbers
 from truecost.report.words import against_naive, counts, system_of, value
 from truecost.results import Row, shown, verdict_of
 
+TITLE = "What should not tell the class"
 MARK = "|predicted:"  # in the signature of a predictor's rows
 JUDGED = ("nce", "nec")  # the first that there is decides
 CHIPS = {
@@ -59,7 +60,7 @@ def spurious(story: Story) -> Section | None:
         f"the content, so that a system may have learnt just that; 1 or more is no proof that "
         f"nothing tells it."
     )
-    return Section("What should not tell the class", text, tuple(drawings), lines=tuple(lines))
+    return Section(TITLE, text, tuple(drawings), lines=tuple(lines))
 
 
 def _drawing(rows: list[Row], part: Part, label: str) -> Drawing:

@@ -5,7 +5,9 @@ was chosen is at most the largest error of all n. Where errors are about normal 
 s of its replicates, their largest is s times c_n on average, the mean of the largest of n standard
 normal values (0.56 for 2, 1.16 for 5, 1.54 for 10), if the systems err independently, and less if
 they err on the same trials (Slepian 1962). So c_n s is a bound on how much too good the best value
-is on average, reached by n systems that are equally good and err independently.
+is on average, reached by n systems that are equally good and err independently. The replicates of
+the other systems are not kept, so that s is that of the best: the bound holds if the errors of the
+others deviate no more than its errors do.
 """
 
 import math

@@ -185,7 +185,12 @@ def predictors(known: Characteristics, like: Trials) -> tuple[list[Trials], list
         own = [_taken(column, rows) for column in columns]
         heard = [~np.isnan(c.values[:, 0]) for c in own if name == QUIET and isinstance(c, Numbers)]
         weights = None if like.weights is None else like.weights[order]
-        said = predict(own, like.labels[order], units, like.classes, known.how, weights, *heard[:1])
+        try:
+            said = predict(
+                own, like.labels[order], units, like.classes, known.how, weights, *heard[:1]
+            )
+        except InputError as error:  # which knows no file
+            raise InputError(f"{known.samples.table.source}: {error}") from error
         problems += [text for text in said.problems if text not in problems]
         posteriors = np.empty_like(said.posteriors)
         posteriors[order] = said.posteriors

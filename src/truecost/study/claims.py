@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from truecost.digits import between, figure, percent, scale_of
 from truecost.errors import counted
-from truecost.methods import Estimator, MethodEstimate
+from truecost.methods import Estimator, MethodEstimate, shared_data
 from truecost.results import Comparison
 from truecost.single_runs import SingleRuns
 from truecost.study.outcome import Claim, Problem
@@ -68,10 +68,10 @@ def claim_of(
     of = "one run of " if estimator == "run" else ""
     pair = tuple(f"{of}{name}" for name in names)
     scale = scale_of(difference.shown_in, True)
-    apart = (
-        f"{figure(difference.value, scale)} {between(difference.lower, difference.upper, scale)}"
-    )
-    over = f"{percent(difference.level)} interval over {_over(system, baseline)}"
+    ends = between(difference.lower, difference.upper, scale)
+    apart = f"{figure(difference.value, scale)} {ends}".rstrip()
+    interval = f"{percent(difference.level)} interval" if ends else "no interval"
+    over = f"{interval} over {_over(system, baseline)}"
     alone = len(system.runs) == 1 or len(baseline.runs) == 1
     lower = difference.direction == "lower"
     side = "lower" if (verdict == "better") == lower else "higher"
@@ -100,7 +100,7 @@ def claim_of(
         against=names[1],
         measure=difference.label,
         dims={k: v for k, v in difference.dims.items() if k not in ("system", "estimator")},
-        verdict=verdict,
+        verdict="undecided" if alone else verdict,
         text=f"{_given(listed, system, baseline)}, {said}"
         + ("; so few runs make the interval cover less than it says" if few else ""),
     )
@@ -111,7 +111,9 @@ def _given(listed: Listed | None, system: MethodEstimate, baseline: MethodEstima
     if listed is None:
         held = [*dict.fromkeys(k for m in (system, baseline) for k in m.runs.hold)]
         said = f" and {' and '.join(held)} held" if held else ""
-        return f"with whatever else the runs share fixed, such as training data{said}"
+        data = shared_data(system, baseline)
+        such = f", such as {data}" if data else ""
+        return f"with whatever else the runs share fixed{such}{said}"
     if not listed.sets:
         return f"with this training list fixed ({listed})"
     drawn = f"by {listed.group}" if listed.group else "row by row"

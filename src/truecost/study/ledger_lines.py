@@ -9,7 +9,7 @@ from msgspec import structs
 
 from truecost.protocol.ledger import SCHEMA_VERSION, Figure, Line, Scored
 from truecost.results import Estimate
-from truecost.study.evaluated import evaluation_of, evaluations_of, joined, output_of
+from truecost.study.evaluated import Hasher, joined
 from truecost.study.outcome import Outcome, Part
 from truecost.tasks.systems import OF_SYSTEM, SHARED
 from truecost.version import __version__
@@ -83,13 +83,13 @@ def _told_apart(group: Group) -> Group:
 
 def _hashes(part: Part) -> dict[str, tuple[str, str]]:
     """Of each system what it was scored on, and what it put out."""
+    of = Hasher()
     if part.runs:
         return {
-            method: (evaluation_of(runs[0]), joined([output_of(run) for run in runs]))
+            method: (of.evaluation_of(runs[0]), joined([of.output_of(run) for run in runs]))
             for method, runs in part.runs.items()
         }
-    sets = evaluations_of(part.systems)
-    return {s.name: (of, output_of(s)) for s, of in zip(part.systems, sets, strict=True)}
+    return {s.name: (of.evaluation_of(s), of.output_of(s)) for s in part.systems}
 
 
 def _groups(

@@ -145,7 +145,7 @@ def _systems(
         columns = {"id": known.samples.columns["id"], "label": label, "score": label}
         target, classes = study.data.target, study.data.classes or None
         options = Options("decision", columns, target, classes)
-        found = [load(known.samples.table, options, "samples")]
+        found = [load(known.samples.table, options, known.samples.table.source)]
         found = [replace(found[0], units={})]
     for system in found:
         check_classes(system)
@@ -167,7 +167,9 @@ def _read(source: Source, reader: Reader, known: Characteristics) -> Trials:
             f"{table.source}: no column is mapped to id; {table.listed}: --system-map id=COLUMN"
         )
     if own != ours:
-        table = replace(table, frame=table.frame.rename({own: ours}), ids="")
+        table = replace(
+            table, frame=table.frame.drop(ours, strict=False).rename({own: ours}), ids=""
+        )
     key = replace(samples.table, frame=samples.table.frame.select(ours, label))
     columns = {**options.columns, "id": ours, "label": label}
     further = reader.joined(source.data, source.collection)[1]

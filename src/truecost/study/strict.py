@@ -4,6 +4,7 @@ msgspec checks types; the walk before it names every unknown key with its place 
 neighbours, which a converter that stops at the first cannot.
 """
 
+import json
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
@@ -13,6 +14,9 @@ import msgspec
 from truecost.errors import UsageError
 
 Table = TypeVar("Table", bound=msgspec.Struct)
+
+
+_COMMANDS = ".commands."  # the tables in which a text is likely a whole command
 
 
 def convert(content: Mapping[str, Any], kind: type[Table], source: str) -> Table:
@@ -46,7 +50,7 @@ def convert(content: Mapping[str, Any], kind: type[Table], source: str) -> Table
 
 
 def _unknown(content: Any, kind: Any, place: str) -> Iterator[str]:
-    """What is wrong with the keys of a table and of the tables in it."""
+    """What is wrong with the keys of a table and of the tables in it; lists given as a text."""
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct) and isinstance(content, Mapping):
         hints = get_type_hints(kind)
         known = {f.encode_name: hints[f.name] for f in msgspec.structs.fields(kind)}
@@ -57,6 +61,10 @@ def _unknown(content: Any, kind: Any, place: str) -> Iterator[str]:
             close = get_close_matches(key, known, n=1)
             hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(known)}"
             yield f"{place}{key} is not known: {hint}"
+    elif get_origin(kind) is tuple and get_args(kind)[0] is str and isinstance(content, str):
+        words = content.split() if _COMMANDS in place else [content]
+        what = "words" if _COMMANDS in place else "texts"
+        yield f"{place[:-1]} is a text: write a list of {what}, such as {json.dumps(words)}"
     elif get_origin(kind) is dict and isinstance(content, Mapping):
         for key, value in content.items():
             yield from _unknown(value, get_args(kind)[1], f"{place}{key}.")

@@ -9,7 +9,7 @@ An output directory holds, beside the result::
 What was killed goes on with `resume`, and so does what shall have more seeds, sets or methods.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,8 +31,10 @@ from truecost.study.directory import TRAININGS
 from truecost.study.live_folders import alone
 from truecost.study.outcome import Input, Outcome
 from truecost.study.protocol_tables import TrainingTable
+from truecost.study.reader import Reader, options_of
 from truecost.study.running import configuration
 from truecost.study.training_checks import check_scoring, check_training
+from truecost.tasks.loading import load
 
 if TYPE_CHECKING:
     from truecost.study.settings import Progress
@@ -97,7 +99,7 @@ def run_trained(
         run_trainings(
             trainings,
             Path(table.folder or ".").absolute(),
-            lambda path: read(path, study.data.input_format),
+            checked(study),
             workers=table.workers or study.interval.jobs,
             timeout=table.timeout,
             progress=None
@@ -108,6 +110,17 @@ def run_trained(
         outcome = score_runs(scored, trainings, _listed(table, found), progress)
     inputs = () if found is None else (_input(found.path, found.sha256),)
     return replace(outcome, inputs=(*inputs, *outcome.inputs), configuration=configuration(study))
+
+
+def checked(study: Study) -> Callable[[str], object]:
+    """What reads the scores of a run as scoring will: the first says what all would say."""
+    joined = Reader().joined(study.data)
+
+    def check(path: str) -> object:
+        table = read(path, study.data.input_format)
+        return load(table, options_of(study.data, table), "scores", *joined)
+
+    return check
 
 
 def _listed(table: TrainingTable, found: TrainingList | None) -> Listed | None:
