@@ -26,8 +26,6 @@ from browser import WIDTHS, Visit, missing, screenshots, started, visit
 from truecost import digits, study
 from truecost.cli import run
 
-pytestmark = pytest.mark.xdist_group("browser")  # one browser is enough
-
 LONG = "a_name_without_any_space_that_goes_on_and_on_" * 2
 AWKWARD = ("<script>alert('x')</script>", "\"quoted\" & 'more' $5$ a_{n} ^2", LONG)
 REPORTS = (

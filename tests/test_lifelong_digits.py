@@ -19,8 +19,6 @@ from truecost.learning.streams.corpora import handwritten
 from truecost.study import Study
 from truecost.study.live import run_live
 
-pytestmark = pytest.mark.xdist_group("digits")  # the run is made once
-
 ROOT = Path(__file__).parents[1]
 EXAMPLE = ROOT / "examples" / "lifelong" / "digits.toml"
 DEMO = files("truecost") / "data" / "demo" / "lifelong" / "study.toml"

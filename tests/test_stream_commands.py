@@ -610,7 +610,10 @@ def test_columns_of_labels_that_events_have_are_left_out_and_said(run, folder):
         ("--annotations ''", "--annotations '' is not understood: name queries, bootstrap"),
         ("--annotations queries,none", "or none alone, where no annotation counts"),
         ("--before training=few", "give a whole number of labels"),
-        ("--before 3", "--before '3' is not understood: write SET=NUMBER, such as training=1000"),
+        (
+            "--before 3",
+            "--before '3' is not understood: write SET=NUMBER, such as --before training=1000",
+        ),
         ("--before bootstrap=-3", "-3 labels of bootstrap before the stream: give 0 or more"),
         (
             "--before foo=3",
