@@ -4,9 +4,9 @@ import numpy as np
 import polars as pl
 import tomli_w
 
-from lived import started, tree
+from lived import tree
 
-__all__ = ["PROGRAM", "started", "table", "tables_of", "tree", "write_study"]
+__all__ = ["PROGRAM", "table", "tables_of", "tree", "write_study"]
 
 LEARNER = '''
 """Nearest means, which can be slow on purpose; `Own` asks itself, and adapts without answers."""

@@ -1,8 +1,5 @@
 """What tests of live runs share: a small table, a learner that is made in a moment, a study."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import msgspec
@@ -115,19 +112,6 @@ def tree(folder):
         for path in sorted(folder.rglob("*"))
         if path.is_file()
     }
-
-
-def started(*arguments, **options):
-    """A command in a process of its own."""
-    code = "import sys; from truecost.cli import main; sys.argv[0] = 'truecost'; main()"
-    return subprocess.Popen(
-        [sys.executable, "-c", code, *map(str, arguments)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={**os.environ, "PYTHONWARNINGS": "default"},
-        text=True,
-        **options,
-    )
 
 
 def unfinished(folder):

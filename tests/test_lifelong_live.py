@@ -2,10 +2,8 @@
 
 import gzip
 import json
-import os
 import random
 import shutil
-import signal
 import sys
 import time
 import tomllib
@@ -14,7 +12,8 @@ from hashlib import sha256
 import polars as pl
 import pytest
 
-from lifelong_studies import started, table, tables_of, tree, write_study
+from lifelong_studies import table, tables_of, tree, write_study
+from processes import being_written, end, started, wait_for
 from truecost import cli
 from truecost.study import Study
 from truecost.study.lifelong_recipes import jobs_of, recipe_of
@@ -177,15 +176,12 @@ def test_a_run_that_is_killed_at_any_moment_goes_on_to_the_same_bytes(whole, tmp
             process = started(
                 "run", whole / "lifelong.toml", "-o", folder, "--resume", "-q", "--jobs", "2"
             )
-            end = time.monotonic() + 60
-            while process.poll() is None and not list(folder.rglob("*.part")):
-                assert time.monotonic() < end
-                time.sleep(0.005)
-            time.sleep(moments.random() * 0.3)
-            if process.poll() is None:
-                os.kill(process.pid, signal.SIGKILL)
-                killed += 1
-            process.communicate()
+            try:
+                wait_for(lambda: being_written(folder), process)  # noqa: B023
+                time.sleep(moments.random() * 0.3)
+                killed += process.poll() is None
+            finally:
+                end(process)
         code, _, err = run("run", whole / "lifelong.toml", "-o", folder, "--resume", "-q")
         assert code == 0, err
         assert tree(folder) == tree(whole / "run"), killed

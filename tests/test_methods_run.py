@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import truecost as tc
+from processes import gone
 from truecost.cli import run as command
 from truecost.errors import UsageError
 from truecost.protocol.commands import Command, commands_of
@@ -374,23 +375,6 @@ def started(place, pids):
         assert time.monotonic() < end, process.stderr
         time.sleep(0.05)
     return process, [int(n) for n in pids.read_text(encoding="utf-8").split()]
-
-
-def gone(pids):
-    """Whether processes end within a while."""
-    end = time.monotonic() + 20
-    while any(alive(pid) for pid in pids):
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.05)
-    return True
-
-
-def alive(pid):
-    try:
-        return "Z" not in Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").split(")")[1][:3]
-    except OSError:
-        return False
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked up in /proc")

@@ -7,14 +7,14 @@ import random
 import signal
 import time
 from hashlib import sha256
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 
 import truecost as tc
-from lived import result_of, started, tables_of, tree, unfinished, write_study
+from lived import result_of, tables_of, tree, unfinished, write_study
+from processes import alive, children, end, gone, started, wait_for
 from truecost import cli
 from truecost.errors import InputError, UsageError
 from truecost.learning.jobs import Job
@@ -43,8 +43,7 @@ def start():
 
     yield call
     for process in processes:
-        process.kill()
-        process.communicate()
+        end(process)
 
 
 @pytest.fixture(scope="module")
@@ -251,14 +250,6 @@ def test_a_killed_run_goes_on_to_the_same_bytes(tmp_path, checkpoint, start):
         assert tree(target) == expected
 
 
-def wait_for(condition, process, seconds=60):
-    """Until something holds, or the process is over."""
-    end = time.monotonic() + seconds
-    while not condition() and process.poll() is None:
-        assert time.monotonic() < end
-        time.sleep(0.01)
-
-
 def test_resume_of_every_stage_of_a_directory(whole, tmp_path, run):
     expected = tree(whole / "run")
     half = gzip.decompress(expected["logs/margin/2/seed-1.jsonl.gz"])
@@ -312,26 +303,7 @@ def test_workers_end_when_their_parent_is_killed(tmp_path, start):
     workers = children(process.pid)
     process.kill()
     process.communicate()
-    end = time.monotonic() + 20
-    while any(map(alive, workers)):
-        assert time.monotonic() < end
-        time.sleep(0.05)
-
-
-def children(pid):
-    """Processes that a process started."""
-    found = Path(f"/proc/{pid}/task/{pid}/children")
-    if not found.exists():
-        pytest.skip("this system does not tell the children of a process")
-    return [int(child) for child in found.read_text().split()]
-
-
-def alive(pid):
-    """Whether a process runs; one that is over but not waited for does not."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
+    assert gone(workers)
 
 
 def test_more_seeds_join_a_run(tmp_path, run):

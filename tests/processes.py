@@ -1,0 +1,69 @@
+"""Commands in processes of their own: started, waited for, looked after until they are gone."""
+
+import os
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+
+def started(*arguments, **options):
+    """A command in a process of its own."""
+    code = "import sys; from truecost.cli import main; sys.argv[0] = 'truecost'; main()"
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONWARNINGS": "default"},
+        text=True,
+        **options,
+    )
+
+
+def wait_for(condition, process, seconds=120):
+    """Until something holds, or the process is over."""
+    end = time.monotonic() + seconds
+    while not condition() and process.poll() is None:
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
+def being_written(folder):
+    """Whether some file below a folder is half written; folders come and go while one looks."""
+    return any(n.endswith(".part") for _, _, names in os.walk(folder) for n in names)
+
+
+def end(process):
+    """Nothing is left of a process, whatever became of its test."""
+    process.kill()
+    with suppress(ValueError):  # its output was read already
+        process.communicate()
+
+
+def children(pid):
+    """Processes that a process started."""
+    found = Path(f"/proc/{pid}/task/{pid}/children")
+    if not found.exists():
+        pytest.skip("this system does not tell the children of a process")
+    return [int(child) for child in found.read_text().split()]
+
+
+def alive(pid):
+    """Whether a process runs; one that is over but not waited for does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:  # it is gone, or went while one read
+        return False
+
+
+def gone(pids, seconds=60):
+    """Whether processes end within a while."""
+    end = time.monotonic() + seconds
+    while any(map(alive, pids)):
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.05)
+    return True
