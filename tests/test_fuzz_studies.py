@@ -1,11 +1,13 @@
 """Damaged study files, gates and stored results: only our own errors come out, never a fault."""
 
+import copy
 import shutil
 from contextlib import suppress
 from pathlib import Path
 
 import polars as pl
 import pytest
+import tomli_w
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -101,3 +103,70 @@ def test_reports_of_damaged_directories(folder, changes, name):
     file: Path = place / name
     file.write_bytes(damaged(file.read_bytes(), changes))
     assert cli.run(["report", str(place), "-o", str(folder / "page.html")]) in (0, 2, 3)
+
+
+METHODS = {
+    "measures": ["act_dcf"],
+    "training": {
+        "commands": {"old": ["false", "{train}", "{seed}", "{out}"]},
+        "list": "list.csv",
+        "group": "spk",
+        "seeds": 2,
+        "bootstraps": 2,
+        "workers": 1,
+        "timeout": 20.0,
+    },
+    "data": {"type": "llr", "map": {"unit": "spk"}},
+    "interval": {"replicates": 20},
+}
+KEYS = [
+    *(("training", key) for key in (*METHODS["training"], "seed", "unknown")),
+    *(("training", "commands", name) for name in ("old", "new", "a/b", "")),
+    *((key,) for key in (*METHODS, "baseline", "methods", "systems", "task", "gate", "ledger")),
+    *(("data", key) for key in ("type", "map", "key", "reference")),
+    ("interval", "replicates"),
+    ("spurious", "conditions"),
+]
+VALUES = [
+    0,
+    -1,
+    10**9,
+    1.5,
+    float("nan"),
+    float("inf"),
+    True,
+    "",
+    "x",
+    "../x",
+    "{seed}",
+    "\u00e9\n",
+]
+VALUES += [[], [1, 1], [""], ["a", "{seed}"], [{}], {}, {"a": 1}, {"a": "b"}]
+
+
+@pytest.fixture
+def training(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"u{k},s{k % 5},{k}\n" for k in range(20))
+    (tmp_path / "list.csv").write_text("id,spk,x\n" + rows, encoding="utf-8")
+    return tmp_path
+
+
+@settings(slow, max_examples=30)
+@given(st.sampled_from(KEYS), st.sampled_from(VALUES))
+def test_methods_that_cannot_be_run(training, capsys, key, value):
+    """A program that fails at once: whatever else is wrong is told before, and nothing is left."""
+    study = copy.deepcopy(METHODS)
+    table = study
+    for name in key[:-1]:
+        table = table.setdefault(name, {})
+    table[key[-1]] = value
+    (training / "methods.toml").write_text(tomli_w.dumps(study), encoding="utf-8")
+    shutil.rmtree(training / "out", ignore_errors=True)
+    code = cli.run(["methods", "run", "methods.toml", "-o", "out", "--no-ledger"])
+    said = capsys.readouterr().err
+    assert code in (2, 3), said
+    assert "fault of truecost" not in said
+    began = "the program ended with exit code 1" in said
+    assert began == (training / "out").exists(), said
+    assert {p.name for p in training.iterdir()} - {"out"} == {"list.csv", "methods.toml"}

@@ -344,6 +344,7 @@ def test_a_person_can_volunteer_in_place_of_being_asked(tmp_path, run):
     [
         ({"loop": {"batch": 4}}, "[loop] batch goes with task stream"),
         ({"loop": {"seeds": 0}}, "[loop] seeds = 0: give 1 or more"),
+        ({"loop": {"seeds": 10**9}}, "[loop] seeds = 1000000000: give 100,000 or less"),
         ({"sweep": {"budgets": [1, 2]}}, "[sweep] goes with task stream"),
         ({"data": {"labels": "x.csv"}}, "labels under [data] does not go with [source]"),
         ({"systems": {"a": {"file": "x"}}}, "[systems.a] has file, and the study has [source]"),

@@ -101,7 +101,7 @@ def test_as_in_the_issue(place, capsys):
     assert means[0]["counts"]["runs"] == 6
     for name in ("old", "new"):
         for number in (1, 2, 3):
-            folder = Path("runs/runs") / name / f"set-{number:02d}" / "seed-2"
+            folder = Path("runs/trained") / name / f"set-{number:02d}" / "seed-2"
             assert {p.name for p in folder.iterdir()} == {
                 *("run.json", "scores.csv", "stdout.log", "stderr.log"),
             }
@@ -110,7 +110,7 @@ def test_as_in_the_issue(place, capsys):
             assert made["training"] == number
             assert made["cpu_s"] > 0
             assert made["peak_bytes"] > 1 << 20
-    log = Path("runs/runs/old/set-01/seed-1/stdout.log").read_text(encoding="utf-8")
+    log = Path("runs/trained/old/set-01/seed-1/stdout.log").read_text(encoding="utf-8")
     drawn = Path("runs/sets/set-01/train.csv").read_text(encoding="utf-8").splitlines()
     assert log == f"threads 1 rows {len(drawn) - 1}\n"
     assert Path("runs/report.html").exists()
@@ -124,7 +124,7 @@ def test_same_bytes_for_any_workers_and_resumed(place, capsys):
     told(capsys, "-o", "b", "--workers", "4")
     assert Path("a/result.json").read_bytes() == Path("b/result.json").read_bytes()
     before = calls()
-    (Path("b") / "runs/new/set-02/seed-1/run.json").unlink()
+    (Path("b") / "trained/new/set-02/seed-1/run.json").unlink()
     told(capsys, "-o", "b", "--resume")
     assert calls() == before + 1
     assert Path("a/result.json").read_bytes() == Path("b/result.json").read_bytes()
@@ -139,7 +139,7 @@ def test_figures_are_those_of_methods_compare(place, capsys):
     told(capsys, "-o", "out")
     for name in ("old", "new"):
         for seed in (1, 2):
-            text = Path(f"out/runs/{name}/seed-{seed}/scores.csv").read_text(encoding="utf-8")
+            text = Path(f"out/trained/{name}/seed-{seed}/scores.csv").read_text(encoding="utf-8")
             lines = text.splitlines()
             rows = [f"{lines[0]},seed", *(f"{line},{seed}" for line in lines[1:])]
             Path(f"{name}-{seed}.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
@@ -165,7 +165,7 @@ def test_seeds_only_and_one_run(place, capsys):
     words = ["train.py", "-", "{seed}", "{out}"]
     study_of(place, methods=("alone",), list=None, seeds=[3, 9], words=words)
     told(capsys, "-o", "out")
-    assert sorted(p.name for p in Path("out/runs/alone").iterdir()) == ["seed-3", "seed-9"]
+    assert sorted(p.name for p in Path("out/trained/alone").iterdir()) == ["seed-3", "seed-9"]
     assert "claims" not in result()
     assert [s["source"] for s in result()["variance"][0]["shares"]] == ["seed", "test"]
     words = ["train.py", "-", "5", "{out}"]
@@ -193,17 +193,19 @@ def test_a_failure_is_told_and_the_others_stay(place, capsys):
     study_of(place, methods=("old",))
     said = told(capsys, "-o", "out", "--workers", "1", code=3)
     assert "old, seed 2: the program ended with exit code 1" in said
-    assert "out/runs/old/seed-2/stderr.log" in said
+    assert "out/trained/old/seed-2/stderr.log" in said
     assert "1 of 2 runs are done and stay: --resume goes on" in said
     assert said.endswith("    no\n    convergence\n")
-    assert not Path("out/runs/old/seed-2/run.json").exists()
-    assert not Path("out/runs/old/seed-2/scores.csv").exists()  # it was written, but does not count
-    assert Path("out/runs/old/seed-2/stdout.log").read_text(encoding="utf-8").endswith("first\n")
+    assert not Path("out/trained/old/seed-2/run.json").exists()
+    assert not Path(
+        "out/trained/old/seed-2/scores.csv"
+    ).exists()  # it was written, but does not count
+    assert Path("out/trained/old/seed-2/stdout.log").read_text(encoding="utf-8").endswith("first\n")
     changed = told(capsys, "-o", "out", "--resume", code=3)
     assert "the program ended with exit code 1" in changed
     (place / "train.py").write_text(PROGRAM, encoding="utf-8")
     changed = told(capsys, "-o", "out", "--resume", code=3)
-    assert "out/runs/old/seed-1: this run was made with another train.py" in changed
+    assert "out/trained/old/seed-1: this run was made with another train.py" in changed
 
 
 def test_scores_that_cannot_be_scored_are_said_after_the_first_run(place, capsys):
@@ -262,7 +264,7 @@ def test_what_changed_is_named_when_resuming(place, capsys):
 def test_scores_that_were_changed_or_say_another_run(place, capsys):
     study_of(place, methods=("old",))
     told(capsys, "-o", "out")
-    with Path("out/runs/old/seed-1/scores.csv").open("a", encoding="utf-8") as file:
+    with Path("out/trained/old/seed-1/scores.csv").open("a", encoding="utf-8") as file:
         file.write("more")
     said = told(capsys, "-o", "out", "--resume", code=3)
     assert "scores.csv: it has changed since its program wrote it" in said
@@ -296,6 +298,9 @@ def test_scores_that_were_changed_or_say_another_run(place, capsys):
         ({"bootstraps": 2, "group": "speaker"}, "there is no column 'speaker'"),
         ({"seeds": [1, 1]}, "give different whole numbers"),
         ({"seeds": 0}, "seeds is 0"),
+        ({"seeds": []}, "seeds is []"),
+        ({"seeds": 10**9}, "are 2,000,000,000 runs: at most 100,000"),
+        ({"seeds": 10**4, "bootstraps": 10**6}, "runs: at most 100,000"),
         ({"workers": 0}, "workers is 0"),
         ({"timeout": 0.0}, "timeout is 0"),
         ({"head": 'baseline = "odl"'}, "baseline 'odl' is no method: the methods are old, new"),
@@ -384,10 +389,10 @@ def test_an_interruption_ends_children_and_their_children(place, capsys, number)
     process.send_signal(number)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "finished runs stay in out/runs: --resume goes on" in said
+    assert "finished runs stay in out/trained: --resume goes on" in said
     assert gone(pids)
-    assert Path("out/runs/old/seed-1/run.json").exists()
-    assert not Path("out/runs/old/seed-2/run.json").exists()
+    assert Path("out/trained/old/seed-1/run.json").exists()
+    assert not Path("out/trained/old/seed-2/run.json").exists()
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked up in /proc")
@@ -397,11 +402,11 @@ def test_nothing_half_written_counts_after_a_kill(place, capsys):
     process.communicate(timeout=60)
     os.killpg(os.getpgid(pids[0]), signal.SIGKILL)
     assert gone(pids)
-    assert not Path("out/runs/old/seed-2/run.json").exists()
-    assert not Path("out/runs/old/seed-2/scores.csv").exists()
+    assert not Path("out/trained/old/seed-2/run.json").exists()
+    assert not Path("out/trained/old/seed-2/scores.csv").exists()
     before = calls()
     (place / "train.py").write_text(PROGRAM, encoding="utf-8")
-    made = Path("out/runs/old/seed-1/run.json")  # as if the program had been this one all along
+    made = Path("out/trained/old/seed-1/run.json")  # as if the program had been this one all along
     text = json.loads(made.read_bytes())
     text["programs"]["train.py"] = tc.formats.sha256("train.py")
     made.write_text(json.dumps(text), encoding="utf-8")

@@ -10,7 +10,7 @@ import truecost as tc
 from truecost.errors import InputError, UsageError
 from truecost.kernels.softmax import softmax_pass
 from truecost.protocol import predicting
-from truecost.protocol.encoding import MOST, Levels, Numbers, column_of, encoded
+from truecost.protocol.encoding import MOST, Levels, Numbers, alike, column_of, encoded
 from truecost.protocol.predicting import Predicting, alone_in_units, predict
 from truecost.protocol.predictors import MODELS, PENALTIES, boosting, logistic, shares
 
@@ -239,6 +239,29 @@ def test_samples_without_characteristics_get_the_class_shares():
     of_folds = {tuple(row) for row in np.round(found[~known], 9)}
     assert len(of_folds) <= 5
     assert len({tuple(row) for row in np.round(found[known], 9)}) > 5
+
+
+def test_alike_samples_are_trained_on_as_one_of_their_weight(monkeypatch):
+    columns, labels, group = drawn(4, classes=3, effect=0.3)
+    weights = np.where(labels == 1, 2.0, 1.0)
+    given = (columns[:1], labels, group, ["a", "b", "c"], None, weights)
+    assert alike(columns[:1]).max() == 2
+    found = predict(*given)
+    rows = []
+    monkeypatch.setattr(predicting, "alike", rows.append)
+    each = predict(*given)
+    assert rows == [columns[:1]]
+    np.testing.assert_allclose(found.posteriors, each.posteriors, rtol=1e-9)
+    assert found.chosen == each.chosen
+
+
+def test_kinds_of_samples_are_told_where_it_pays():
+    levels = column_of("device", ["b", "a", "b", "a", "b", "b"])
+    number = Numbers("seconds", np.array([[1.0], [np.nan], [1.0], [np.nan], [1.0], [0.5]]))
+    assert alike([levels]).tolist() == [1, 0, 1, 0, 1, 1]
+    assert alike([levels, number]).tolist() == [2, 0, 2, 0, 2, 1]
+    assert alike([Numbers("seconds", np.arange(6.0)[:, None])]) is None
+    assert alike([Numbers("audio", np.zeros((6, 2)))]) is None
 
 
 def test_weights_are_those_of_training():

@@ -507,6 +507,7 @@ REFUSED = {
     "word": ({"loop": {"batch": "six"}}, "Expected int | null, got str, in loop.batch"),
     "batch": ({"loop": {"batch": 0}}, "[loop] batch = 0: give 1 or more"),
     "seeds": ({"loop": {"seeds": 0}}, "[loop] seeds = 0: give 1 or more"),
+    "many": ({"loop": {"seeds": 10**9}}, "[loop] seeds = 1000000000: give 100,000 or less"),
     "rate": ({"loop": {"rate": 1.5, "budget": None}}, "[loop] rate = 1.5: give a share"),
     "rate and budget": ({"loop": {"rate": 0.5}}, "a rate and a budget are given"),
     "negative": ({"loop": {"budget": -1}}, "a budget of -1 questions a batch: give 0 or more"),

@@ -58,6 +58,7 @@ def trained(
     from truecost.cli.ledgers import ledger_of, noted
     from truecost.cli.terminal import Screen
     from truecost.cli.trials import report, said_instead
+    from truecost.study.directory import TRAINED
     from truecost.study.given_paths import named_as_given
     from truecost.study.training_checks import check_training
     from truecost.study.trainings import run_trained
@@ -76,6 +77,6 @@ def trained(
         with screen.progress() as progress, named_as_given(study):
             outcome = run_trained(study, output.output, resume=resume, progress=progress)
     except KeyboardInterrupt:
-        screen.say(f"finished runs stay in {Path(output.output) / 'runs'}: --resume goes on")
+        screen.say(f"finished runs stay in {Path(output.output) / TRAINED}: --resume goes on")
         raise
     return report(noted(outcome, study, place, screen), output, screen)

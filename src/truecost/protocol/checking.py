@@ -120,7 +120,7 @@ def check(
         in_order(findings),
         looked,
         not_looked,
-        _signature(found, looked, near, shared, plan),
+        _signature(found, looked, near if evidence.scaled is not None else None, shared, plan),
         found.ids,
     )
 
@@ -223,14 +223,14 @@ def _summaries(samples: Samples, sets: Division) -> tuple[SetSummary, ...]:
 
 
 def _signature(
-    samples: Samples, looked: Sequence[str], near: float, shared: Sequence[str], plan: Plan
+    samples: Samples, looked: Sequence[str], near: float | None, shared: Sequence[str], plan: Plan
 ) -> str:
     """What was checked and how, in one line."""
     columns = "+".join(f"{k}={v}" for k, v in samples.columns.items())
     parts: dict[str, Any] = {
         "map": columns,
         "looked": "+".join(re.split(r" \(|, |; ", t)[0].replace(" ", "-") for t in looked),
-        "near": f"{near:g}",
+        "near": "" if near is None else f"{near:g}",
         "shared": "+".join(shared),
         "replicates": plan.replicates,
         "seed": plan.seed,

@@ -142,6 +142,35 @@ def _numbers(texts: npt.NDArray[Any]) -> Floats | None:
     return found
 
 
+def alike(columns: Sequence[Column]) -> Ints | None:
+    """Which samples are the same in all columns.
+
+    Parameters
+    ----------
+    columns : sequence of Levels or Numbers
+
+    Returns
+    -------
+    ndarray of int64, shape (N,), or None
+        A number for each kind of sample, in the order of their values; None when there are more
+        kinds than half the samples, or a column of several numbers, so that telling them apart
+        does not pay.
+    """
+    kinds = np.zeros(1, np.int64)
+    for column in columns:
+        if isinstance(column, Numbers):
+            if column.values.shape[1] > 1:
+                return None
+            levels, codes = np.unique(column.values[:, 0], return_inverse=True)
+            count = len(levels)
+        else:
+            codes, count = column.codes, len(column.levels)
+        kinds = np.unique(kinds * count + codes, return_inverse=True)[1].astype(np.int64)
+        if 2 * (kinds.max(initial=0) + 1) > len(kinds):
+            return None
+    return kinds
+
+
 def encoded(columns: Iterable[Column], train: Bools) -> Floats:
     """All columns side by side, as their training samples say.
 

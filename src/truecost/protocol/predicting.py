@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from truecost.errors import InputError, UsageError, counted, first_five
-from truecost.protocol.encoding import Bools, Column, Levels, encoded
-from truecost.protocol.predictors import MODELS, shares
+from truecost.protocol.encoding import Bools, Column, Levels, alike, encoded
+from truecost.protocol.predictors import MODELS, WEIGHED, shares
 from truecost.splits import folds as deal
 
 Floats = npt.NDArray[np.float64]
@@ -122,6 +122,8 @@ def predict(
     _refuse_few(of_units, how)
     fold = deal(of_units, how.folds, how.seed, found)
     posteriors = np.empty((len(found), len(classes)))
+    kinds = alike(columns) if how.model in WEIGHED else None
+    case = _Case(columns, found, of_units, weighed, len(classes), how, kinds)
     chosen, lacking = [], dict[int, list[int]]()
     for number in np.unique(fold):
         train, test = fold != number, fold == number
@@ -129,7 +131,6 @@ def predict(
         posteriors[test] = naive
         choice = 0
         if (train & told).any() and (test & told).any():
-            case = _Case(columns, found, of_units, weighed, len(classes), how)
             choice = case.choice(train & told)
             posteriors[test & told] = case.candidates(train & told, test & told)[choice]
         chosen.append(choice)
@@ -149,12 +150,22 @@ class _Case:
     weights: Floats
     classes: int
     how: Predicting
+    kinds: Ints | None  # of alike samples, which are trained on as one of their weight
 
     def candidates(self, train: Bools, test: Bools) -> list[Floats]:
         """Posteriors of the test samples by each candidate."""
-        matrix = encoded(self.columns, train)
-        own = (np.ascontiguousarray(matrix[train]), self.labels[train], self.weights[train])
-        return MODELS[self.how.model](*own, matrix[test], self.classes)
+        matrix, model = encoded(self.columns, train), MODELS[self.how.model]
+        places, asked = np.flatnonzero(train), np.flatnonzero(test)
+        if self.kinds is None:
+            own = (np.ascontiguousarray(matrix[places]), self.labels[places], self.weights[places])
+            return model(*own, matrix[asked], self.classes)
+        both = self.kinds[places] * self.classes + self.labels[places]
+        _, first, of = np.unique(both, return_index=True, return_inverse=True)
+        kept = places[first]
+        weights = np.bincount(of, self.weights[places]).astype(np.float64)
+        _, once, back = np.unique(self.kinds[asked], return_index=True, return_inverse=True)
+        said = model(matrix[kept], self.labels[kept], weights, matrix[asked[once]], self.classes)
+        return [part[back] for part in said]
 
     def choice(self, rows: Bools) -> int:
         """The candidate of least cross entropy over inner folds; of equal ones the first."""

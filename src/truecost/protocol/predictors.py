@@ -131,3 +131,4 @@ def _softmax(logits: Floats) -> Floats:
 
 
 MODELS: dict[str, Path] = {"logistic": logistic, "boosting": boosting}
+WEIGHED = ("logistic",)  # these take several alike samples as one; leaves of trees count samples

@@ -91,6 +91,9 @@ class Split:
         }
 
 
+KINDS = {"set": "sets", "inner": "inner folds"}  # of what is dealt; folds otherwise
+
+
 @dataclass
 class _Work:
     """What is dealt, and what has been."""
@@ -108,12 +111,13 @@ class _Work:
     ) -> Texts:
         """Deal some of the units to named sets; the set of each unit, "" for the others."""
         # Sets in an order of their own, so that the order in which they are named means nothing.
-        names = tuple(sorted(shares, key=lambda name: (-shares[name], list(shares).index(name))))
+        names = tuple(sorted(shares, key=lambda name: -shares[name]))
         wanted = np.array([shares[name] for name in names])
         own = self.profiles if among.all() else self.profiles.of(among)
-        self._refuse_few(len(own), len(names), column)
+        self.refuse_few(len(own), len(names), column)
         places = deal_shares(own, wanted, self.seed, purpose)
-        back = np.array([names.index(name) for name in shares])  # as they were named
+        place = {name: k for k, name in enumerate(names)}
+        back = np.array([place[name] for name in shares])  # as they were named
         ranks = np.argsort(back)
         found = np.full(len(self.units), "", object)
         found[among] = np.array(names, object)[places]
@@ -123,11 +127,11 @@ class _Work:
         )
         return found
 
-    def _refuse_few(self, units: int, sets: int, column: str) -> None:
+    def refuse_few(self, units: int, sets: int, column: str) -> None:
         """Refuse more sets than units."""
         if units >= sets:
             return
-        what = f"{sets} folds" if column != "set" else f"{sets} sets"
+        what = f"{sets} {KINDS.get(column, 'folds')}"
         where = f" within outer fold {column.removeprefix('inner_')}" if "_" in column else ""
         why = f" ({self.units.joined})" if self.units.joined else ""
         raise InputError(
@@ -197,9 +201,11 @@ def split(
     """
     names = [*samples.conditions] if strata is None else [*dict.fromkeys(strata)]
     plan = plan_of(shares, folds, inner, held_out, seed, names)
-    _refuse_columns(samples, plan)
     axes, units = axes_of(samples, names), units_of(samples)
     work = _Work(samples, units, axes, profiles_of(units.codes, axes), seed)
+    for sets, column in ((plan.folds, "fold"), (plan.inner, "inner")):
+        work.refuse_few(len(units), sets, column)  # before anything is made for each of them
+    _refuse_columns(samples, plan)
     everyone = np.ones(len(units), bool)
     if plan.shares:
         work.deal("set", plan.shares, everyone, "sets")

@@ -22,7 +22,8 @@ from truecost.study.recipes import RECIPE
 if TYPE_CHECKING:
     import polars as pl
 
-TRAININGS = "runs/trainings.json"  # of the runs of methods
+TRAINED = "trained"  # the runs of methods
+TRAININGS = f"{TRAINED}/trainings.json"
 OURS = ("result.json", RECIPE, TRAININGS)  # one is there when a result, or what made it, is
 RESULT_FILES = (
     "result.json",

@@ -4,7 +4,7 @@ import re
 from typing import TYPE_CHECKING
 
 from truecost.errors import UsageError, first_five
-from truecost.study.live_checks import LEAST
+from truecost.study.live_checks import refuse_out_of_range
 from truecost.study.loop_tables import OF_LIFE, OF_STREAM
 
 if TYPE_CHECKING:
@@ -64,8 +64,7 @@ def _check_loop(study: "Study") -> None:
             f"{', '.join(OF_LOOP)}, and [help] says how much a person helps"
         )
     for name in ("seeds", "first_seed", "checkpoint"):
-        if name in given and given[name] < LEAST[name]:
-            raise UsageError(f"[loop] {name} = {given[name]}: give {LEAST[name]} or more")
+        refuse_out_of_range(name, given.get(name))
 
 
 def _check_system(study: "Study", name: str) -> None:

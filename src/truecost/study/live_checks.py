@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 TABLES = ("source", "loop", "learner", "strategy", "expert", "sweep", "help")
 BATCH, BUDGET, BOOTSTRAP, LEARNER, STRATEGY = 60, 4, 8, "logistic", "margin"
 LEAST = {"batch": 1, "seeds": 1, "first_seed": 0, "bootstrap": 0, "checkpoint": 1}
+MOST = {"seeds": 100_000}  # more is mistyped: each has a log of its own
 MAY_ASK = ("program", "callable")  # learners that may ask themselves: it has to be said who asks
 RESERVED = ("passive", "streams")  # folders of the logs
 OF_LOGS = ("labels", "map", "target", "classes", "input_format")  # of [data]: said by the source
@@ -132,12 +133,20 @@ def _check_beside(study: "Study") -> None:
 def _check_loop(study: "Study") -> None:
     """Refuse numbers out of range."""
     loop = study.loop
-    for name, least in LEAST.items():
-        value = getattr(loop, name)
-        if value is not None and value < least:
-            raise UsageError(f"[loop] {name} = {value}: give {least} or more")
+    for name in LEAST:
+        refuse_out_of_range(name, getattr(loop, name))
     if loop.rate is not None and not 0 <= loop.rate <= 1:
         raise UsageError(f"[loop] rate = {loop.rate:g}: give a share of the items, from 0 to 1")
+
+
+def refuse_out_of_range(name: str, value: int | None) -> None:
+    """Refuse a number of `[loop]` that is too small or too large (UsageError)."""
+    if value is None:
+        return
+    if value < LEAST[name]:
+        raise UsageError(f"[loop] {name} = {value}: give {LEAST[name]} or more")
+    if value > MOST.get(name, value):
+        raise UsageError(f"[loop] {name} = {value}: give {MOST[name]:,} or less")
 
 
 def _check_budgets(study: "Study") -> None:

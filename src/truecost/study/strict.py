@@ -62,9 +62,10 @@ def _unknown(content: Any, kind: Any, place: str) -> Iterator[str]:
             hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(known)}"
             yield f"{place}{key} is not known: {hint}"
     elif get_origin(kind) is tuple and get_args(kind)[0] is str and isinstance(content, str):
-        words = content.split() if _COMMANDS in place else [content]
+        words = content.split() or ["python", "train.py"] if _COMMANDS in place else [content]
         what = "words" if _COMMANDS in place else "texts"
-        yield f"{place[:-1]} is a text: write a list of {what}, such as {json.dumps(words)}"
+        said = json.dumps(words, ensure_ascii=False)
+        yield f"{place[:-1]} is a text: write a list of {what}, such as {said}"
     elif get_origin(kind) is dict and isinstance(content, Mapping):
         for key, value in content.items():
             yield from _unknown(value, get_args(kind)[1], f"{place}{key}.")

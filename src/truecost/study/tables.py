@@ -30,8 +30,14 @@ class PartialTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
     def given(self) -> dict[str, Any]:
         """The keys that were given."""
+        unset = type(self)()  # an empty list is given where leaving it out means something else
         values = {name: getattr(self, name) for name in self.__struct_fields__}
-        return {k: v for k, v in values.items() if v is not None and v not in ({}, ())}
+        empty: tuple[Any, ...] = ({}, ())
+        return {
+            name: value
+            for name, value in values.items()
+            if value is not None and not (value in empty and value == getattr(unset, name))
+        }
 
     def over(self, base: Any) -> Self:
         """Lay the table over another: its own keys win; maps are joined key by key."""

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from truecost.errors import UsageError
+from truecost.errors import UsageError, counted
 from truecost.formats.table import Table
 from truecost.measures import find
 from truecost.methods import refuse_bca
@@ -11,6 +11,8 @@ from truecost.study.config import Study
 from truecost.study.protocol_tables import TrainingTable
 from truecost.study.reader import Reader, options_of
 from truecost.study.settings import scoring_of
+
+MOST_RUNS = 100_000
 
 
 def check_training(study: Study) -> tuple[int, ...]:
@@ -44,6 +46,7 @@ def check_training(study: Study) -> tuple[int, ...]:
         )
     _check_draws(table)
     _check_numbers(table)
+    _check_many(table)
     return _seeds(table.seeds)
 
 
@@ -95,6 +98,18 @@ def _check_numbers(table: TrainingTable) -> None:
         raise UsageError(f"[training] workers is {table.workers}: give 1 or more")
     if table.timeout is not None and not 0 < table.timeout < float("inf"):
         raise UsageError(f"[training] timeout is {table.timeout:g}: give seconds above 0")
+
+
+def _check_many(table: TrainingTable) -> None:
+    """Refuse so many runs that a figure was mistyped, before anything is made for each of them."""
+    seeds = table.seeds if isinstance(table.seeds, int) else len(table.seeds or (1,))
+    runs = len(table.commands) * max(seeds, 1) * max(table.bootstraps or 1, 1)
+    if runs > MOST_RUNS:
+        raise UsageError(
+            f"[training] {counted(len(table.commands), 'method')}, {counted(seeds, 'seed')} and "
+            f"{counted(table.bootstraps or 1, 'training set')} are {runs:,} runs: at most "
+            f"{MOST_RUNS:,} are taken; lower seeds or bootstraps"
+        )
 
 
 def _seeds(given: int | tuple[int, ...] | None) -> tuple[int, ...]:

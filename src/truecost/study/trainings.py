@@ -2,8 +2,8 @@
 
 An output directory holds, beside the result::
 
-    out/runs/trainings.json              what the training sets were drawn from
-    out/runs/network/set-03/seed-7/      a run (see `truecost.protocol.training_runs`)
+    out/trained/trainings.json           what the training sets were drawn from
+    out/trained/network/set-03/seed-7/   a run (see `truecost.protocol.training_runs`)
     out/sets/set-03/train.csv            a training set, the same for all methods
 
 What was killed goes on with `resume`, and so does what shall have more seeds, sets or methods.
@@ -27,7 +27,7 @@ from truecost.protocol.trainings import run_trainings
 from truecost.publishing import publish, tidy
 from truecost.study.claims import Listed
 from truecost.study.config import Study
-from truecost.study.directory import TRAININGS
+from truecost.study.directory import TRAINED, TRAININGS
 from truecost.study.live_folders import alone
 from truecost.study.outcome import Input, Outcome
 from truecost.study.protocol_tables import TrainingTable
@@ -87,7 +87,7 @@ def run_trained(
     found = _list(table)
     folder = Path(directory)
     check_folder(folder, resume)
-    with alone(folder / "runs"):
+    with alone(folder / TRAINED):
         _same_list(folder, table, found)
         places = _sets(folder, table, found)
         trainings = [
@@ -162,7 +162,7 @@ def check_folder(folder: Path, resume: bool) -> None:
             f"{folder}: there are runs already: go on with them (--resume), or choose another "
             f"--output"
         )
-    if not begun and {p.name for p in folder.iterdir()} != {"runs"}:
+    if not begun and {p.name for p in folder.iterdir()} != {TRAINED}:
         hint = "; there are no runs to resume" if resume else ""
         raise UsageError(f"{folder}: exists and is not empty{hint}: choose another --output")
 
@@ -224,7 +224,7 @@ def _training(
     digest = "" if found is None else found.sha256
     if number and place is not None:
         digest = sha256(str(place))
-    below = folder / "runs" / command.method
+    below = folder / TRAINED / command.method
     return Training(
         command,
         seed,
