@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import truecost as tc
-from truecost.protocol.ledger import Figure, Line, Scored
+from truecost.protocol.ledger import Figure, Ledger, Line, Scored
+from truecost.protocol.ledger_sets import evaluation_sets
 from truecost.study.best_of import largest_of, marked, standings
 
 SPEAKERS, EACH, SETS = 60, 10, 400
@@ -96,3 +97,12 @@ def test_a_row_is_marked_with_the_bound_of_its_own_replicates():
     assert found.counts == {**row.counts, "best_of": 3, "best_of_optimism": bound}
     [other] = standings([line({"a": row.value}), line({"b": 0.0})]).values()
     assert marked(row, other) is row
+
+
+@pytest.mark.parametrize(("direction", "best"), [("lower", ("a", 0.4)), ("higher", ("b", 0.6))])
+def test_the_best_in_a_ledger_lies_on_the_better_side(direction, best):
+    lines = (line({"a": 0.4}, direction), line({"b": 0.6, "c": None}, direction))
+    [found] = evaluation_sets(Ledger("ledger.jsonl", lines))
+    [told] = found.best
+    assert (told.system, told.value) == best
+    assert (told.of, found.scored) == (2, 2)

@@ -243,6 +243,25 @@ def test_what_does_not_count(place, capsys, ending, said):
     assert not Path("out/result.json").exists()
 
 
+def test_scores_behind_a_link_are_kept(place, capsys):
+    linked = "os.rename(out, out + '.x'); os.symlink(out + '.x', out)"
+    (place / "train.py").write_text(f"{PROGRAM}\n{linked}\n", encoding="utf-8")
+    study_of(place, methods=("old",), seeds=None)
+    told(capsys, "-o", "out")
+    [scores] = Path("out").rglob("scores.csv")
+    assert not scores.is_symlink()
+    assert scores.stat().st_size
+
+
+def test_a_very_long_line_of_a_program_is_told_in_part(place, capsys):
+    ending = "sys.stderr.write('x' * 3000 + ' memory lacks'); sys.exit(3)"
+    (place / "train.py").write_text(f"{PROGRAM}\n{ending}\n", encoding="utf-8")
+    study_of(place, methods=("old",), seeds=None)
+    said = told(capsys, "-o", "out", code=3)
+    assert "memory lacks" in said
+    assert len(said) < 1000
+
+
 def test_what_changed_is_named_when_resuming(place, capsys):
     study_of(place, methods=("old",), bootstraps=2, group="spk")
     told(capsys, "-o", "out")
@@ -303,6 +322,7 @@ def test_scores_that_were_changed_or_say_another_run(place, capsys):
         ({"seeds": 10**4, "bootstraps": 10**6}, "runs: at most 100,000"),
         ({"workers": 0}, "workers is 0"),
         ({"timeout": 0.0}, "timeout is 0"),
+        ({"timeout": 1e10}, "timeout is 1e+10: give seconds above 0, 1e+08 at most"),
         ({"head": 'baseline = "odl"'}, "baseline 'odl' is no method: the methods are old, new"),
         ({"head": "[systems]\nx.file = 'a'"}, "leave out systems"),
         ({"data": 'targt = "x"'}, "targt"),

@@ -192,8 +192,12 @@ def test_classes_and_conditions_that_a_side_lacks():
     assert "in eval and not in train" in learnt.message
     [learnt, measured] = of(found, "missing-conditions")
     assert (learnt.examples, measured.examples) == (("tablet",), ("radio",))
-    lacking = [f.examples for f in of(found, "dev-unlike-eval") if "that dev lacks" in f.message]
-    assert lacking == [("2",), ("tablet",)]
+    lacking = [f for f in of(found, "dev-unlike-eval") if "that dev lacks" in f.message]
+    assert [f.examples for f in lacking] == [("2",), ("tablet",)]
+    assert lacking[1].message.startswith("eval has 1 level of device that dev lacks")
+    rows["device"][1001] = "watch"
+    found = check(read(rows, ["device"]), plan=FEW)
+    assert any("2 levels of device that dev" in f.message for f in of(found, "dev-unlike-eval"))
 
 
 def test_classes_that_folds_lack():
@@ -286,7 +290,7 @@ def test_inner_folds_that_are_no_plan():
         check(read(rows))
     with pytest.raises(UsageError, match="no column inner_1, inner_2, inner_3, inner_4"):
         check(read({k: v for k, v in nested().items() if "inner" not in k}), nested=True)
-    with pytest.raises(UsageError, match="no folds among the sets"):
+    with pytest.raises(UsageError, match="there are no folds among the sets"):
         check(read(make()), nested=True)
 
 
@@ -397,6 +401,12 @@ def test_folds_are_in_the_order_of_their_numbers():
 def test_what_cannot_be_checked(options, error, said):
     with pytest.raises(error, match=said):
         check(read(make()), **options)
+
+
+def test_paths_of_windows_are_told_from_files_that_are_not_there():
+    rows = make(wav=lambda rng, n: [f"clips\\{k}.wav" for k in range(n)])
+    with pytest.raises(InputError, match=r"folder; \\ parts folders on Windows only: write /"):
+        check(read(rows), files="wav")
 
 
 def test_labels_that_are_no_classes():

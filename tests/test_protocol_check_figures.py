@@ -110,6 +110,23 @@ def test_pairs_that_may_be_near_by_chance_are_counted_once_and_across_sets_only(
     assert told == pytest.approx(Scaled.of(features).by_chance(pairs, 0.1), rel=1e-3)
 
 
+@pytest.mark.parametrize(("chance", "kind"), [(0.0499, "leak"), (0.05, "warning")])
+def test_one_pair_in_twenty_by_chance_is_too_many_for_a_proof(chance, kind, monkeypatch):
+    monkeypatch.setattr(Scaled, "by_chance", lambda *_: chance)
+    rows = {"id": [*"abcdef"], "set": ["train"] * 3 + ["eval"] * 3}
+    features = np.array([[0.0, 0], [5, 1], [1, 9], [0, 1e-6], [9, 3], [4, 4]])
+    found = check(read(rows), features=features, plan=Plan(10)).findings
+    assert [f.kind for f in found if f.rule == "near-copies"] == [kind]
+
+
+def test_a_limit_of_0_finds_equal_rows_only():
+    features = np.random.default_rng(4).normal(size=(200, 3))
+    features[150:160] = features[:10]
+    features[160] = np.nextafter(features[20], 9)
+    found = close_to_another(Scaled.of(features), np.arange(200) // 100, 0.0)
+    assert np.flatnonzero(found).tolist() == [*range(10), *range(150, 160)]
+
+
 @pytest.mark.parametrize(("groups", "few"), [(19, True), (20, False)])
 def test_twenty_groups_are_enough(groups, few):
     speakers = np.repeat(np.arange(groups), 10)

@@ -184,6 +184,23 @@ def test_few_units_get_the_least_imbalance_there_is(table, shares, seed):
     assert imbalance(profiles, searched, wanted) >= own - 1e-9
 
 
+def test_more_random_starts_never_do_worse(monkeypatch):
+    rng, gained = np.random.default_rng(3), 0.0
+    for case in range(5):
+        units = np.repeat(np.arange(24), rng.integers(1, 9, 24))
+        axes = [np.zeros(len(units), np.int64), rng.integers(0, 4, len(units))]
+        axes = tuple(Axis(str(k), tuple("abcd"[: a.max() + 1]), a) for k, a in enumerate(axes))
+        profiles, shares = profiles_of(units, axes), np.full(5, 0.2)
+        found = []
+        for starts in (0, 1, 2, 4, 8, 16, 32, 64):
+            monkeypatch.setattr("truecost.protocol.dealing.STARTS", starts)
+            places = deal_shares(profiles, shares, case, "folds", tried=0)
+            found.append(imbalance(profiles, places, shares))
+        assert found == sorted(found, reverse=True)
+        gained += found[0] - found[-1]
+    assert gained > 0.001
+
+
 def test_dealing_at_random_has_an_imbalance_of_one():
     """The unit of the objective: its mean over random assignments, by the shares, is 1."""
     profiles, counts = problem_of([[3, 1], [2, 2], [0, 5], [4, 0], [1, 1], [7, 2]])
@@ -226,6 +243,17 @@ def test_all_group_columns_stay_whole_over_chains():
         split(Samples.of(groups=groups), folds=5)
 
 
+def test_sessions_of_one_speaker_each_are_no_chain():
+    nested = {"speaker": [*"aabbccdd"], "session": [*"12345678"]}
+    found = split(Samples.of(["x", "y"] * 4, nested), folds=2)
+    assert not found.units.chained
+    assert len(found.units) == 4
+    chained = {"speaker": [*"aabbccdd"], "session": [*"12234567"]}
+    found = split(Samples.of(["x", "y"] * 4, chained), folds=2)
+    assert found.units.chained
+    assert len(found.units) == 3
+
+
 def test_copies_and_what_was_made_of_one_another_stay_together():
     ids = ["a", "a1", "a2", "a2x", "b", "c", "d", "e"]
     source = ["", "a", "a", "a2", "", "rec7", "rec7", ""]
@@ -256,8 +284,8 @@ def test_what_nobody_can_spread_is_said():
     found = split(Samples.of(labels, {"speaker": speakers}), folds=4)
     said = {n.message for n in found.notes if n.rule == "missing-classes"}
     assert said == {
-        "label rare: all in one speaker, and so in one of the folds only",
-        "label odd: not in every one of the folds, as too few have any",
+        "label rare: all in one speaker, and so in one of the folds only; collect more",
+        "label odd: not in every one of the folds, as too few have any; collect more",
     }
     assert {"no-groups-named"} == {n.rule for n in split(Samples.of(["a", "b"] * 9), folds=2).notes}
 
@@ -278,6 +306,20 @@ def test_numbers_are_cut_at_their_quartiles():
     assert np.bincount(axis.codes).tolist() == [5, 5, 5, 5, 2]
     few = condition_axis("channel", np.array(["1", "2"] * 8, object))
     assert few.levels == ("1", "2")
+
+
+def test_numbers_with_zeros_in_front_are_names():
+    rooms = [f"{k:02}" for k in range(12)] * 2
+    assert condition_axis("room", np.array(rooms, object)).levels == tuple(rooms[:12])
+    decimals = condition_axis("share", np.array([f"0.{k:02}" for k in range(12)] * 2, object))
+    assert len(decimals.levels) == 4
+
+
+def test_no_part_lies_above_the_largest_number():
+    texts = [str(min(k, 20)) for k in range(40)]
+    axis = condition_axis("seconds", np.array(texts, object))
+    assert axis.levels == ("up to 9", "9 to 19", "above 19")
+    assert np.bincount(axis.codes).tolist() == [10, 10, 20]
 
 
 def test_conditions_are_spread_too():

@@ -131,11 +131,18 @@ def test_bands_are_triangles_of_equal_area():
     np.testing.assert_allclose(areas[10:], 1, atol=0.05)  # the lowest are narrow for 31 Hz steps
 
 
+FORMAT = (
+    b"\x01\0\x01\0" + (8000).to_bytes(4, "little") + (16000).to_bytes(4, "little") + b"\x02\0\x10\0"
+)
+TOO_LONG = b"RIFF\x2c\0\0\0WAVEfmt \xf0\xff\xff\xff" + FORMAT + b"data\x08\0\0\0" + bytes(8)
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"", "cannot be read as a wav file"),
+        (b"", "cannot be read as a wav file (damaged or cut short)"),
         (b"RIFF\x04\x00\x00\x00WAVE", "cannot be read as a wav file"),
+        (TOO_LONG, "cannot be read as a wav file (damaged or cut short)"),
         (b"ID3 an mp3 file", "name an extractor that reads them"),
     ],
 )

@@ -10,7 +10,7 @@ import truecost as tc
 from truecost.errors import InputError, UsageError
 from truecost.kernels.softmax import softmax_pass
 from truecost.protocol import predicting
-from truecost.protocol.encoding import MOST, Levels, Numbers, alike, column_of, encoded
+from truecost.protocol.encoding import MOST, Levels, Numbers, alike, by_text, column_of, encoded
 from truecost.protocol.predicting import Predicting, alone_in_units, predict
 from truecost.protocol.predictors import MODELS, PENALTIES, boosting, logistic, shares
 
@@ -38,6 +38,19 @@ def judged(posteriors, labels, group, replicates=200):
 
 
 # Columns as numbers.
+
+
+def test_one_very_long_cell_takes_no_memory_of_its_length_for_each_row():
+    texts = [*(f"d{k % 3}" for k in range(100_000)), "z" * 1_000_000]  # 373 GiB at a fixed width
+    assert len(column_of("device", texts).levels) == 4
+    assert by_text(np.array(texts, dtype=object))[-1] == 100_000
+
+
+@pytest.mark.parametrize("ids", [["b", "é", "a", "B", ""], ["u10", "u9", "u1"], [1, 10, 9]])
+def test_ids_are_ordered_as_texts(ids):
+    expected = sorted(range(len(ids)), key=lambda k: str(ids[k]))
+    assert by_text(np.array(ids)).tolist() == expected
+    assert by_text(np.array(ids, dtype=object)).tolist() == expected
 
 
 def test_a_column_of_levels_has_a_number_a_level():
@@ -70,6 +83,8 @@ def test_the_most_frequent_levels_are_told_apart():
         ([*(str(k) for k in range(20)), "", "NA", "nan"], Numbers),
         ([*(str(k) for k in range(20)), "long"], Levels),
         ([*(str(k) for k in range(20)), "inf"], Levels),
+        ([f"{k:02}" for k in range(20)], Levels),  # 07 is the name of a room
+        ([f"0.{k:02}" for k in range(20)], Numbers),
     ],
 )
 def test_numbers_are_told_from_levels(texts, kind):
@@ -86,6 +101,17 @@ def test_numbers_are_standardised_by_the_training_samples_and_cut_in_fifths():
     np.testing.assert_array_equal(matrix[:15, 1:].sum(axis=0), [3, 3, 3, 3, 3])
     np.testing.assert_array_equal(matrix[:20, 1:].sum(axis=1), 1)
     assert not matrix[20].any()  # missing, and never seen so
+
+
+@pytest.mark.parametrize("size", [1e308, 1e-300, 2.0**-40])
+def test_huge_and_tiny_numbers_are_standardised_as_others(size):
+    values = np.array([-1.5, -1, -0.25, 0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.625, 1.75])
+    train = np.ones(12, bool)
+    found = Numbers("c", size * values[:, None]).encoded(train)
+    np.testing.assert_allclose(found, Numbers("c", values[:, None]).encoded(train), rtol=1e-12)
+    train[-1] = False
+    far = Numbers("c", np.append(values[:-1] * 1e-300, 1e308)[:, None]).encoded(train)
+    assert far[-1, 0] == 4
 
 
 def test_far_numbers_are_no_farther_than_four_deviations():

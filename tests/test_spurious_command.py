@@ -191,7 +191,8 @@ CASES = {
         2,
         "nothing is mapped to label",
     ),
-    "no such audio": ([*COMMAND, "--audio", "device"], 3, "180 files of the column 'device' not"),
+    "no such audio": ([*COMMAND, "--audio", "device"], 3, "180 files of --audio device cannot be"),
+    "speech in no audio": ([*ASKED, "--vad", "energy"], 2, "none are named: add --audio COLUMN"),
     "scores of no type": ([*ASKED, "--system", "m=mine.csv"], 2, "say what the scores are"),
     "a name that is taken": (
         [*ASKED, "--system", "only device=mine.csv", "--type", "llr"],

@@ -9,6 +9,7 @@ The library raises; only the command line turns an exception into an exit code. 
 are NaN, never an exception in the middle of a report.
 """
 
+import os
 from collections.abc import Iterable, Sequence
 
 LONGEST = 200  # letters of an example in a message
@@ -39,6 +40,13 @@ def first_five(items: Iterable[object]) -> str:
             break
         shown.append(_short(str(item)))
     return ", ".join(shown)
+
+
+def of_windows(paths: Iterable[str]) -> str:
+    """What else to say of files that are not there: nothing, or how paths are written here."""
+    if os.sep == "/" and any("\\" in path for path in paths):
+        return "; \\ parts folders on Windows only: write / in the table"
+    return ""
 
 
 def _short(text: str) -> str:

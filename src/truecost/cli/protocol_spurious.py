@@ -38,8 +38,7 @@ class Known:
     conditions: str = ""
     """Columns that should not tell the class, comma-separated: device,session,sex,duration."""
     audio: str | None = None
-    """Column with the path of each sample's wav file, from the folder of SAMPLES: its non-speech
-    part is listened to."""
+    """Column of paths of wav files, from the folder of SAMPLES: their non-speech is listened to."""
     vad: Literal["energy", "silero"] | None = None
     """What finds speech: energy unless given; silero needs the extra vad."""
     model: Literal["logistic", "boosting"] | None = None
@@ -128,7 +127,7 @@ def spurious(
     samples
         Table of samples: id, class, groups (speakers, sessions), conditions, paths of wav files.
     measure
-        NAME or NAME:PARAMETER (nce and nec unless given); repeat or separate by commas.
+        NAME or NAME:PARAMETER, beside nce and nec; may be repeated or separated by commas.
     subset
         A column (each level is a subset) or a condition such as "snr < 10"; may be repeated.
     """

@@ -168,9 +168,9 @@ def inner_divisions(samples: Samples, sets: Division, nested: bool | None) -> li
     wanted = {fold: f"{INNER}{fold}" for fold in names}
     lacking = [column for column in wanted.values() if column not in samples.table.columns]
     if nested and (not names or (lacking and not held)):
-        what = f"no column {first_five(lacking)}" if lacking else "no folds among the sets"
+        what = f"is no column {first_five(lacking)}" if lacking else "are no folds among the sets"
         raise UsageError(
-            f"{samples.table.source}: --nested, but there is {what}: a nested plan has a column "
+            f"{samples.table.source}: --nested, but there {what}: a nested plan has a column "
             f"{INNER}F for each fold F, as truecost protocol split --inner writes them; "
             f"{samples.table.listed}"
         )

@@ -7,6 +7,7 @@ deviations, fifths and levels are those of the training samples: a level that di
 tells nothing.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,7 @@ import numpy.typing as npt
 from truecost.errors import UsageError, counted
 from truecost.factors import encode
 from truecost.names import NO_NUMBER
+from truecost.protocol.strata import PADDED
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -90,6 +92,10 @@ class Numbers:
         missing = (~known).astype(np.float64)[:, None]
         if not len(seen):
             return missing
+        # By a power of two, which rounds nothing: squares and sums of huge numbers stay finite.
+        power = -np.frexp(np.abs(seen).max())[1]
+        with np.errstate(over="ignore"):
+            values, seen = np.ldexp(values, power), np.ldexp(seen, power)
         spread = seen.std() or 1.0
         standard = np.clip((values - seen.mean()) / spread, -FARTHEST, FARTHEST)
         parts = [np.where(known, standard, 0.0)[:, None]]
@@ -123,16 +129,18 @@ def column_of(name: str, texts: Sequence[Any] | npt.NDArray[Any]) -> Column:
     values = _numbers(stripped)
     if values is not None and len(np.unique(values[~np.isnan(values)])) > FEW:
         return Numbers(name, values[:, None])
-    levels, codes = encode(stripped.astype(str))
+    levels, codes = encode(stripped)  # no array of fixed width: one cell may be very long
     return Levels(name, codes.astype(np.int64), tuple(str(level) for level in levels))
 
 
 def _numbers(texts: npt.NDArray[Any]) -> Floats | None:
-    """Texts as numbers, NaN where they say so; None when any is no finite number."""
+    """Texts as numbers, NaN where they say so; None when any is no finite number, or is 007."""
     found = np.full(len(texts), np.nan)
     for k, text in enumerate(texts):
         if text == "" or text.lower() in NO_NUMBER:
             continue
+        if re.match(PADDED, text):
+            return None
         try:
             found[k] = float(text)
         except ValueError:
@@ -140,6 +148,12 @@ def _numbers(texts: npt.NDArray[Any]) -> Floats | None:
         if not np.isfinite(found[k]):
             return None
     return found
+
+
+def by_text(ids: npt.NDArray[Any]) -> Ints:
+    """The order of ids as texts; no array of their full width is made, as one may be very long."""
+    texts = np.array([str(one) for one in ids.tolist()], dtype=object)
+    return np.argsort(encode(texts)[1], kind="stable")
 
 
 def alike(columns: Sequence[Column]) -> Ints | None:

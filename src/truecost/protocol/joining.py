@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.errors import InputError, UsageError, counted, first_five
+from truecost.errors import InputError, UsageError, counted, first_five, of_windows
 from truecost.formats.table import Table
 from truecost.protocol.samples import Samples
 
@@ -70,6 +70,7 @@ class Joined:
             raise InputError(
                 f"{table.source}: {counted(len(lacking), 'file')} of {option} {column} cannot be "
                 f"found: {places}; paths are relative to the table's folder"
+                f"{of_windows(found[row] for row in lacking)}"
             )
         return found
 

@@ -1,7 +1,10 @@
 """How often each class comes: in the evaluation set against use, and in dev against eval.
 
 Shares are resampled by whole groups, with the plan and weights of every other interval. The level
-is shared among the classes (Bonferroni), so that of many there is seldom one outside by chance.
+is shared among the classes (Bonferroni). Percentiles of the replicates cover far too little at such
+levels and of rare classes: one that the set has by chance none of has none in any replicate. So the
+replicates only say how many samples drawn one by one the groups are worth, and the intervals are
+exact ones for that many (Korn and Graubard 1998).
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +18,6 @@ from truecost.digits import figure
 from truecost.errors import UsageError, counted, first_five
 from truecost.evidence import Evidence, totals
 from truecost.factors import Factor, encode
-from truecost.intervals import interval
 from truecost.protocol.divisions import FOLD, Division
 from truecost.protocol.findings import Finding, listing
 from truecost.protocol.samples import Samples
@@ -44,6 +46,8 @@ class Shares:
         What was resampled.
     units : int
         How many of them.
+    sizes : ndarray of int64, shape (2, parts)
+        Samples and units of each part.
     """
 
     classes: tuple[str, ...]
@@ -51,6 +55,7 @@ class Shares:
     replicates: Floats
     unit: str
     units: int
+    sizes: Ints
 
     @staticmethod
     def of(samples: Samples, parts: Sequence[Ints], plan: Plan) -> "Shares":
@@ -71,7 +76,52 @@ class Shares:
         drawn = [_shares(totals(evidence, block).sums("samples", "n")) for block in blocks]
         ones = Weights.ones(evidence.factors).block()
         points = _shares(totals(evidence, ones).sums("samples", "n"))[0]
-        return Shares(classes, points, np.concatenate(drawn), unit, len(factor))
+        held = [len(np.unique(codes[part == k])) for k in range(len(parts))]
+        sizes = np.array([[len(p) for p in parts], held], np.int64)
+        return Shares(classes, points, np.concatenate(drawn), unit, len(factor), sizes)
+
+    @property
+    def known(self) -> bool:
+        """Whether there are intervals: each part has several units."""
+        return bool((self.sizes[1] > 1).all())
+
+    def ends(self, part: int, level: float) -> Floats:
+        """Intervals of the shares p of a part, shape (2, classes).
+
+        Clopper and Pearson's for n* = p (1 - p) / v (z / t)^2 samples, with v the variance of the
+        replicates times U / (U - 1) for U units, and z and t the quantiles of a normal deviate and
+        of Student's with U - 1 degrees of freedom; n* is the number of samples at most, and that
+        of units where all or none are of the class.
+        """
+        from scipy.special import betaincinv, ndtri, stdtrit
+
+        size, units = self.sizes[:, part]
+        share, tail = self.points[part], (1 - level) / 2
+        spread = np.nanvar(self.replicates[:, part], axis=0) * units / (units - 1)
+        within = share * (1 - share) * (ndtri(tail) / stdtrit(units - 1, tail)) ** 2
+        worth = np.full(share.shape, float(size))
+        np.divide(within, spread, out=worth, where=spread > 0)
+        worth = np.where((share > 0) & (share < 1), np.minimum(worth, size), units)
+        of, others = share * worth, (1 - share) * worth
+        low = np.where(share > 0, betaincinv(np.where(share > 0, of, 1), others + 1, tail), 0)
+        high = betaincinv(of + 1, np.where(share < 1, others, 1), 1 - tail)
+        return np.array([low, np.where(share < 1, high, 1)])
+
+    def apart(self, level: float) -> Floats:
+        """Intervals of how much more frequent classes are in part 1 than in part 0, (2, classes).
+
+        From those of the parts and the correlation of their replicates (Zou and Donner 2008).
+        """
+        both = self.replicates[np.isfinite(self.replicates).all(axis=(1, 2))]
+        off = both - both.mean(axis=0) if len(both) else np.zeros((1, *self.points.shape))
+        spread = np.sqrt(np.square(off).sum(axis=0).prod(axis=0))
+        alike = np.zeros(len(self.classes))
+        np.divide((off[:, 0] * off[:, 1]).sum(axis=0), spread, out=alike, where=spread > 0)
+        one, other = self.points
+        lows, highs = np.stack([self.ends(k, level) for k in (0, 1)], axis=1)
+        sides = [(other - lows[1], highs[0] - one), (highs[1] - other, one - lows[0])]
+        reach = [np.sqrt(np.maximum(a**2 + b**2 - 2 * alike * a * b, 0)) for a, b in sides]
+        return np.array([other - one - reach[0], other - one + reach[1]])
 
 
 def _shares(counts: Ints) -> Floats:
@@ -179,16 +229,15 @@ def against_use(
     for part in parts:
         rows = np.flatnonzero(np.isin(division.codes, part))
         shares = Shares.of(samples, [rows], plan)
-        if shares.units < 2:
+        if not shares.known:
             continue  # there is no interval: too-few-units says so
         said = []
+        intervals = shares.ends(0, _level(len(shares.classes)))
         for k, name in _told(shares.classes, priors):
-            ends = interval(shares.replicates[:, 0, k], _level(len(shares.classes)))
+            ends = intervals[:, k]
             if not ends[0] <= priors[name] <= ends[1]:
-                said.append(
-                    f"{name} {figure(shares.points[0, k])} [{figure(ends[0])}, {figure(ends[1])}] "
-                    f"against {figure(priors[name])} in use"
-                )
+                share = f"{figure(shares.points[0, k])} [{figure(ends[0])}, {figure(ends[1])}]"
+                said.append(f"{name} with {share} against {figure(priors[name])} in use")
         if said:
             title = division.names[part[0]] if len(part) == 1 else "all folds together"
             findings.append(_shifted(title, division.named(part), said, shares))
@@ -229,15 +278,15 @@ def dev_against_eval(samples: Samples, division: Division, plan: Plan) -> list[F
     if samples.labels is None or not all(sides) or len(set(samples.labels)) > MOST_CLASSES:
         return []
     shares = Shares.of(samples, [np.flatnonzero(np.isin(division.codes, s)) for s in sides], plan)
-    if shares.units < 2:
+    if not shares.known:
         return []
-    differences = shares.replicates[:, 1] - shares.replicates[:, 0]
+    intervals = shares.apart(_level(len(shares.classes)))
     said = []
     for k, name in [*enumerate(shares.classes)][1 if len(shares.classes) == 2 else 0 :]:
-        low, high = interval(differences[:, k], _level(len(shares.classes)))
+        low, high = intervals[:, k]
         if low > 0 or high < 0:
             dev, judged = shares.points[:, k]
-            said.append(f"{name} {figure(dev)} against {figure(judged)}")
+            said.append(f"{name} with {figure(dev)} against {figure(judged)}")
     if not said:
         return []
     names = [listing(division.named(side)) for side in sides]

@@ -78,10 +78,10 @@ def notes_on(column: str, balance: Balance, units: Units) -> list[Note]:
             lone.setdefault(level.axis, []).append(level.level)
         elif not all(level.counts):
             few.setdefault(level.axis, []).append(level.level)
-    alone = f"all in one {units.noun}, and so in one of the {sets} only"
-    lacking = f"not in every one of the {sets}, as too few have any"
+    alone = f"all in one {units.noun}, and so in one of the {sets} only; collect more"
+    lacking = f"not in every one of the {sets}, as too few have any; collect more"
     if not units.columns:
-        alone = f"one sample only, and so in one of the {sets}"
+        alone = f"one sample only, and so in one of the {sets}; collect more"
     return [
         Note(_rule(axis), f"{axis} {first_five(levels)}: {said}")
         for by_axis, said in ((lone, alone), (few, lacking))

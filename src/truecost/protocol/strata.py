@@ -21,6 +21,7 @@ from truecost.protocol.samples import Samples
 
 Ints = npt.NDArray[np.int64]
 MOST_NUMBERS = 10  # different ones that are levels of their own
+PADDED = r"^0[0-9]+$"  # 007 is a name: what counts or measures has no zeros in front
 EMPTY = "(empty)"
 ALL = "samples"  # the axis of the sizes themselves
 
@@ -106,10 +107,12 @@ def _classes(samples: Samples) -> Axis:
 
 
 def _numbers(column: pl.Series) -> pl.Series | None:
-    """A column as numbers, NaN where there is none; None where any is no number."""
+    """A column as numbers, NaN where there is none; None where any is a name, such as 007."""
     parsed = column.cast(pl.Float64, strict=False)
     others = column.filter(parsed.is_null() & column.is_not_null()).str.to_lowercase()
     if not others.is_in([*NO_NUMBER]).all() or parsed.is_infinite().any():
+        return None
+    if column.str.contains(PADDED).any():
         return None
     return parsed.fill_null(float("nan"))
 

@@ -29,6 +29,7 @@ from truecost.publishing import ASIDE
 RUN = "run.json"
 LOGS = ("stdout.log", "stderr.log")
 LAST_LINES = 5  # of standard error, in a message
+LONGEST = 500  # letters of each
 
 
 class Made(msgspec.Struct, frozen=True, kw_only=True):
@@ -211,7 +212,8 @@ class Training:
             file.seek(max(0, log.stat().st_size - 4000))
             lines = file.read().decode("utf-8", "replace").split("\n")
         kept = [line for line in lines if line.strip()][-LAST_LINES:]
-        return f" (its messages: {log})" + "".join(f"\n    {line.rstrip()}" for line in kept)
+        said = [f"\n    {_short(line.rstrip())}" for line in kept]
+        return f" (its messages: {log})" + "".join(said)
 
     def _kept(self, ended: Ended, out: Path) -> str:
         """Move the scores to their place and write run.json, in this order."""
@@ -228,9 +230,17 @@ class Training:
             peak_bytes=ended.peak_bytes,
         )
         (self.folder / RUN).unlink(missing_ok=True)
+        if out.is_symlink():  # what it points to may go with the folder of the attempt, or change
+            shutil.copyfile(out, aside := out.with_name(f"{out.name}.copy"))
+            out = aside
         out.replace(self.scores)
         text = msgspec.json.format(msgspec.json.encode(made), indent=2) + b"\n"
         aside = out.with_name(RUN)
         aside.write_bytes(text)
         aside.replace(self.folder / RUN)
         return ""
+
+
+def _short(line: str) -> str:
+    """A line for a message: its end tells what went wrong."""
+    return line if len(line) <= LONGEST else "..." + line[-LONGEST:]

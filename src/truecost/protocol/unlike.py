@@ -45,8 +45,9 @@ def unlike(samples: Samples, division: Division) -> list[Finding]:
         levels = [axis.levels[k] for k in np.flatnonzero(lacking)]
         if not levels:
             continue
-        what = "class" if axis.name == "label" else f"level of {axis.name}"
-        number = counted(len(levels), what) if axis.name == "label" else f"{len(levels)} {what}"
+        label = axis.name == "label"
+        number = counted(len(levels), "class" if label else "level")
+        number += "" if label else f" of {axis.name}"
         message = f"{names[1]} has {number} that {names[0]} lacks: {first_five(levels)}; {REMEDY}"
         findings.append(Finding(RULE, "warning", message, sets, len(levels), tuple(levels[:SHOWN])))
     return findings

@@ -88,8 +88,8 @@ def read_wave(path: str | Path) -> tuple[Floats, int]:
         with wave.open(str(path), "rb") as file:
             channels, width, rate = file.getnchannels(), file.getsampwidth(), file.getframerate()
             data = file.readframes(file.getnframes())
-    except (OSError, EOFError, wave.Error) as error:
-        reason = getattr(error, "strerror", None) or error or "cut short"
+    except (OSError, EOFError, RuntimeError, wave.Error) as error:  # Runtime: a chunk too long
+        reason = getattr(error, "strerror", None) or str(error) or "damaged or cut short"
         raise InputError(
             f"{path}: cannot be read as a wav file ({reason}); expected uncompressed wav: convert "
             f"other formats first, or name an extractor that reads them"

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from truecost.errors import InputError, UsageError, counted, first_five
-from truecost.protocol.encoding import Column, Levels, Numbers, column_of
+from truecost.errors import InputError, UsageError, counted, first_five, of_windows
+from truecost.protocol.encoding import Column, Levels, Numbers, by_text, column_of
 from truecost.protocol.grouping import Units, units_of
 from truecost.protocol.predicting import Predicting, alone_in_units, predict
 from truecost.protocol.samples import Samples
@@ -140,11 +140,12 @@ def _sounds(
     lacking = [str(file) for file in files if not file.is_file()]
     if lacking:
         raise InputError(
-            f"{samples.table.source}: {counted(len(lacking), 'file')} of the column {column!r} "
-            f"not found, looked for from the folder of the table: {first_five(lacking)}"
+            f"{samples.table.source}: {counted(len(lacking), 'file')} of --audio {column} cannot "
+            f"be found: {first_five(lacking)}; paths are relative to the table's folder"
+            f"{of_windows(lacking)}"
         )
     values, digest = np.empty((len(files), len(NAMES))), hashlib.sha256()
-    for k in np.argsort(samples.ids.astype(str), kind="stable"):
+    for k in by_text(samples.ids):
         values[k] = file_nonspeech(files[k], table.vad or "energy")
         digest.update(hashlib.sha256(files[k].read_bytes()).digest())
         if progress is not None:
@@ -176,7 +177,7 @@ def predictors(known: Characteristics, like: Trials) -> tuple[list[Trials], list
         When a trial is no sample, or there are too few groups.
     """
     places = _places(known.samples, like)
-    order = np.argsort(like.ids.astype(str), kind="stable") if like.ids is not None else places
+    order = by_text(like.ids) if like.ids is not None else places
     rows = places[order]
     units = known.units.codes[rows]
     problems = _about_columns(known, rows, units)

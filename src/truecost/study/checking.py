@@ -104,6 +104,11 @@ def _check_spurious(study: "Study") -> None:
         raise UsageError("[spurious] goes with systems; the study has [methods]")
     if study.spurious.samples is None:
         raise UsageError("[spurious] needs samples = FILE, a table of samples with their ids")
+    if study.spurious.vad is not None and study.spurious.audio is None:
+        raise UsageError(
+            "--vad finds speech in recordings, and none are named: add --audio COLUMN (vad and "
+            "audio under [spurious])"
+        )
     if study.collections and not study.systems:
         raise UsageError(
             "[spurious] with [collections.NAME] needs systems, whose trials are looked up among "

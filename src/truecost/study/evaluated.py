@@ -123,7 +123,7 @@ def _(system: Trials) -> Frames:
 
 @right_of.register
 def _(system: Items) -> Frames:
-    ids = pl.DataFrame({"id": system.ids.astype(str)})
+    ids = pl.DataFrame({"id": [str(one) for one in system.ids.tolist()]})
     return ids, *system.sources[:-1], pl.DataFrame({"reference": [system.reference]})
 
 

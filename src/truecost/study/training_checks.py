@@ -13,6 +13,7 @@ from truecost.study.reader import Reader, options_of
 from truecost.study.settings import scoring_of
 
 MOST_RUNS = 100_000
+LONGEST = 1e8  # seconds, three years; systems cannot wait for 1e10
 
 
 def check_training(study: Study) -> tuple[int, ...]:
@@ -96,8 +97,10 @@ def _check_draws(table: TrainingTable) -> None:
 def _check_numbers(table: TrainingTable) -> None:
     if table.workers is not None and table.workers < 1:
         raise UsageError(f"[training] workers is {table.workers}: give 1 or more")
-    if table.timeout is not None and not 0 < table.timeout < float("inf"):
-        raise UsageError(f"[training] timeout is {table.timeout:g}: give seconds above 0")
+    if table.timeout is not None and not 0 < table.timeout <= LONGEST:
+        raise UsageError(
+            f"[training] timeout is {table.timeout:g}: give seconds above 0, {LONGEST:g} at most"
+        )
 
 
 def _check_many(table: TrainingTable) -> None:

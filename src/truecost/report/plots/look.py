@@ -139,6 +139,11 @@ def ink() -> str:
     return str(mpl.rcParams["text.color"])
 
 
+def filled(colour: str, hatch: str = "") -> dict[str, Any]:
+    """The look of a filled area of one of several kinds, which a hatch tells apart too."""
+    return {"facecolor": colour, "hatch": hatch, "edgecolor": ink(), "linewidth": 0}
+
+
 def looks(names: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Colour, marker, dashes and hatch of each system, in order."""
     return {
@@ -223,13 +228,13 @@ def finish(ax: Axes, *, grid: Literal["x", "y", "both"] | None = None) -> Axes:
 
 def scaled(ax: Axes, scales: Collection[Scale], which: Literal["x", "both"] = "x") -> None:
     """Figures along the axis as readers see those of all rows; plain ones for several scales."""
-    if not (scale := one_of(scales)):
-        return
-    for axis in (ax.xaxis, ax.yaxis) if which == "both" else (ax.xaxis,):
-        axis.set_major_formatter(
-            lambda x, _: figure(x, scale).removesuffix(" pp").replace("-", "\N{MINUS SIGN}")
-        )
-    _apart(ax)
+    if scale := one_of(scales):
+        for axis in (ax.xaxis, ax.yaxis) if which == "both" else (ax.xaxis,):
+            axis.set_major_formatter(
+                lambda x, _: figure(x, scale).removesuffix(" pp").replace("-", "\N{MINUS SIGN}")
+            )
+    if ax.get_xscale() == "linear":
+        _apart(ax)
 
 
 def _apart(ax: Axes) -> None:

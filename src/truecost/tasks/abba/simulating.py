@@ -25,6 +25,7 @@ from truecost.weights import Plan
 Array = npt.NDArray[Any]
 Name = Literal["table1", "table2", "correction"]
 Progress = Callable[[str, int, int], None]
+MOST_DATASETS = 1_000_000  # more are a slip of the keyboard
 DATASETS: dict[str, int] = {"table1": 2000, "table2": 200, "correction": 200}
 PRIOR = 0.3  # of a stream that holds the keyword (3.1.1)
 BOTH = {1: 0.8 * 0.95, 0: 0.1 * 0.5}  # share of the streams that both accept, by label
@@ -128,6 +129,8 @@ def simulate(
     count = DATASETS[name] if datasets is None else datasets
     if count < 2:
         raise UsageError(f"--datasets is {count}: at least 2 are needed")
+    if count > MOST_DATASETS:
+        raise UsageError(f"--datasets is {count}: {MOST_DATASETS:,} at most are made")
     plan = Plan(replicates, seed)
     run = {"table1": _table1, "table2": _table2, "correction": _correction}[name]
     rows, remarks = run(count, plan, progress or _silent)
