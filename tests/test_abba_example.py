@@ -158,6 +158,7 @@ def test_the_same_users_are_all_there_and_only_their_arms_change(tables):
     assert not first.sort("id")["collected_by"].equals(second.sort("id")["collected_by"])
 
 
+@pytest.mark.long
 def test_a_limit_kept_by_the_upper_bound_is_kept_by_the_truth(tables, thresholds, capsys):
     few = argparse.Namespace(**{**vars(GIVEN), "deployments": 40, "max_rfpr": 1.0})
     again.keep(tables["traffic"], thresholds, few)

@@ -296,6 +296,7 @@ def test_all_items_of_a_choice_tell_what_its_strata_do_not():
     assert (found.items["inclusion_probability"] >= whole["inclusion_probability"]).all()
 
 
+@pytest.mark.long
 def test_no_round_of_labels_biases_the_counts():
     """Totals of label 1 in each cell, 150 seeds; strata that err more get more labels."""
     of, truth = population()

@@ -41,7 +41,8 @@ VIEWS = (
     ("narrow", "light"),
 )
 # The richest reports in all views; the others in each width, or in two of them.
-OF_ALL, LARGE = ("demo", "awkward", "transcripts"), ("several", "board", "methods")
+OF_ALL = ("demo", "awkward", "transcripts")
+LARGE = ("several", "board", "methods", "lifelong", "ages")
 OPENED = [
     (name, view)
     for name in REPORTS
