@@ -6,7 +6,8 @@ import pytest
 
 import truecost as tc
 from test_variance import method_of
-from truecost.methods import compare_methods, scope
+from truecost.methods import compare_methods
+from truecost.scopes import scope
 from truecost.single_runs import SingleRuns, single_runs
 from truecost.study.claims import Listed, claim_of, misleading, on_one_list
 from truecost.variance import shares_of_variance

@@ -11,7 +11,7 @@ import ageing
 from test_pictures import assert_readable
 from truecost.errors import UsageError
 from truecost.report import plots
-from truecost.report.plots import policies, shades, timeline
+from truecost.report.plots import by_version, policies, shades, timeline
 from truecost.report.plots.penalised import groups_of
 from truecost.report.plots.score_matrix import DIMMED, cells_of, figures_fit, half_width
 from truecost.tasks.lifelong.descriptions import CurvePoint, Figure, LearningCurve
@@ -316,7 +316,7 @@ def test_scores_from_version_to_version_are_those_of_the_result():
     ax = drawn("policy_versions", found)
     for k, policy in enumerate(found.policies):
         line = next(line for line in lines_like(ax, plots.MARKERS[k]))
-        figures = policies.figures_of(policy, found)
+        figures = by_version.figures_of(policy, found)
         assert line.get_ydata().tolist() == pytest.approx(
             [figures[v].value if figures[v].value is not None else np.nan for v in figures],
             nan_ok=True,

@@ -8,7 +8,8 @@ import truecost as tc
 from truecost import methods
 from truecost.errors import InputError, UsageError
 from truecost.factors import Factor
-from truecost.methods import scope, weighted_mean
+from truecost.methods import weighted_mean
+from truecost.scopes import scope
 
 PLAN = tc.Plan(replicates=400, seed=5)
 SCORING = tc.Scoring(measures=("total_error", "nec"), plan=PLAN)

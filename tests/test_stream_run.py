@@ -447,7 +447,7 @@ def test_a_learner_that_changed_is_not_resumed(whole, tmp_path, run):
 
 def test_two_runs_never_write_the_same_logs(whole, tmp_path, monkeypatch):
     fcntl = pytest.importorskip("fcntl")
-    monkeypatch.setattr("truecost.study.live_folders.WAIT", 0.2)
+    monkeypatch.setattr("truecost.study.kept.WAIT", 0.2)
     logs = tmp_path / "run" / "logs"
     logs.mkdir(parents=True)
     held = os.open(logs, os.O_RDONLY)

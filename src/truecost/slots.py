@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from truecost.drawing import Counts
 from truecost.errors import InputError
 from truecost.factors import Factor, encode
-from truecost.weights import Block, Columns, Counts
+from truecost.weights import Block, Columns
 
 Codes = npt.NDArray[np.int32]
 

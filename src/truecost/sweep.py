@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from truecost.drawing import Counts
 from truecost.errors import UsageError
 from truecost.ranking import Ranking
-from truecost.weights import Block, Counts
+from truecost.weights import Block
 
 Floats = npt.NDArray[np.float64]
 EER_KINDS = ("rocch", "nearest", "nearest-pfa", "nearest-pmiss", "interpolated")

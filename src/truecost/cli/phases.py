@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
+from truecost.captions import dims_of, items_of, units_shown
 from truecost.cli.columns import Columns
 from truecost.digits import percent
 from truecost.errors import amount, counted
-from truecost.results import Row, dims_of, figures, items_of, shown, units_shown
+from truecost.results import Row, figures, shown
 from truecost.tasks.streams.records import PHASES, Online
 
 

@@ -47,12 +47,12 @@ def run(
     if output.config is not None:
         raise UsageError("run takes its settings from the study file: leave out --config")
     chosen = Study(interval=interval.table()).over(Study.read(study))
-    if chosen.source.given():
-        return live(chosen, output, resume=resume, beside=study)
     if chosen.training.given():
-        from truecost.cli.methods_run import trained
+        from truecost.study.training_checks import check_training
 
-        return trained(chosen, output, resume=resume, beside=study)
+        check_training(chosen)
+    if chosen.source.given() or chosen.training.given():
+        return live(chosen, output, resume=resume, beside=study)
     if resume:
         raise UsageError(
             f"{study}: nothing to resume: only a live run, which has [source], makes logs to go "
@@ -62,7 +62,7 @@ def run(
 
 
 def live(study: "Study", output: Output, *, resume: bool, beside: str | None = None) -> int:
-    """Run a live study into its directory; returns the exit code that its gates ask for.
+    """Run a study that makes what it scores into its directory; the exit code of its gates.
 
     A ledger is kept `beside` the file of a study.
     """
@@ -71,20 +71,21 @@ def live(study: "Study", output: Output, *, resume: bool, beside: str | None = N
     from truecost.cli.trials import report as say
     from truecost.cli.trials import said_instead
     from truecost.study.given_paths import named_as_given
+    from truecost.study.kept import work_of
     from truecost.study.live import run_live
-    from truecost.study.recipes import LOGS
 
     if said_instead(study, output):
         return 0
+    work = work_of(study)
     if output.output is None:
-        raise UsageError("a live run writes event logs: name a directory for them, -o FOLDER")
+        raise UsageError(f"{work.wanted}: name a directory for them, -o FOLDER")
     place = ledger_of(study, output, beside)
     screen = Screen(output)
     try:
         with screen.progress() as progress, named_as_given(study):
             outcome = run_live(study, output.output, resume=resume, progress=progress)
     except KeyboardInterrupt:
-        screen.say(f"logs stay in {Path(output.output) / LOGS}: --resume goes on")
+        screen.say(f"{work.what} stay in {Path(output.output) / work.place}: --resume goes on")
         raise
     return say(noted(outcome, study, place, screen), output, screen)
 

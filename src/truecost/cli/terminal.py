@@ -10,6 +10,7 @@ from textwrap import fill
 from rich.console import Console
 from rich.markup import escape
 
+from truecost.captions import items_of, units_shown
 from truecost.cli.columns import Columns
 from truecost.cli.lives import of_lives
 from truecost.cli.narrow import parts_of
@@ -21,7 +22,7 @@ from truecost.errors import counted
 from truecost.flags import FLAGS
 from truecost.gates import Verdict
 from truecost.leaderboard import Standing
-from truecost.results import Comparison, Row, figures, items_of, shown, units_shown
+from truecost.results import Comparison, Row, figures, shown
 from truecost.study import Outcome, Problem
 from truecost.tasks.lifelong.records import Lifelong
 from truecost.tasks.streams.records import Online

@@ -312,9 +312,9 @@ def report(
     `table` makes the tables that are printed; values and comparisons when left out.
     """
     from truecost import study
+    from truecost.captions import assumed
     from truecost.cli.terminal import brief, result_table
     from truecost.gates import append_step_summary, exit_code, markdown
-    from truecost.results import assumed
 
     screen.explain(outcome)
     target = None if output.output is None else study.write(outcome, output.output)

@@ -14,7 +14,7 @@ never run again, others go on where they stopped::
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, TypeVar
 
 import msgspec
 
@@ -47,8 +47,23 @@ class Person(msgspec.Struct, frozen=True, kw_only=True):
     delay: int | tuple[int, int] = 0
 
 
-class Recipe(msgspec.Struct, frozen=True, kw_only=True):
+class Shared(msgspec.Struct, frozen=True, kw_only=True):
     """What decides the logs of all jobs alike.
+
+    Attributes
+    ----------
+    work : str
+        What a worker process does for a job, `MODULE:FUNCTION`.
+    seen : str
+        Folder, below that of the logs, of what the jobs of each seed saw.
+    """
+
+    work: ClassVar[str]
+    seen: ClassVar[str]
+
+
+class Recipe(Shared, frozen=True, kw_only=True):
+    """What decides the logs of all passes over streams.
 
     Attributes
     ----------
@@ -70,6 +85,9 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
         Where programs run and modules are looked for.
     """
 
+    work: ClassVar[str] = "truecost.learning.passes:work"
+    seen: ClassVar[str] = STREAMS
+
     source: Source
     batch: int
     bootstrap: int
@@ -82,14 +100,42 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
     folder: str = "."
 
 
-class Job(msgspec.Struct, frozen=True, kw_only=True):
+class LoggedJob(msgspec.Struct, frozen=True, kw_only=True):
+    """What writes one log.
+
+    Attributes
+    ----------
+    seed : int
+    """
+
+    seed: int
+
+    @property
+    def folder(self) -> str:
+        """Folder of its log, below that of all logs: one for all seeds of a system."""
+        raise NotImplementedError
+
+    @property
+    def run(self) -> str:
+        """What results call it among those of its system: the name of its log without ending."""
+        return f"seed-{self.seed}"
+
+    @property
+    def path(self) -> str:
+        """Its log, below the folder of all logs."""
+        return f"{self.folder}/{self.run}.jsonl.gz"
+
+
+AnyJob = TypeVar("AnyJob", bound=LoggedJob)
+
+
+class Job(LoggedJob, frozen=True, kw_only=True):
     """One pass over the streams of a seed.
 
     Attributes
     ----------
     strategy : str
         Its name; `own` for a learner that asks itself, `passive` for one that never asks.
-    seed : int
     budget : int, optional
         Questions a batch.
     rate : float, optional
@@ -99,7 +145,6 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     strategy: str
-    seed: int
     budget: int | None = None
     rate: float | None = None
     options: dict[str, Any] = msgspec.field(default_factory=dict)
@@ -116,16 +161,6 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
             return PASSIVE
         asked = f"{self.budget}" if self.rate is None else f"rate-{self.rate!r}"
         return f"{self.strategy.replace(':', '-')}/{asked}"
-
-    @property
-    def path(self) -> str:
-        """Its log, below the folder of all logs."""
-        return f"{self.folder}/{self.run}.jsonl.gz"
-
-    @property
-    def run(self) -> str:
-        """What results call it among those of its system: the name of its log without ending."""
-        return f"seed-{self.seed}"
 
     @property
     def system(self) -> str:
@@ -145,25 +180,25 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def run_jobs(
-    recipe: Recipe,
-    jobs: Sequence[Job],
+    recipe: Shared,
+    jobs: Sequence[AnyJob],
     folder: str | Path,
     processes: int | None = None,
     progress: Progress | None = None,
     keep: Sequence[int] = (),
-) -> None:
+) -> list[AnyJob]:
     """Run the jobs that have no complete log yet, in processes of their own.
 
     The logs are the same for any number of processes, and whether they were written at one go or a
-    killed run was resumed. Before a process runs its first job, it makes sure that the streams of
-    all seeds that were run before are the same as then, so that logs of other data never come
+    killed run was resumed. Before a process runs its first job, it makes sure that what the jobs of
+    seeds that were run before saw is the same as then, so that logs of other data never come
     together.
 
     Parameters
     ----------
-    recipe : Recipe
+    recipe : Shared
         Its paths hold from its folder, or are absolute.
-    jobs : sequence of Job
+    jobs : sequence of LoggedJob
     folder : str or Path
         Of the logs.
     processes : int, optional
@@ -173,29 +208,34 @@ def run_jobs(
     keep : sequence of int
         File descriptors that workers hold open.
 
+    Returns
+    -------
+    list of LoggedJob
+        Those that have a log now: all but what a system does not offer.
+
     Raises
     ------
     UsageError
         When a setting makes no sense, or does not go with another.
     InputError
-        When data, learner or expert fail; names the job and the stream. Logs stay as far as they
-        came.
+        When data, learner or expert fail; names the job. Logs stay as far as they came.
     """
     place = Path(folder).absolute()
     left = [job for job in jobs if not completed(place / job.path)]
     count = Count(len(left), progress)
     run_parallel(
-        "truecost.learning.passes:work",
+        recipe.work,
         {
             "recipe": msgspec.to_builtins(recipe),
             "folder": str(place),
-            "known": known_seeds(place / STREAMS),
+            "known": known_seeds(place / recipe.seen),
         },
         [msgspec.to_builtins(job) for job in left],
         processes or os.cpu_count() or 1,
         count.hear,
         keep=keep,
     )
+    return [job for job in jobs if (place / job.path).exists()]
 
 
 def completed(log: Path) -> bool:

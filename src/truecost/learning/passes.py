@@ -1,43 +1,38 @@
 """One job of a live run, from its streams to its log, in the process that runs it."""
 
-import json
-import os
-import random
-import sys
-import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
-import numpy as np
 
-from truecost.errors import InputError, TruecostError, UsageError
+from truecost.errors import UsageError
 from truecost.learning.finishing import complete, unfinished
-from truecost.learning.jobs import OWN, STREAMS, Job, Recipe
+from truecost.learning.jobs import OWN, Job, Recipe
 from truecost.learning.log import LogWriter
 from truecost.learning.loop import Budget, run_passive, run_stream
 from truecost.learning.stream import Stream
 from truecost.learning.streams import Items, Source, divided, read_items
 from truecost.learning.system import Expert, Learner, System, Task
-from truecost.publishing import publish
-
-if TYPE_CHECKING:
-    from truecost.formats.events import EventLog
-
-Tell = Callable[[Any], None]
-PAUSE = 0.2  # seconds between two messages on how far a job is
+from truecost.learning.working import (
+    Tell,
+    Telling,
+    about,
+    closing,
+    draw_anew,
+    recorded,
+    same_as_seen,
+    seen_by,
+    settle,
+)
 
 
 def work(shared: Mapping[str, Any], content: Any, tell: Tell) -> None:
     """Run a job in a worker process: see `truecost.learning.jobs.run_jobs`."""
     recipe = msgspec.convert(shared["recipe"], Recipe)
-    os.chdir(recipe.folder)
-    if recipe.folder not in sys.path:
-        sys.path.append(recipe.folder)  # behind all others: nothing is shadowed
+    settle(recipe.folder)
     folder = Path(shared["folder"])
     _same_as_before(msgspec.json.encode(recipe), tuple(shared["known"]), folder)
     run_job(recipe, msgspec.convert(content, Job), folder, tell)
@@ -68,13 +63,12 @@ def run_job(recipe: Recipe, job: Job, folder: Path, tell: Tell | None = None) ->
     place = folder / job.path
     if place.exists():
         return place
-    random.seed(job.seed)  # of learners that draw without a seed of their own: a job must not
-    np.random.seed(job.seed % 2**32)  # noqa: NPY002  depend on what the process did before it
+    draw_anew(job.seed)
     with about(str(job)):
         streams = _streams(msgspec.json.encode(recipe), job.seed)
-        _same_streams(streams, _place_of(folder, job.seed))
+        _same_streams(streams, seen_by(Recipe, job.seed, folder))
     place.parent.mkdir(parents=True, exist_ok=True)
-    count = _Counter(streams, tell)
+    count = Telling(tell, sum(len(stream.batches) for stream in streams))
     with LogWriter.open(unfinished(place), resume=True) as log:
         for stream in streams:
             with about(f"{job}, stream {stream.name!r}" if stream.name else str(job)):
@@ -83,17 +77,6 @@ def run_job(recipe: Recipe, job: Job, folder: Path, tell: Tell | None = None) ->
         log.finish()
     complete(place)
     return place
-
-
-@contextmanager
-def about(what: str) -> Iterator[None]:
-    """Say in errors of the data what they are about; settings are the same everywhere."""
-    try:
-        yield
-    except UsageError:
-        raise
-    except TruecostError as error:
-        raise type(error)(f"{what}: {error}") from error
 
 
 @lru_cache(maxsize=2)
@@ -116,12 +99,7 @@ def _same_as_before(recipe: bytes, seeds: tuple[int, ...], folder: Path) -> None
     """Refuse data that make other streams of seeds that were run before; once in a process."""
     for seed in seeds:
         with about(f"seed {seed}"):
-            _same_streams(_streams(recipe, seed), _place_of(folder, seed))
-
-
-def _place_of(folder: Path, seed: int) -> Path:
-    """Where it is written down what the streams of a seed are."""
-    return folder / STREAMS / f"seed-{seed}.json"
+            _same_streams(_streams(recipe, seed), seen_by(Recipe, seed, folder))
 
 
 def _same_streams(streams: list[Stream], place: Path) -> None:
@@ -144,32 +122,7 @@ def _same_streams(streams: list[Stream], place: Path) -> None:
         }
         for stream in streams
     ]
-    if not place.exists():
-        publish({place: json.dumps(found, indent=2) + "\n"})
-        return
-    if json.loads(place.read_bytes()) != found:
-        raise InputError(
-            f"{place}: the streams are no longer those that this run began with: the data or the "
-            f"libraries changed; restore them, or start a new run at another place"
-        )
-
-
-class _Counter:
-    """Tells how far a job is, not too often."""
-
-    def __init__(self, streams: list[Stream], tell: Tell | None) -> None:
-        self.tell = tell
-        self.total = sum(len(stream.batches) for stream in streams)
-        self.before = 0  # batches of the streams that are done
-        self.told = 0.0
-
-    def __call__(self, done: int, total: int) -> None:
-        """After each batch of a stream."""
-        del total  # of this stream
-        now = time.monotonic()
-        if self.tell is not None and now - self.told > PAUSE:
-            self.told = now
-            self.tell([self.before + done, self.total])
+    same_as_seen(found, place, "the streams are no longer those")
 
 
 @dataclass(frozen=True)
@@ -184,7 +137,7 @@ class _Pass:
         """Through the stream, with a new learner; what it opened is closed."""
         cpu = self.recipe.record_cpu
         learner = self._learner()
-        try:
+        with closing(learner):
             if self.job.passive:
                 run_passive(self.stream, learner, log, record_cpu=cpu, progress=progress)
                 return
@@ -198,10 +151,6 @@ class _Pass:
                 checkpoint=self.recipe.checkpoint,
                 progress=progress,
             )
-        finally:
-            close = getattr(learner, "close", None)
-            if close is not None:
-                close()
 
     def _learner(self) -> Learner:
         """A new learner, which knows nothing yet."""
@@ -232,16 +181,8 @@ class _Pass:
 
         person = self.recipe.person
         if person.file is not None:
-            return RecordedExpert(_recorded(person.file))
+            return RecordedExpert(recorded(person.file))
         names = ("seconds", "cost", "error_rate", "refusal", "delay")
         settings = {name: getattr(person, name) for name in names}
         stream = self.stream
         return ReferenceExpert(stream.labels, stream.classes, seed=self.job.seed, **settings)
-
-
-@lru_cache(maxsize=1)
-def _recorded(file: str) -> "EventLog":
-    """A log to replay, read once in a process."""
-    from truecost.formats.events import read_events
-
-    return read_events(file)

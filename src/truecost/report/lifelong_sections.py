@@ -8,7 +8,8 @@ from truecost.digits import between, figure
 from truecost.report import plots
 from truecost.report.drawing import NARROW, WIDE, Drawing
 from truecost.report.lifelong_rows import FROZEN, MAINS, lived, newest
-from truecost.report.plots.policies import figures_of, row_of, state_of, version_of, weights_of
+from truecost.report.plots.by_version import figures_of
+from truecost.report.plots.policies import row_of, state_of, version_of, weights_of
 from truecost.report.plots.policy_forest import name_in
 from truecost.report.plots.score_matrix import POLICIES, STATES, Of, cells_of
 from truecost.report.plots.shades import scale_in

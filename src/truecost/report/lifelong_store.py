@@ -16,8 +16,8 @@ where there is one, `score`, `value`, `lower`, `upper`, and
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from truecost.captions import title_of
 from truecost.names import PARTS
-from truecost.results import title_of
 
 if TYPE_CHECKING:
     import polars as pl

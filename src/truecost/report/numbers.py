@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from truecost.captions import items_of, units_shown
 from truecost.digits import figure
 from truecost.gates import Verdict
 from truecost.report.words import note
-from truecost.results import Figures, Row, items_of, shown, units_shown, verdict_of
+from truecost.results import Figures, Row, shown, verdict_of
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,10 @@ Each row has `part` (collection and application, empty when there is one), `syst
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from truecost.captions import title_of
 from truecost.names import PARTS
 from truecost.report.swept import asked, is_swept
-from truecost.results import Row, title_of
+from truecost.results import Row
 
 if TYPE_CHECKING:
     import polars as pl

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from truecost.captions import title_of
 from truecost.measures.relative import ESTIMATORS
 from truecost.names import PARTS
 from truecost.report.curves import Curves
 from truecost.report.lifelong_rows import main_of, newest
 from truecost.report.plots.bars import minima
 from truecost.report.words import at_best, measure_of
-from truecost.results import Row, title_of
+from truecost.results import Row
 
 if TYPE_CHECKING:
     import polars as pl

@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from truecost.captions import dims_of, items_of, units_shown
 from truecost.digits import between, figure, percent, scale_of, signed
 from truecost.leaderboard import Standing
 from truecost.names import PARTS
 from truecost.report.numbers import Numbers
 from truecost.report.words import note
-from truecost.results import Row, dims_of, items_of, shown, units_shown, verdict_of
+from truecost.results import Row, shown, verdict_of
 
 NUMBER = re.compile(r"[-+\[\d][-+\d.,eE\[\]% ]*(?: pp)?|-?inf|nan|infinite|undefined|")
 

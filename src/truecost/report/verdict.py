@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from truecost.captions import assumed
 from truecost.digits import between, figure, percent, scale_of, signed
 from truecost.gates import Verdict as Gated
 from truecost.report.deployed_verdict import about_ratios, groups_of, remarks_of
@@ -37,7 +38,7 @@ from truecost.report.words import (
     system_of,
     value,
 )
-from truecost.results import Row, assumed, shown, verdict_of
+from truecost.results import Row, shown, verdict_of
 
 MOST = 14  # lines; more are summed up by system and folded
 FEW = 3  # gates that all passed stand open up to so many

@@ -6,6 +6,7 @@ from functools import cache
 from typing import Literal
 from unicodedata import bidirectional
 
+from truecost.captions import units_shown
 from truecost.errors import UsageError
 from truecost.flags import FLAGS
 from truecost.measures import find_of_any_task
@@ -13,7 +14,7 @@ from truecost.measures.base import Measure
 from truecost.names import Task
 from truecost.report.many import amount, counted
 from truecost.report.sums import clock, errors_said
-from truecost.results import Row, figures, shown, units_shown
+from truecost.results import Row, figures, shown
 
 State = Literal["better", "worse", "same", "undecided", "best", ""]
 

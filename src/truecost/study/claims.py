@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from truecost.digits import between, figure, percent, scale_of
 from truecost.errors import counted
-from truecost.methods import Estimator, MethodEstimate, shared_data
+from truecost.methods import Estimator, MethodEstimate
 from truecost.results import Comparison
+from truecost.scopes import shared_data
 from truecost.single_runs import SingleRuns
 from truecost.study.outcome import Claim, Problem
 

@@ -32,14 +32,13 @@ Example of a file::
 """
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import msgspec
 
 from truecost.errors import UsageError
 from truecost.gates import Gate
-from truecost.names import STANDARD_INPUT, Task
+from truecost.names import Task
 from truecost.study.checking import check_task
 from truecost.study.lifelong_live_tables import HelpTable
 from truecost.study.lifelong_tables import LifelongTable, PolicyTable
@@ -51,6 +50,7 @@ from truecost.study.loop_tables import (
     StrategyTable,
     SweepTable,
 )
+from truecost.study.paths import beside, files_moved, plain, side
 from truecost.study.protocol_tables import LedgerTable, SpuriousTable, TrainingTable
 from truecost.study.stream_tables import StreamTable
 from truecost.study.tables import (
@@ -65,10 +65,6 @@ from truecost.study.tables import (
     TranscriptsTable,
     TranslationTable,
 )
-
-Data = TypeVar("Data", bound=DataTable)
-ONE_FILE = ("key", "users", "labels", "ecf", "rttm", "occurrences", "kwlist")  # of [data]
-RECORDS = ("indexing", "searching", "resources")  # of [systems.NAME]: what it took
 
 
 class Study(
@@ -221,32 +217,17 @@ class Study(
         from truecost.formats.toml import read_toml
 
         study = cls.of(read_toml(path), path)
-        return study.moved(lambda file: _beside(path, file))
+        return study.moved(lambda file: beside(path, file))
 
     def moved(self, place: Callable[[str], str]) -> Self:
         """The same study with every path of a file replaced by `place(path)`."""
-
-        def table(data: Data) -> Data:
-            changed: dict[str, Any] = {
-                "metadata": tuple(_side(m, place) for m in data.metadata),
-                "lines": tuple(_side(m, place) for m in data.lines),
-                "reference": tuple(map(place, data.reference)),
-            }
-            alone = {name: getattr(data, name) for name in ONE_FILE}
-            changed |= {name: place(file) for name, file in alone.items() if file is not None}
-            if isinstance(data, SystemTable):
-                changed["file"] = None if data.file is None else place(data.file)
-                changed["files"] = {k: place(v) for k, v in data.files.items()}
-                changed |= {name: tuple(map(place, getattr(data, name))) for name in RECORDS}
-            return msgspec.structs.replace(data, **changed)
-
         return msgspec.structs.replace(
             self,
-            data=table(self.data),
-            systems={k: table(v) for k, v in self.systems.items()},
-            collections={k: table(v) for k, v in self.collections.items()},
+            data=files_moved(self.data, place),
+            systems={k: files_moved(v, place) for k, v in self.systems.items()},
+            collections={k: files_moved(v, place) for k, v in self.collections.items()},
             methods=msgspec.structs.replace(
-                self.methods, files=tuple(_side(f, place) for f in self.methods.files)
+                self.methods, files=tuple(side(f, place) for f in self.methods.files)
             ),
             diarization=msgspec.structs.replace(
                 self.diarization,
@@ -323,7 +304,7 @@ class Study(
 
     def check(self) -> None:
         """Refuse a study that cannot be run, before any file is read: UsageError."""
-        self.moved(_plain)
+        self.moved(plain)
         for what in ("systems", "collections", "applications", "subsets", "policies"):
             for name in getattr(self, what):
                 _check_name(what, name)
@@ -397,23 +378,3 @@ def _check_name(what: str, name: str) -> None:
         raise UsageError(f"a name under [{what}] is {name!r}: it needs letters that can be printed")
     if what == "subsets" and name == "all":
         raise UsageError("a subset cannot be named 'all': that is what the whole data are called")
-
-
-def _plain(file: str) -> str:
-    """A path that a file can have."""
-    if "\0" in file:
-        raise UsageError(f"the path {file!r} holds a NUL, which no file name can have")
-    return file
-
-
-def _beside(study: str, file: str) -> str:
-    """A path of a study file, which is meant from the folder of that file."""
-    if file in STANDARD_INPUT or study in STANDARD_INPUT:
-        return file
-    return str(Path(study).parent / file)
-
-
-def _side(metadata: str, place: Callable[[str], str]) -> str:
-    """`FILE` or `COLUMN=FILE` with the path replaced."""
-    column, mark, file = metadata.rpartition("=")
-    return f"{column}{mark}{place(file)}"

@@ -15,16 +15,14 @@ from truecost.formats import read
 from truecost.gates import junit, markdown
 from truecost.publishing import publish
 from truecost.study.itemised import frame_of_items
+from truecost.study.kept import KEPT
 from truecost.study.outcome import Outcome, ResultFile
 from truecost.study.reading import read_result
-from truecost.study.recipes import RECIPE
 
 if TYPE_CHECKING:
     import polars as pl
 
-TRAINED = "trained"  # the runs of methods
-TRAININGS = f"{TRAINED}/trainings.json"
-OURS = ("result.json", RECIPE, TRAININGS)  # one is there when a result, or what made it, is
+OURS = ("result.json", *(w.note for w in KEPT))  # one is there when a result, or what made it, is
 RESULT_FILES = (
     "result.json",
     "curves.parquet",

@@ -25,22 +25,7 @@ OF_PERSON = ("says", "word_seconds", "action_seconds")
 
 
 def recipe_of(study: Study) -> "Recipe":
-    """What decides the logs, with absolute paths and the defaults filled in.
-
-    Parameters
-    ----------
-    study : Study
-        Of task lifelong, with `[source]`.
-
-    Returns
-    -------
-    Recipe
-
-    Raises
-    ------
-    UsageError
-        When a setting of the source makes no sense.
-    """
+    """What decides the logs; as `recipes.recipe_of` has it of streams."""
     from truecost.learning.lifelong.jobs import DomainPerson, Helping, Recipe
 
     asked, loop = study.help.given(), study.loop
@@ -103,22 +88,7 @@ def _absolute(named: Any, folder: Path) -> Any:
 
 
 def jobs_of(study: Study) -> "list[Job]":
-    """Every system in every pass, seed by seed.
-
-    Parameters
-    ----------
-    study : Study
-
-    Returns
-    -------
-    list of Job
-        Those of a seed together, as they share their course.
-
-    Raises
-    ------
-    UsageError
-        When the table of a learner is not as it should be.
-    """
+    """Every system in every pass; those of a seed together, as they share their course."""
     from truecost.learning.lifelong.jobs import PASSES, Job
 
     settings = {name: system_of(study, name) for name in names_of(study)}
@@ -159,21 +129,7 @@ def system_of(study: Study, name: str) -> dict[str, Any]:
 
 
 def decisive(study: Study) -> dict[str, Any]:
-    """What decides the logs: settings without paths, and hashes of the data; as TOML can hold it.
-
-    Parameters
-    ----------
-    study : Study
-
-    Returns
-    -------
-    dict
-
-    Raises
-    ------
-    UsageError, InputError
-        When a setting makes no sense, or a file is not there or cannot be read.
-    """
+    """What decides the logs, for the recipe file; as `recipes.decisive` has it of streams."""
     from truecost.learning.lifelong.sources import files_of
 
     recipe = recipe_of(study)

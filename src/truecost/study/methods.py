@@ -10,9 +10,10 @@ import polars as pl
 
 from truecost.errors import InputError, UsageError
 from truecost.formats import Table
-from truecost.methods import Estimator, MethodEstimate, scope
+from truecost.methods import Estimator, MethodEstimate
 from truecost.protocol.training_runs import Training
 from truecost.results import Comparison
+from truecost.scopes import scope
 from truecost.single_runs import single_runs
 from truecost.study.advice import problems_of
 from truecost.study.claims import Listed, claim_of, misleading, on_one_list, said_of

@@ -9,11 +9,12 @@ from typing import Any
 
 import msgspec
 
+from truecost.captions import title_of
 from truecost.gates import Gate, Verdict, check
 from truecost.leaderboard import Standing
 from truecost.names import Task
 from truecost.resources.load import Load
-from truecost.results import Comparison, Estimate, Row, Side, title_of
+from truecost.results import Comparison, Estimate, Row, Side
 from truecost.single_runs import SingleRuns
 from truecost.study.sweep import SweepAdvice
 from truecost.tasks.abba.describing import Description

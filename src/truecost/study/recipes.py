@@ -27,9 +27,6 @@ from truecost.study.loop_tables import FILES
 if TYPE_CHECKING:
     from truecost.learning.jobs import Job, Recipe
 
-LOGS = "logs"
-RECIPE = f"{LOGS}/recipe.toml"
-STREAMS = f"{LOGS}/streams"
 DECISIVE = ("source", "loop", "learner", "strategy", "expert", "help")  # tables of a live study
 WITH_FOLDER = ("callable", "sklearn", "river", "program")  # learners that look for something
 NOTHING = "nothing"
@@ -155,13 +152,13 @@ def jobs_of(study: Study) -> "list[Job]":
     return found
 
 
-def same_recipe(folder: Path, now: Mapping[str, Any], joining: str = "strategies") -> None:
+def same_recipe(place: Path, now: Mapping[str, Any], joining: str) -> None:
     """Write down what decides the logs, or refuse another recipe than the one that is there.
 
     Parameters
     ----------
-    folder : Path
-        The run directory.
+    place : Path
+        Where it is written down.
     now : mapping
         What `decisive` gives.
     joining : str
@@ -174,7 +171,6 @@ def same_recipe(folder: Path, now: Mapping[str, Any], joining: str = "strategies
     """
     import tomli_w
 
-    place = folder / RECIPE
     then: Mapping[str, Any] = read_toml(str(place)) if place.exists() else now
     joined = {**then.get(joining, {}), **now[joining]}
     shared = {name: now[joining].get(name, how) for name, how in then.get(joining, {}).items()}

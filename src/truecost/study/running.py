@@ -64,7 +64,7 @@ def run(study: Study, progress: Progress | None = None) -> Outcome:
     if study.training.given():
         raise UsageError(
             "a study with [training] trains methods first: truecost methods run STUDY -o FOLDER, "
-            "or truecost.study.trainings.run_trained(study, folder)"
+            "or truecost.study.live.run_live(study, folder)"
         )
     if study.methods.given():
         from truecost.study.methods import run_methods

@@ -1,6 +1,7 @@
 """From the tables of a study to the library's own objects: Application, Plan, Scoring."""
 
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from truecost.application import Application, preset
 from truecost.errors import UsageError
@@ -13,8 +14,13 @@ from truecost.tasks.scoring import Scoring, TermsScoring
 from truecost.tasks.streams.options import StreamScoring
 from truecost.weights import Plan
 
-Progress = Callable[[str, int, int], None]
+Progress = Callable[[str, int, int], None]  # what is being done, how far it is, and all of it
 OF_STREAMS = ApplicationTable(cost_miss=3, cost_fa=1, prior=0.5)  # 0.75 Pmiss + 0.25 Pfa
+
+
+def doing(what: str, progress: Progress | None) -> Callable[[int, int], None] | None:
+    """What to tell while something is being done, where somebody listens."""
+    return None if progress is None else partial(progress, what)
 
 
 def application_of(table: ApplicationTable) -> Application:

@@ -9,8 +9,8 @@ An output directory holds, beside the result::
 What was killed goes on with `resume`, and so does what shall have more seeds, sets or methods.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,15 +24,14 @@ from truecost.protocol.commands import Command, commands_of
 from truecost.protocol.training_lists import TrainingList, read_list, write_sets
 from truecost.protocol.training_runs import Training
 from truecost.protocol.trainings import run_trainings
-from truecost.publishing import publish, tidy
+from truecost.publishing import publish
 from truecost.study.claims import Listed
 from truecost.study.config import Study
-from truecost.study.directory import TRAINED, TRAININGS
-from truecost.study.live_folders import alone
-from truecost.study.outcome import Input, Outcome
+from truecost.study.kept import TRAINED
+from truecost.study.outcome import Outcome
 from truecost.study.protocol_tables import TrainingTable
 from truecost.study.reader import Reader, options_of
-from truecost.study.running import configuration
+from truecost.study.settings import doing
 from truecost.study.training_checks import check_scoring, check_training
 from truecost.tasks.loading import load
 
@@ -42,74 +41,79 @@ if TYPE_CHECKING:
 ENDINGS = ("csv", "tsv", "parquet", "ndjson")  # formats that scores of runs are named after
 
 
-def run_trained(
-    study: Study,
-    directory: str | Path,
-    *,
-    resume: bool = False,
-    progress: "Progress | None" = None,
-) -> Outcome:
-    """Train what is not trained yet, and score the methods.
+@dataclass(frozen=True)
+class Trainings:
+    """The runs that a study makes.
 
-    Parameters
+    Attributes
     ----------
     study : Study
-        With `[training]`.
-    directory : str or Path
-        New or empty; with `resume` also one in which runs are. Runs are written below it, and stay
-        whatever happens; the result itself is for `truecost.study.write`.
-    resume : bool
-        Go on with what is there.
-    progress : callable, optional
-        Told what is being done, how far it is, and all of it.
-
-    Returns
-    -------
-    Outcome
-
-    Raises
-    ------
-    UsageError
-        When the study contradicts itself, there is something in the directory already, or what is
-        there was made otherwise.
-    InputError
-        When a program fails, the list or the scores cannot be read, or another process works there.
+    seeds : tuple of int
+    commands : tuple of Command
+        One for each method, that of the baseline first.
+    found : TrainingList, optional
+        The training list.
     """
-    from truecost.study.methods import score_runs
 
-    table = study.training
-    seeds = check_training(study)
-    listed = table.list is not None
-    commands = commands_of(table.commands, listed=listed, seeds=len(seeds))
-    if study.baseline is not None:
-        commands = tuple(sorted(commands, key=lambda c: c.method != study.baseline))
-    check_scoring(study)
-    found = _list(table)
-    folder = Path(directory)
-    check_folder(folder, resume)
-    with alone(folder / TRAINED):
-        _same_list(folder, table, found)
-        places = _sets(folder, table, found)
-        trainings = [
-            _training(folder, command, seed, number, place, found, study)
-            for command in commands
-            for number, place in places.items()
-            for seed in seeds
-        ]
+    study: Study
+    seeds: tuple[int, ...]
+    commands: tuple[Command, ...]
+    found: TrainingList | None
+
+    def files(self) -> Iterable[tuple[str, str]]:
+        """Name and hash of the training list."""
+        return () if self.found is None else ((self.found.path.name, self.found.sha256),)
+
+    def make(self, folder: Path, lock: int, progress: "Progress | None") -> Outcome:
+        """Train what is not trained yet, and score the methods.
+
+        Raises
+        ------
+        UsageError, InputError
+            Runs that are done stay.
+        """
+        from truecost.study.methods import score_runs
+
+        del lock  # programs of others do not hold it
+        table = self.study.training
+        _same_list(folder / TRAINED.note, table, self.found)
+        trainings = self._all(folder)
         run_trainings(
             trainings,
             Path(table.folder or ".").absolute(),
-            checked(study),
-            workers=table.workers or study.interval.jobs,
+            checked(self.study),
+            workers=table.workers or self.study.interval.jobs,
             timeout=table.timeout,
-            progress=None
-            if progress is None
-            else lambda done, total: progress("training", done, total),
+            progress=doing("training", progress),
         )
-        scored = msgspec.structs.replace(study, training=TrainingTable())
-        outcome = score_runs(scored, trainings, _listed(table, found), progress)
-    inputs = () if found is None else (_input(found.path, found.sha256),)
-    return replace(outcome, inputs=(*inputs, *outcome.inputs), configuration=configuration(study))
+        scored = msgspec.structs.replace(self.study, training=TrainingTable())
+        return score_runs(scored, trainings, _listed(table, self.found), progress)
+
+    def _all(self, folder: Path) -> list[Training]:
+        """All runs, whether they are done or not."""
+        places = _sets(folder, self.study.training, self.found)
+        return [
+            _training(folder, command, seed, number, place, self.found, self.study)
+            for command in self.commands
+            for number, place in places.items()
+            for seed in self.seeds
+        ]
+
+
+def trainings_of(study: Study) -> Trainings:
+    """What a study with `[training]` makes; refuses what can be refused before anything runs.
+
+    Raises
+    ------
+    UsageError, InputError
+    """
+    table = study.training
+    seeds = check_training(study)
+    commands = commands_of(table.commands, listed=table.list is not None, seeds=len(seeds))
+    if study.baseline is not None:
+        commands = tuple(sorted(commands, key=lambda c: c.method != study.baseline))
+    check_scoring(study)
+    return Trainings(study, seeds, commands, _list(table))
 
 
 def checked(study: Study) -> Callable[[str], object]:
@@ -130,10 +134,6 @@ def _listed(table: TrainingTable, found: TrainingList | None) -> Listed | None:
     return Listed(found.path.name, found.sha256, table.group or "", table.bootstraps or 0)
 
 
-def _input(path: Path, digest: str) -> Input:
-    return Input(system="", file=path.name, sha256=digest)
-
-
 def _list(table: TrainingTable) -> TrainingList | None:
     """The training list; when nothing is drawn from it any file will do."""
     if table.list is None:
@@ -145,32 +145,8 @@ def _list(table: TrainingTable) -> TrainingList | None:
     return TrainingList(Path(table.list), Table(table.list, pl.DataFrame()), sha256(table.list), "")
 
 
-def check_folder(folder: Path, resume: bool) -> None:
-    """Refuse a directory in which something else is.
-
-    Raises
-    ------
-    UsageError
-    """
-    if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{folder}: this is a file; choose another --output")
-    if not folder.exists() or not any(folder.iterdir()):
-        return
-    begun = (folder / TRAININGS).exists()
-    if begun and not resume:
-        raise UsageError(
-            f"{folder}: there are runs already: go on with them (--resume), or choose another "
-            f"--output"
-        )
-    if not begun and {p.name for p in folder.iterdir()} != {TRAINED}:
-        hint = "; there are no runs to resume" if resume else ""
-        raise UsageError(f"{folder}: exists and is not empty{hint}: choose another --output")
-
-
-def _same_list(folder: Path, table: TrainingTable, found: TrainingList | None) -> None:
+def _same_list(place: Path, table: TrainingTable, found: TrainingList | None) -> None:
     """Note what sets are drawn from; refuse to go on from anything else."""
-    place = folder / TRAININGS
-    tidy(place.parent)
     drawn = table.bootstraps is not None
     now = {
         "list": "" if found is None else found.sha256,
@@ -188,8 +164,8 @@ def _same_list(folder: Path, table: TrainingTable, found: TrainingList | None) -
             said = {"list": "training list", "bootstrapped": "number of training sets"}
             names = " and ".join(said.get(name, name) for name in changed)
             raise UsageError(
-                f"{folder}: its runs were made with another {names} under [training]: put back "
-                f"what changed, or choose another --output"
+                f"{place.parents[1]}: its runs were made with another {names} under [training]: "
+                f"put back what changed, or choose another --output"
             )
     else:
         publish({place: msgspec.json.format(msgspec.json.encode(now), indent=2).decode() + "\n"})
@@ -224,7 +200,7 @@ def _training(
     digest = "" if found is None else found.sha256
     if number and place is not None:
         digest = sha256(str(place))
-    below = folder / TRAINED / command.method
+    below = folder / TRAINED.place / command.method
     return Training(
         command,
         seed,

@@ -11,15 +11,11 @@ The passes of a system are its baselines beside what is asked for::
 same person, so that systems and passes can be compared item by item.
 """
 
-import os
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
-from truecost.learning.jobs import Count, Person, Progress, completed, known_seeds
-from truecost.learning.parallel import run_parallel
+from truecost.learning.jobs import LoggedJob, Person, Shared
 
 ASSISTED, UNSUPERVISED, FROZEN = PASSES = ("assisted", "unsupervised", "frozen")
 COURSES = "courses"  # folder of what the course of each seed was
@@ -70,8 +66,8 @@ class DomainPerson(Person, frozen=True, kw_only=True):
     says: str = "corrections"
 
 
-class Recipe(msgspec.Struct, frozen=True, kw_only=True):
-    """What decides the logs of all jobs alike.
+class Recipe(Shared, frozen=True, kw_only=True):
+    """What decides the logs of all life cycles.
 
     Attributes
     ----------
@@ -91,6 +87,9 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
         Where programs run and modules are looked for.
     """
 
+    work: ClassVar[str] = "truecost.learning.lifelong.passes:work"
+    seen: ClassVar[str] = COURSES
+
     source: str
     source_options: dict[str, Any] = msgspec.field(default_factory=dict)
     helping: Helping = Helping()
@@ -101,14 +100,13 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
     folder: str = "."
 
 
-class Job(msgspec.Struct, frozen=True, kw_only=True):
+class Job(LoggedJob, frozen=True, kw_only=True):
     """One pass of a system through the course of a seed.
 
     Attributes
     ----------
     system : str
         Its name.
-    seed : int
     way : {"assisted", "unsupervised", "frozen"}
         The pass.
     learner : str
@@ -119,7 +117,6 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     system: str
-    seed: int
     way: str = ASSISTED
     learner: str
     learner_options: dict[str, Any] = msgspec.field(default_factory=dict)
@@ -131,75 +128,6 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         """Folder of its log: that of all seeds of a pass."""
         return f"{self.system}/{self.way}"
 
-    @property
-    def run(self) -> str:
-        """What results call it among those of its system: the name of its log without ending."""
-        return f"seed-{self.seed}"
-
-    @property
-    def path(self) -> str:
-        """Its log, below the folder of all logs."""
-        return f"{self.folder}/{self.run}.jsonl.gz"
-
     def __str__(self) -> str:
         """`plastic, assisted, seed 0`."""
         return f"{self.system}, {self.way}, seed {self.seed}"
-
-
-def run_jobs(
-    recipe: Recipe,
-    jobs: Sequence[Job],
-    folder: str | Path,
-    processes: int | None = None,
-    progress: Progress | None = None,
-    keep: Sequence[int] = (),
-) -> list[Job]:
-    """Run the jobs that have no complete log yet, in processes of their own.
-
-    The logs are the same for any number of processes, and whether they were written at one go or a
-    killed run was resumed. Before a process runs its first job, it makes sure that the courses of
-    all seeds that were run before are the same as then.
-
-    Parameters
-    ----------
-    recipe : Recipe
-        Its paths hold from its folder, or are absolute.
-    jobs : sequence of Job
-    folder : str or Path
-        Of the logs.
-    processes : int, optional
-        All cores unless given.
-    progress : callable, optional
-        Told the batches done and all of them.
-    keep : sequence of int
-        File descriptors that workers hold open.
-
-    Returns
-    -------
-    list of Job
-        Those that have a log now: all but unsupervised passes of systems that do not offer them.
-
-    Raises
-    ------
-    UsageError
-        When a setting makes no sense, or does not go with another.
-    InputError
-        When data, system or expert fail; names the job. Logs stay as far as they came.
-    """
-    place = Path(folder).absolute()
-    left = [job for job in jobs if not completed(place / job.path)]
-    count = Count(len(left), progress)
-    shared = {
-        "recipe": msgspec.to_builtins(recipe),
-        "folder": str(place),
-        "known": known_seeds(place / COURSES),
-    }
-    run_parallel(
-        "truecost.learning.lifelong.passes:work",
-        shared,
-        [msgspec.to_builtins(job) for job in left],
-        processes or os.cpu_count() or 1,
-        count.hear,
-        keep=keep,
-    )
-    return [job for job in jobs if (place / job.path).exists()]

@@ -1,26 +1,19 @@
 """One job of a live lifelong run, from its course to its log, in the process that runs it."""
 
-import json
-import os
-import random
-import sys
-import time
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import msgspec
-import numpy as np
 
-from truecost.errors import InputError, UsageError
+from truecost.errors import UsageError
 from truecost.learning.finishing import complete, unfinished
 from truecost.learning.jobs import OWN
 from truecost.learning.lifelong.acting import part_with
 from truecost.learning.lifelong.course import Course
 from truecost.learning.lifelong.helping import NO_HELP, Help
 from truecost.learning.lifelong.jobs import (
-    COURSES,
     FROZEN,
     UNSUPERVISED,
     DomainPerson,
@@ -30,20 +23,24 @@ from truecost.learning.lifelong.jobs import (
 from truecost.learning.lifelong.living import Life, Pass, run_lifelong
 from truecost.learning.lifelong.sources import course_of
 from truecost.learning.log import LogWriter
-from truecost.learning.passes import PAUSE, Tell, about
 from truecost.learning.system import Expert, Learner, System, Task
-from truecost.publishing import publish
-
-if TYPE_CHECKING:
-    from truecost.formats.events import EventLog
+from truecost.learning.working import (
+    Tell,
+    Telling,
+    about,
+    closing,
+    draw_anew,
+    recorded,
+    same_as_seen,
+    seen_by,
+    settle,
+)
 
 
 def work(shared: Mapping[str, Any], content: Any, tell: Tell) -> None:
     """Run a job in a worker process: see `truecost.learning.lifelong.jobs.run_jobs`."""
     recipe = msgspec.convert(shared["recipe"], Recipe)
-    os.chdir(recipe.folder)
-    if recipe.folder not in sys.path:
-        sys.path.append(recipe.folder)  # behind all others: nothing is shadowed
+    settle(recipe.folder)
     folder = Path(shared["folder"])
     _same_as_before(msgspec.json.encode(recipe), tuple(shared["known"]), folder)
     run_job(recipe, msgspec.convert(content, Job), folder, tell)
@@ -74,21 +71,16 @@ def run_job(recipe: Recipe, job: Job, folder: Path, tell: Tell | None = None) ->
     place = folder / job.path
     if place.exists():
         return place
-    random.seed(job.seed)  # of learners that draw without a seed of their own: a job must not
-    np.random.seed(job.seed % 2**32)  # noqa: NPY002  depend on what the process did before it
+    draw_anew(job.seed)
     with about(str(job)):
         course = _course(msgspec.json.encode(recipe), job.seed)
-        _same_course(course, _place_of(folder, job.seed))
+        _same_course(course, seen_by(Recipe, job.seed, folder))
         learner = _learner(job, course)
-        try:
+        with closing(learner):
             if job.way == UNSUPERVISED and not part_with(learner, "unsupervised", False):
                 return None
             place.parent.mkdir(parents=True, exist_ok=True)
             _lived(recipe, job, course, learner, place, tell)
-        finally:
-            close = getattr(learner, "close", None)
-            if close is not None:
-                close()
     complete(place)
     return place
 
@@ -108,7 +100,7 @@ def _lived(
             run=job.run,
             record_cpu=recipe.record_cpu,
             checkpoint=recipe.checkpoint,
-            progress=_Counter(tell),
+            progress=Telling(tell),
         )
         log.finish()
 
@@ -135,21 +127,6 @@ def life_of(recipe: Recipe) -> Life:
     return Life(given, test, offline=how.offline, any_times=recipe.any_times)
 
 
-class _Counter:
-    """Tells how far a job is, not too often."""
-
-    def __init__(self, tell: Tell | None) -> None:
-        self.tell = tell
-        self.told = 0.0
-
-    def __call__(self, done: int, total: int) -> None:
-        """After each step."""
-        now = time.monotonic()
-        if self.tell is not None and now - self.told > PAUSE:
-            self.told = now
-            self.tell([done, total])
-
-
 @lru_cache(maxsize=2)
 def _course(recipe: bytes, seed: int) -> Course:
     """The course of a seed, which one job after the other needs."""
@@ -162,12 +139,7 @@ def _same_as_before(recipe: bytes, seeds: tuple[int, ...], folder: Path) -> None
     """Refuse data that make other courses of seeds that were run before; once in a process."""
     for seed in seeds:
         with about(f"seed {seed}"):
-            _same_course(_course(recipe, seed), _place_of(folder, seed))
-
-
-def _place_of(folder: Path, seed: int) -> Path:
-    """Where it is written down what the course of a seed is."""
-    return folder / COURSES / f"seed-{seed}.json"
+            _same_course(_course(recipe, seed), seen_by(Recipe, seed, folder))
 
 
 def _same_course(course: Course, place: Path) -> None:
@@ -187,14 +159,7 @@ def _same_course(course: Course, place: Path) -> None:
         "items": sum(map(len, (*course.lifelong, *course.test))),
         "digest": course.digest,
     }
-    if not place.exists():
-        publish({place: json.dumps(found, indent=2) + "\n"})
-        return
-    if json.loads(place.read_bytes()) != found:
-        raise InputError(
-            f"{place}: the course is no longer the one that this run began with: the data or the "
-            f"libraries changed; restore them, or start a new run at another place"
-        )
+    same_as_seen(found, place, "the course is no longer the one")
 
 
 def _learner(job: Job, course: Course) -> Learner:
@@ -227,7 +192,7 @@ def _expert(recipe: Recipe, course: Course, seed: int) -> Expert:
 
     person = recipe.person
     if person.file is not None:
-        return cast("Expert", RecordedPerson(_recorded(person.file)))
+        return cast("Expert", RecordedPerson(recorded(person.file)))
     names = ("seconds", "cost", "error_rate", "refusal", "delay")
     own = ("word_seconds", "action_seconds", "says")
     settings = {name: getattr(person, name) for name in (*names, *own)}
@@ -242,11 +207,3 @@ def _named(settings: Mapping[str, Any]) -> str:
     plain = DomainPerson()
     other = [f"{key}={value}" for key, value in settings.items() if value != getattr(plain, key)]
     return f"reference({', '.join(other)})" if other else "reference"
-
-
-@lru_cache(maxsize=1)
-def _recorded(file: str) -> "EventLog":
-    """A log to replay, read once in a process."""
-    from truecost.formats.events import read_events
-
-    return read_events(file)

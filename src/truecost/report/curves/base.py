@@ -13,9 +13,9 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from truecost.estimates import by_block
 from truecost.evidence import Evidence, Totals, totals
 from truecost.intervals import interval
+from truecost.replication import by_block
 from truecost.sweep import Sweep
 from truecost.tasks.counting import parts_of
 from truecost.tasks.records import Trials

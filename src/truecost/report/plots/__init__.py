@@ -19,6 +19,7 @@ PNG or SVG, `style` sets the colours. The functions `..._height` say how high a 
 from truecost.report.plots.bars import Bar, bars_height, bars_of, cost_bars
 from truecost.report.plots.board import leaderboard, leaderboard_height
 from truecost.report.plots.budgets import budgets, budgets_height
+from truecost.report.plots.by_version import policy_versions, policy_versions_height
 from truecost.report.plots.calibration import decomposed, reliability, reliability_height
 from truecost.report.plots.cells import (
     collected,
@@ -60,8 +61,6 @@ from truecost.report.plots.policies import (
     policy_shares_height,
     policy_times,
     policy_times_height,
-    policy_versions,
-    policy_versions_height,
 )
 from truecost.report.plots.policy_forest import policy_scores, policy_scores_height
 from truecost.report.plots.query_forest import query_forest, query_forest_height

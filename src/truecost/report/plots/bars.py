@@ -11,6 +11,7 @@ from truecost.report.numbers import slot_of
 from truecost.report.plots.look import (
     SMALL,
     WIDE,
+    filled,
     finish,
     ink,
     legend_below,
@@ -209,12 +210,12 @@ def _naive(ax: Axes) -> None:
 def _bar(ax: Axes, bar: Bar, place: float, look: Mapping[str, Any], most: float) -> None:
     """A bar with its interval; the value stands at the right edge, where nothing collides."""
     row, least, colour = bar.actual, bar.minimum, look["color"]
-    filled = {"height": 0.8, "facecolor": colour, "hatch": look["hatch"], "linewidth": 0}
+    how = {**filled(colour, look["hatch"]), "height": 0.8}
     if row.value is not None:
         solid = row.value if least is None or least.value is None else least.value
-        ax.barh(place, min(solid, most), edgecolor=ink(), **filled)
+        ax.barh(place, min(solid, most), **how)
         if solid < row.value:
-            ax.barh(place, row.value - solid, left=solid, edgecolor=ink(), alpha=0.35, **filled)
+            ax.barh(place, row.value - solid, left=solid, alpha=0.35, **how)
         if row.value > most:  # the bar goes on
             ax.plot(most, place, ">", color=colour, markersize=9, clip_on=False, zorder=4)
     shift = 0.17 if least is not None else 0.0
@@ -276,9 +277,7 @@ def patch(label: str, colour: str, hatch: str = "", alpha: float = 1.0) -> Any:
     """What a colour and a hatch mean, for legends."""
     from matplotlib.patches import Patch
 
-    return Patch(
-        facecolor=colour, edgecolor=ink(), linewidth=0, hatch=hatch, alpha=alpha, label=label
-    )
+    return Patch(**filled(colour, hatch), alpha=alpha, label=label)
 
 
 def bars_height(rows: Sequence[Row], width: float = WIDE) -> float:

@@ -11,6 +11,7 @@ from truecost.report.plots.look import (
     COLOURS,
     HATCHES,
     WIDE,
+    filled,
     finish,
     ink,
     legend_below,
@@ -79,12 +80,7 @@ def _look(kind: str) -> dict[str, Any]:
     known = KINDS.index(kind)
     if known == 2:
         return {"facecolor": "none", "edgecolor": ink(), "linewidth": 0.9}
-    return {
-        "facecolor": COLOURS[known],
-        "hatch": HATCHES[known],
-        "edgecolor": ink(),
-        "linewidth": 0,
-    }
+    return filled(COLOURS[known], HATCHES[known])
 
 
 def _parts(description: Description) -> list[Any]:

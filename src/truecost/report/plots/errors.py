@@ -12,6 +12,7 @@ from truecost.report.plots.look import (
     COLOURS,
     HATCHES,
     WIDE,
+    filled,
     finish,
     ink,
     legend_below,
@@ -155,12 +156,7 @@ def _stack(ax: Axes, row: Row, place: float, most: float) -> None:
 
 def _look(kind: int) -> dict[str, Any]:
     """Colour and hatch of one of several kinds."""
-    return {
-        "facecolor": COLOURS[kind],
-        "hatch": HATCHES[kind],
-        "edgecolor": ink(),
-        "linewidth": 0,
-    }
+    return filled(COLOURS[kind], HATCHES[kind])
 
 
 def _handles(rows: Sequence[Row]) -> list[Any]:

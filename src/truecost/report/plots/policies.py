@@ -1,8 +1,9 @@
 """The scores of a version across time under the policies of users (paper 004, Fig. 5, Eq. 2 and 3).
 
 `policy_times` draws its first panel, scores over the test times with the weights above them,
-`policy_shares` the second, what each time adds to the weighted score, and `policy_scores` the
-third, the weighted scores themselves, of all systems side by side.
+`policy_shares` the second, what each time adds to the weighted score. `policy_scores` draws the
+third, the weighted scores themselves, of all systems side by side, and `policy_versions` the
+weighted scores from version to version (`by_version.py`).
 """
 
 from collections.abc import Sequence
@@ -32,7 +33,7 @@ from truecost.report.plots.score_matrix import POLICIES, half_width
 from truecost.report.plots.score_matrix import cells_of as cells_in
 from truecost.report.plots.shades import scale_in
 from truecost.report.plots.timeline import name_times, upright
-from truecost.tasks.lifelong.descriptions import Cell, LifelongDescription, PolicyCurve
+from truecost.tasks.lifelong.descriptions import Cell, LifelongDescription
 
 Found = LifelongDescription
 Floats = npt.NDArray[np.float64]
@@ -112,27 +113,29 @@ def policy_times(found: Found, ax: Axes | None = None, *, version: str = "") -> 
     _set_times(ax, found)
     top = _set_scores(ax, cells, found, room=bool(found.policies))
     _weights(ax, found, version, top)
-    said = f"{_penalised(state)}{found.score} of version {version}"
+    said = f"{penalised(state)}{found.score} of version {version}"
     ax.set_ylabel(upright(said, 18), loc="bottom")
     legend_below(ax, _time_handles(found, cells, version))
     return finish(ax, grid="y")
 
 
-def _penalised(state: str) -> str:
+def penalised(state: str) -> str:
+    """What stands before the name of a score that has the penalty."""
     return "penalised " if state == "penalised" else ""
 
 
-def _floats(values: Sequence[float | None]) -> Floats:
+def floats(values: Sequence[float | None]) -> Floats:
+    """Figures to draw: what is not known is NaN."""
     return np.array([np.nan if v is None else v for v in values], np.float64)
 
 
 def _scores(ax: Axes, found: Found, cells: Sequence[Cell]) -> None:
     """Line and band of the scores; what is later is dashed."""
     at = np.array(found.at, np.float64)
-    lower, upper = (_floats([getattr(c, n) for c in cells]) for n in ("lower", "upper"))
+    lower, upper = (floats([getattr(c, n) for c in cells]) for n in ("lower", "upper"))
     known = np.isfinite(lower) & np.isfinite(upper)
     ax.fill_between(at, lower, upper, where=known.tolist(), color=ink(), alpha=0.2, linewidth=0)
-    values = _floats([c.value for c in cells])
+    values = floats([c.value for c in cells])
     seen = np.array([c.seen for c in cells])
     marks: dict[str, Any] = {"marker": "o", "markersize": 4.5} if len(cells) <= 30 else {}
     look: dict[str, Any] = {"color": ink(), "linewidth": 1.6, **marks}
@@ -154,7 +157,7 @@ def _set_scores(ax: Axes, cells: Sequence[Cell], found: Found, *, room: bool) ->
     below = top - (0.09 * (top - low) if room else 0.0)  # room for the name of the weights
     ticks = [t for t in _round_ticks(low, high) if low <= t <= below]
     scale = scale_in(found.shown_in)
-    ax.set_yticks(ticks, [_plain(t, scale) for t in ticks])
+    ax.set_yticks(ticks, [plain(t, scale) for t in ticks])
     return top
 
 
@@ -164,7 +167,8 @@ def _round_ticks(low: float, high: float) -> list[float]:
     return [float(t) for t in MaxNLocator(5, steps=(1, 2, 2.5, 5, 10)).tick_values(low, high)]
 
 
-def _plain(value: float, scale: str) -> str:
+def plain(value: float, scale: str) -> str:
+    """A figure beside an axis."""
     return f"{100 * value:.4g}%" if scale == "%" else f"{value:.4g}"
 
 
@@ -211,10 +215,11 @@ def _time_handles(found: Found, cells: Sequence[Cell], version: str) -> list[Any
     if any(not c.seen for c in cells):
         look: Any = {"markerfacecolor": "none", "linestyle": (0, (2, 1.5)), "markersize": 4.5}
         handles.append(Line2D([], [], color=ink(), marker="o", label="the future", **look))
-    return handles + _policy_handles(list(weights_of(found, version)))
+    return handles + policy_handles(list(weights_of(found, version)))
 
 
-def _policy_handles(names: Sequence[str]) -> list[Any]:
+def policy_handles(names: Sequence[str]) -> list[Any]:
+    """Lines of the legend, one for each policy."""
     return [
         Line2D(
             [],
@@ -291,10 +296,10 @@ def policy_shares(found: Found, ax: Axes | None = None, *, version: str = "") ->
         _share(ax, found, cells, of, k, step * (k - (len(weights) - 1) / 2))
     ax.axhline(0, color=ink(), linewidth=0.6)
     scale = scale_in(found.shown_in)
-    ax.yaxis.set_major_formatter(lambda y, _: _plain(y, scale))
+    ax.yaxis.set_major_formatter(lambda y, _: plain(y, scale))
     ax.locator_params(axis="y", nbins=6)
-    ax.set_ylabel(upright(f"{_penalised(state_of(found))}{found.score} x weight"))
-    legend_below(ax, _policy_handles(list(weights)))
+    ax.set_ylabel(upright(f"{penalised(state_of(found))}{found.score} x weight"))
+    legend_below(ax, policy_handles(list(weights)))
     return finish(ax, grid="y")
 
 
@@ -329,103 +334,3 @@ def policy_shares_height(found: Found, width: float = WIDE) -> float:
     """Height in inches that shows these weighted scores at a width in inches."""
     names = [short(p.name) for p in found.policies[:POLICIES]] or ["none"]
     return 2.9 + legend_height(names, width)
-
-
-def figures_of(policy: PolicyCurve, found: Found) -> dict[str, Any]:
-    """Figures of a policy by version, with the penalty where there is one."""
-    wanted = "penalised_score" if state_of(found) == "penalised" else "policy_score"
-    own = [f for f in policy.figures if f.measure == wanted]
-    own = own or [f for f in policy.figures if f.measure == "policy_score"]
-    return {f.version: f for f in own}
-
-
-def policy_versions(found: Found, ax: Axes | None = None) -> Axes:
-    """The score under each policy from version to version, the initial one dotted beside it.
-
-    Parameters
-    ----------
-    found : LifelongDescription
-        Of a system of a result.
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    UsageError
-        When there is no policy with figures of versions.
-
-    Examples
-    --------
-    >>> from truecost.report import plots
-    >>> from truecost.tasks.lifelong.descriptions import (
-    ...     LifelongDescription,
-    ...     PolicyCurve,
-    ...     PolicyFigure,
-    ... )
-    >>> said = [PolicyFigure(version=v, measure="policy_score", value=0.2) for v in ("1", "2")]
-    >>> mine = LifelongDescription(
-    ...     dims={"system": "mine"},
-    ...     score="wer",
-    ...     title="Word error rate",
-    ...     direction="lower",
-    ...     versions=["0", "1", "2"],
-    ...     learnt=[None, 1, 2],
-    ...     times=["1.5"],
-    ...     at=[1.5],
-    ...     cells=[],
-    ...     policies=[PolicyCurve(name="uniform", says="", weights=[], figures=said)],
-    ... )
-    >>> plots.policy_versions(mine).get_xlabel()
-    'version'
-    """
-    shown = [p for p in found.policies[:POLICIES] if p.figures]
-    needed(shown, "no policy has a figure for any version")
-    ax = ax or new_axes(WIDE, policy_versions_height(found))
-    for k, policy in enumerate(shown):
-        _versions(ax, found, policy, k, many=len(shown) > 1)
-    count = len(found.versions)
-    ax.set_xlim(-0.3, count - 0.7)
-    name_times(ax, range(count), found.versions, width_of(ax) - 2 * BESIDE)
-    scale = scale_in(found.shown_in)
-    ax.yaxis.set_major_formatter(lambda y, _: _plain(y, scale))
-    ax.set_xlabel("version")
-    ax.set_ylabel(upright(f"{_penalised(state_of(found))}{found.score}"))
-    legend_below(ax, _version_handles(shown))
-    return finish(ax, grid="y")
-
-
-def _versions(ax: Axes, found: Found, policy: PolicyCurve, k: int, *, many: bool) -> None:
-    """Line, band and frozen reference of one policy."""
-    figures = figures_of(policy, found)
-    kept = [(x, figures[v]) for x, v in enumerate(found.versions) if v in figures]
-    if not kept:
-        return
-    at = [x for x, _ in kept]
-    lower, upper = (_floats([getattr(f, n) for _, f in kept]) for n in ("lower", "upper"))
-    known = np.isfinite(lower) & np.isfinite(upper)
-    alpha = 0.12 if many else 0.2
-    ax.fill_between(
-        at, lower, upper, where=known.tolist(), color=COLOURS[k], alpha=alpha, linewidth=0
-    )
-    marks = {"marker": MARKERS[k], "markersize": 4.5} if len(at) <= 30 else {}
-    look: dict[str, Any] = {"color": COLOURS[k], "linestyle": DASHES[k % len(DASHES)], **marks}
-    ax.plot(at, _floats([f.value for _, f in kept]), linewidth=1.6, **look)
-    frozen = _floats([f.reference for _, f in kept])
-    ax.plot(at, frozen, color=COLOURS[k], linewidth=1.0, linestyle=(0, (1, 1.5)))
-
-
-def _version_handles(shown: Sequence[PolicyCurve]) -> list[Any]:
-    handles = _policy_handles([p.name for p in shown])
-    if any(f.reference is not None for p in shown for f in p.figures):
-        look: Any = {"linewidth": 1.0, "linestyle": (0, (1, 1.5))}
-        handles.append(Line2D([], [], color=ink(), label="initial version, frozen", **look))
-    return handles
-
-
-def policy_versions_height(found: Found, width: float = WIDE) -> float:
-    """Height in inches that shows these curves at a width in inches."""
-    labels = [str(h.get_label()) for h in _version_handles(found.policies[:POLICIES])] or [""]
-    return 2.8 + legend_height(labels, width)

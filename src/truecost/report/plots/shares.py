@@ -1,7 +1,6 @@
 """Shares of variance of methods: what seed, training set and test add, as one bar a method."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from matplotlib.axes import Axes
 
@@ -12,8 +11,8 @@ from truecost.report.plots.look import (
     COLOURS,
     HATCHES,
     WIDE,
+    filled,
     finish,
-    ink,
     legend_below,
     legend_height,
     needed,
@@ -69,9 +68,7 @@ def variance_shares(found: Sequence[Variance], ax: Axes | None = None) -> Axes:
     for one, place in zip(drawn, slots.middles, strict=True):
         left = 0.0
         for share in one.shares:
-            colour, hatch = looks[share.source]
-            look: Any = {"facecolor": colour, "hatch": hatch, "edgecolor": ink(), "linewidth": 0}
-            ax.barh(place, share.share or 0.0, left=left, height=THICK, **look)
+            ax.barh(place, share.share or 0.0, THICK, left, **filled(*looks[share.source]))
             left += share.share or 0.0
     slots.set_on(ax)
     scaled(ax, ["%"])

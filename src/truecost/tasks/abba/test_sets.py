@@ -16,12 +16,13 @@ from msgspec import structs
 
 from truecost.application import Application
 from truecost.errors import InputError, UsageError, named
-from truecost.estimates import Context, Setting, by_block
+from truecost.estimates import Context, Setting
 from truecost.evidence import Evidence, Totals
 from truecost.factors import Factor
 from truecost.flags import raised
 from truecost.formats import Table
 from truecost.formats.mapped import filled
+from truecost.replication import by_block
 from truecost.results import Estimate
 from truecost.tally import Tally
 from truecost.tasks.abba.choosing import Choosing, Curve

@@ -13,12 +13,13 @@ import numpy.typing as npt
 
 from truecost.application import Application
 from truecost.errors import InputError, UsageError, first_five, named
-from truecost.estimates import Setting, by_block
+from truecost.estimates import Setting
 from truecost.evidence import Evidence, Totals
 from truecost.factors import encode
 from truecost.flags import raised
 from truecost.formats import Table
 from truecost.measures.relative import ESTIMATORS, ratio
+from truecost.replication import by_block
 from truecost.results import Estimate
 from truecost.tally import Tally
 from truecost.tasks.abba.checks import label_mix

@@ -6,12 +6,12 @@ from functools import cached_property
 
 import numpy as np
 
-from truecost.estimates import by_block
 from truecost.evidence import Evidence, Totals
 from truecost.intervals import finite
 from truecost.measures.across import ADAPTED, BASE, CORRECTED, IMPAIRED, STREAM, scores
 from truecost.measures.base import Floats, Measure, share
 from truecost.measures.lifelong import inner_of
+from truecost.replication import by_block
 from truecost.results import Estimate
 from truecost.tasks.lifelong.choosing import measures_of, score_of
 from truecost.tasks.lifelong.descriptions import (

@@ -14,12 +14,12 @@ import msgspec
 import numpy as np
 
 from truecost.application import Application
-from truecost.estimates import by_block
 from truecost.evidence import Evidence, Totals, totals
 from truecost.intervals import finite
 from truecost.measures.base import Array, Floats
 from truecost.measures.effort_gap import by_window, prevalence, valued
 from truecost.measures.effort_pools import Effort, of_part, outer
+from truecost.replication import by_block
 from truecost.tally import Tally
 from truecost.tasks.scoring import Scoring
 from truecost.tasks.streams.counting import Counted
