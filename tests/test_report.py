@@ -28,6 +28,7 @@ from truecost.report import (
     verdict,
     words,
 )
+from truecost.report.drawing import Drawing
 from truecost.report.plots.rows import WEAK
 from truecost.report.section import Section
 from truecost.report.story import Story
@@ -692,3 +693,17 @@ def test_a_shortened_path_visits_the_same_points(steps):
             at = at + {"h": lambda w: [w[0], 0], "v": lambda w: [0, w[0]], "l": list}[command](way)
         visited.append(at)
     assert np.abs(np.array(visited) - np.array([s[1:] for s in steps])).max() <= 0.0051
+
+
+def test_pictures_are_laid_out_once_as_saving_would(monkeypatch):
+    def draw(ax):
+        ax.barh(["a rather long name", "b"], [0.123, 4567.8], label="costs")
+        ax.set_xlabel("what it costs")
+        ax.set_title("Two systems, one of them with a rather long name")
+        ax.legend()
+        return ax
+
+    drawing = Drawing("", draw, lambda width: width / 2, "two bars", None)
+    once = drawing.both("k")
+    monkeypatch.setattr("truecost.report.drawing._lay_out", lambda figure: None)
+    assert drawing.both("k") == once

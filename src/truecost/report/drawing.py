@@ -15,6 +15,7 @@ from truecost.report.tables import Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 WIDE, SQUARE, NARROW = 7.2, 5.6, 4.2  # inches
 
@@ -64,14 +65,29 @@ class Drawing:
         from truecost.report.plots.look import figure_of
 
         with mpl.rc_context(plots.STYLE):  # type: ignore[arg-type]
-            ax = self.draw(plots.new_axes(width, self.height(width)))
+            figure = figure_of(self.draw(plots.new_axes(width, self.height(width))))
             stream = io.StringIO()
             with warnings.catch_warnings():  # the fonts are those of the reader's page
                 warnings.filterwarnings("ignore", r"Glyph \d+ .* missing from font")
-                figure_of(ax).savefig(
-                    stream, format="svg", metadata={"Date": None, "Creator": None}
-                )
+                _lay_out(figure)
+                figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
         return inline(stream.getvalue(), key, plots.INK)
+
+
+def _lay_out(figure: "Figure") -> None:
+    """Lay a figure out once and for all; saving would draw all of it once more to do so."""
+    import matplotlib as mpl
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
+    engine, dpi = figure.get_layout_engine(), figure.dpi
+    if engine is None:
+        return
+    FigureCanvasSVG(figure)
+    figure.dpi = 72  # as an SVG has it: texts are as wide as in the picture
+    engine.execute(figure)
+    figure.dpi = dpi
+    with mpl.rc_context({"figure.constrained_layout.use": False, "figure.autolayout": False}):
+        figure.set_layout_engine(None)
 
 
 def inline(text: str, key: str, ink: str) -> str:
