@@ -32,12 +32,8 @@ class PartialTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         """The keys that were given."""
         unset = type(self)()  # an empty list is given where leaving it out means something else
         values = {name: getattr(self, name) for name in self.__struct_fields__}
-        empty: tuple[Any, ...] = ({}, ())
-        return {
-            name: value
-            for name, value in values.items()
-            if value is not None and not (value in empty and value == getattr(unset, name))
-        }
+        left = {k: v for k, v in values.items() if v is not None}
+        return {k: v for k, v in left.items() if v not in ({}, ()) or v != getattr(unset, k)}
 
     def over(self, base: Any) -> Self:
         """Lay the table over another: its own keys win; maps are joined key by key."""
