@@ -40,6 +40,7 @@ TIERS = (
         "weights",
         "drawing",
         "factors",
+        "jackknife",
         "runs",
         "application",
         "bayes",

@@ -1,5 +1,8 @@
 """Two systems on the same trials: the difference and the ratio, paired replicate by replicate."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -8,10 +11,15 @@ import numpy.typing as npt
 from truecost.errors import InputError
 from truecost.flags import raised
 from truecost.intervals import ONE_UNIT, ends, finite
+from truecost.intervals.rates import Limits, difference_limits, ratio_limits
+from truecost.intervals.smooth import smooth_limits
+from truecost.intervals.spread import correlation, spread
+from truecost.jackknife import LeftOut
 from truecost.measures.base import difference
 from truecost.results import Comparison, Estimate
 
 Floats = npt.NDArray[np.float64]
+CARRIED, UNITS = 10, 20  # from which replicates tell how far a difference may be off
 ON_BOTH_SIDES = "no ratio: the baseline lies on both sides of 0"
 
 
@@ -88,25 +96,24 @@ def derived(
     """
 
     def both(a: Any, b: Any) -> Floats:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            left, right = np.asarray(a, np.float64), np.asarray(b, np.float64)
-            found = operation(left, right)
-        return np.where(np.isfinite(found) & np.isfinite(left) & np.isfinite(right), found, np.nan)
+        return _finite(operation, a, b)
 
     point = float(both(system.point, baseline.point))
     replicates = both(system.replicates, baseline.replicates)
     crossed = kind == "ratio" and _crosses(baseline)
     if crossed:
         point, replicates = float("nan"), np.full_like(replicates, np.nan)
-    left_out = None
-    if system.left_out is not None and baseline.left_out is not None:
-        left_out = both(system.left_out, baseline.left_out)
     why = "one of the two is"
     if kind == "ratio" and baseline.point == 0:
         why = "the baseline is 0"
     elif crossed:
         why = ON_BOTH_SIDES
-    lower, upper, reason = ends(replicates, system.level, system.method, point, left_out, why)
+    left_out = paired(system, baseline, both)
+    if system.method == "auto" and np.isfinite(point) and left_out:
+        lower, upper, reason = paired_ends(kind, system, baseline, point, replicates)
+    else:
+        alone = left_out[0].values if system.method == "bca" and left_out else None
+        lower, upper, reason = ends(replicates, system.level, system.method, point, alone, why)
     if reason is None and system.n_units < 2:
         lower, upper, reason = None, None, ONE_UNIT
     undefined = int(np.isnan(replicates).sum())
@@ -145,8 +152,92 @@ def derived(
         signature=f"paired {kind}|{system.signature}",
         replicates=replicates,
         left_out=left_out,
+        icc=system.icc,
         resampling=system.resampling,
     )
+
+
+def paired(system: Estimate, baseline: Estimate, both: Any) -> tuple[LeftOut, ...]:
+    """What an operation gives of both without each unit; a factor that only one of them has leaves
+    the other as it is.
+    """
+    found = []
+    theirs = {one.factor: one for one in baseline.left_out}
+    for one in system.left_out:
+        other = theirs.pop(one.factor, None)
+        values = both(one.values, baseline.point if other is None else other.values)
+        smaller = one.kish if other is None else min(one.kish, other.kish)
+        found.append(replace(one, values=values, kish=smaller))
+    found += [replace(one, values=both(system.point, one.values)) for one in theirs.values()]
+    return tuple(found)
+
+
+def paired_ends(
+    kind: Literal["difference", "ratio"],
+    system: Estimate,
+    baseline: Estimate,
+    point: float,
+    replicates: Floats,
+) -> tuple[float | None, float | None, str | None]:
+    """Ends of a paired difference or ratio, and why one is missing.
+
+    Percentiles of the replicates where at least 10 of at least 20 units effectively carry the
+    difference; otherwise MOVER-R of the intervals of both, correlated as their values without
+    single units are (Donner and Zou 2012). Units in order of time take the t limits of their low
+    frequencies.
+
+    Parameters
+    ----------
+    kind : {"difference", "ratio"}
+    system, baseline : Estimate
+        With values without single units.
+    point : float
+        The difference or the ratio.
+    replicates : ndarray of float64, shape (replicates,)
+        Of it.
+    """
+    level = system.level
+    apart = paired(system, baseline, difference)
+    found = spread(apart, float(difference(system.point, baseline.point)))
+    scale = "log" if kind == "ratio" else "identity"
+    over = partial(_finite, np.divide)
+    smooth = smooth_limits(
+        point, paired(system, baseline, over) if kind == "ratio" else apart,
+        replicates, level, scale, system.direction,
+    )  # fmt: skip
+    if any(one.ordered for one in apart) and smooth is not None:
+        return *smooth, None
+    if found is not None and found.carrying >= CARRIED and _fewest(apart) >= UNITS:
+        return ends(replicates, level, "percentile", point)
+    a, b = _limits(system), _limits(baseline)
+    if a is None or b is None or (kind == "ratio" and min(a.lower, b.lower) < 0):
+        if smooth is None:
+            return None, None, "no interval: one of the two has none"
+        return *smooth, None
+    r = correlation(system.left_out, baseline.left_out)
+    limits = difference_limits if kind == "difference" else ratio_limits
+    lower, upper = limits(a, b, r)
+    if np.isinf(upper):
+        return lower, None, "the upper end is infinite"
+    return lower, upper, None
+
+
+def _fewest(left: Sequence[LeftOut]) -> int:
+    return min((one.units for one in left), default=0)
+
+
+def _limits(estimate: Estimate) -> Limits | None:
+    if estimate.lower is None or estimate.upper is None:
+        return None
+    return Limits(estimate.point, estimate.lower, estimate.upper)
+
+
+def _finite(operation: Any, a: Any, b: Any) -> Floats:
+    """What an operation gives of two figures; NaN where it, or one of them, is not finite."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        left, right = np.asarray(a, np.float64), np.asarray(b, np.float64)
+        found = operation(left, right)
+    return np.where(np.isfinite(found) & np.isfinite(left) & np.isfinite(right), found, np.nan)
 
 
 def _crosses(baseline: Estimate) -> bool:

@@ -1,8 +1,10 @@
 """Estimates: a value with its interval, naive reference, counts and signature.
 
-`estimate` runs measures over the replicates of a plan. Results are frozen. Intervals are percentile
-intervals by default (paper 003, section 4); `bca` corrects bias and skewness for one factor (Efron
-1987; DiCiccio and Efron 1996).
+`estimate` runs measures over the replicates of a plan and over the data without single units.
+Results are frozen. Intervals are by default those of `auto`: each measure has a rule that claims no
+more than the data can tell (`truecost.intervals`). `percentile` takes quantiles of the replicates
+(paper 003, section 4); `bca` corrects them for bias and skewness for one factor (Efron 1987;
+DiCiccio and Efron 1996).
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,12 +17,15 @@ import numpy.typing as npt
 
 from truecost.application import Application
 from truecost.errors import UsageError
-from truecost.evidence import Evidence
+from truecost.evidence import Evidence, totals
 from truecost.factors import Factor
 from truecost.flags import raised
 from truecost.intervals import ONE_UNIT, ends, finite
+from truecost.intervals.auto import Auto
+from truecost.intervals.counted import kish_of
+from truecost.jackknife import Groups, LeftOut
 from truecost.measures.base import Measure, Values
-from truecost.names import Method
+from truecost.names import ICC, Method
 from truecost.replication import Progress, replicate
 from truecost.results import Estimate
 from truecost.version import __version__
@@ -29,7 +34,6 @@ from truecost.weights import Plan, Weights
 Floats = npt.NDArray[np.float64]
 FEW_UNITS = 20  # below this a percentile interval covers too little (0.92 at 20, 0.83 at 6 units)
 FEW_ERRORS = 10
-JACKKNIFE_GROUPS = 500
 
 
 @dataclass(frozen=True)
@@ -83,18 +87,22 @@ def estimate(
     plan: Plan | None = None,
     *,
     level: float = 0.95,
-    method: Method = "percentile",
+    method: Method = "auto",
+    icc: float = ICC,
     context: Context | None = None,
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> list[Estimate]:
     """The value of each measure with its interval.
 
-    The value and its reference come from weights of one. `percentile` takes the quantiles
-    (1 - level) / 2 and (1 + level) / 2 of the replicates (paper 003, section 4.1); `bca` corrects
-    them for bias and skewness, with a jackknife that leaves out one unit at a time, or one of 500
-    groups of units when there are more (Efron 1987; DiCiccio and Efron 1996). Replicates in which a
-    measure is undefined are counted and left out.
+    The value and its reference come from weights of one. `auto` makes each end by the rule of the
+    measure: a t limit whose degrees of freedom are the number of units that effectively carry the
+    value, pushed out by one more unit like the worst, or the binomial limit of an error rate for
+    effective counts, so that no errors never means certainty (see the page on intervals).
+    `percentile` takes the quantiles (1 - level) / 2 and (1 + level) / 2 of the replicates (paper
+    003, section 4.1); `bca` corrects them for bias and skewness (Efron 1987; DiCiccio and Efron
+    1996). `auto` and `bca` leave out one unit at a time, or one of about 1,000 groups where there
+    are more than 2,000. Replicates in which a measure is undefined are counted and left out.
 
     Parameters
     ----------
@@ -108,8 +116,11 @@ def estimate(
         How units are resampled; 2,000 multinomial replicates with seed 0 by default.
     level : float
         Level of the intervals, between 0 and 1.
-    method : {"percentile", "bca"}
+    method : {"auto", "percentile", "bca"}
         BCa for one factor without moving blocks only.
+    icc : float
+        Correlation of the trials of a unit that `auto` assumes where the data do not show it, from
+        0 up to 1.
     context : Context, optional
         Counts, names and signature from the task that made the evidence.
     jobs : int, optional
@@ -154,35 +165,57 @@ def estimate(
     # The point first, in this thread: it also compiles what the threads will run.
     points = replicate(evidence, measures, application, Weights.ones(factors), 1)
     drawn = replicate(evidence, measures, application, plan.weights(factors), jobs, progress)
-    left: list[Values | None] = [None] * len(measures)
-    if method == "bca":
-        left = [*replicate(evidence, measures, application, _jackknife(evidence, plan), jobs)]
-    setting = Setting(plan, level, method, context, application, factors)
+    left = _left_out(evidence, measures, application, plan, method, jobs)
+    setting = Setting(plan, level, method, icc, context, application, evidence)
     return [setting.row(*found) for found in zip(measures, points, drawn, left, strict=True)]
 
 
-def _jackknife(evidence: Evidence, plan: Plan) -> Weights:
-    """Leave-one-out weights of the one resampled factor; refused when there is not just one."""
+def _left_out(
+    evidence: Evidence,
+    measures: Sequence[Measure],
+    application: Application,
+    plan: Plan,
+    method: Method,
+    jobs: int | None,
+) -> list[tuple[LeftOut, ...]]:
+    """Each measure without single units of each resampled factor; nothing for percentiles."""
+    if method == "percentile":
+        return [()] * len(measures)
+    if method == "bca":
+        _refuse_bca(evidence, plan)
+    found: list[list[LeftOut]] = [[] for _ in measures]
+    for name, factor in evidence.factors.items():
+        if name in plan.hold or factor.count < 1:
+            continue
+        groups = Groups.of(factor, plan.scheme_of(name) == "blocks")
+        weights = Weights.leave_out(factor, groups, evidence.factors)
+        without = replicate(evidence, measures, application, weights, jobs)
+        for measure, values, own in zip(measures, without, found, strict=True):
+            seen = values.values
+            if measure.total and groups.strata is None:
+                seen = seen * groups.units / np.maximum(groups.units - groups.removed, 1)
+            own.append(LeftOut.of(name, groups, seen, kish_of(evidence, measure, factor)))
+    return [tuple(own) for own in found]
+
+
+def _refuse_bca(evidence: Evidence, plan: Plan) -> None:
+    """Refuse BCa intervals where there is not just one factor of exchangeable units: UsageError."""
     names = [name for name in evidence.factors if name not in plan.hold]
     sides = max(p.slots.codes.shape[1] for p in evidence.parts.values())
+    instead = "use the method auto or percentile"
     if len(names) != 1 or sides > 1:
         raise UsageError(
             f"bca intervals are not defined for crossed factors ({', '.join(names)}): a unit left "
-            f"out takes trials of the others with it; use the percentile method"
-        )
-    if plan.scheme_of(names[0]) == "blocks":
-        raise UsageError(
-            "bca intervals are not defined for moving blocks: units are not "
-            "exchangeable; use the percentile method"
+            f"out takes trials of the others with it; {instead}"
         )
     factor = evidence.factors[names[0]]
-    if factor.strata is not None:
-        raise UsageError(
-            "bca intervals are not defined for strata here: the jackknife would have to stay "
-            "within them; use the percentile method"
-        )
-    groups = JACKKNIFE_GROUPS if factor.count > JACKKNIFE_GROUPS else None
-    return Weights.leave_out(factor, groups, evidence.factors)
+    for what, there in (
+        ("moving blocks: units are not exchangeable", plan.scheme_of(names[0]) == "blocks"),
+        ("strata: their ends do not stay within them", factor.strata is not None),
+        ("labels that stand for several units each", factor.sizes is not None),
+    ):
+        if there:
+            raise UsageError(f"bca intervals are not defined for {what}; {instead}")
 
 
 @dataclass(frozen=True)
@@ -193,19 +226,31 @@ class Setting:
     ----------
     plan : Plan
     level : float
-    method : {"percentile", "bca"}
+    method : {"auto", "percentile", "bca"}
+    icc : float
     context : Context
     application : Application
-    factors : mapping of str to Factor
-        Those of the evidence.
+    evidence : Evidence
     """
 
     plan: Plan
     level: float
     method: Method
+    icc: float
     context: Context
     application: Application
-    factors: Mapping[str, Factor]
+    evidence: Evidence
+
+    @property
+    def factors(self) -> Mapping[str, Factor]:
+        """The factors of the evidence."""
+        return self.evidence.factors
+
+    @cached_property
+    def auto(self) -> Auto:
+        """What makes the intervals of `auto`."""
+        seen = totals(self.evidence, Weights.ones(self.factors).block())
+        return Auto(self.evidence, seen, self.application, self.plan, self.level, self.icc)
 
     @cached_property
     def resampling(self) -> str:
@@ -213,16 +258,15 @@ class Setting:
         names = [f"{name}:{factor.digest}" for name, factor in self.factors.items()]
         return "|".join([self.plan.describe(self.factors), *names])
 
-    def row(self, measure: Measure, point: Values, drawn: Values, left: Values | None) -> Estimate:
+    def row(
+        self, measure: Measure, point: Values, drawn: Values, left: tuple[LeftOut, ...]
+    ) -> Estimate:
         """One measure's point, replicates and leave-one-out values as an estimate."""
         value, reference = float(point.values[0]), float(point.references[0])
-        left_out = None if left is None else left.values
         units = {n: f.count for n, f in self.factors.items() if n not in self.plan.hold}
         parameters = _parameters(measure, self.application)
-        lower, upper, reason = ends(
-            drawn.values, self.level, self.method, value, left_out, measure.undefined
-        )
-        if reason is None and (none := _no_interval(units, len(drawn.values))):
+        lower, upper, reason = self._ends(measure, value, drawn.values, left)
+        if reason is None and (none := self._no_interval(units, len(drawn.values))):
             lower, upper, reason = None, None, none
         if np.isnan(value) and 0 in (self.context.counts.get(k) for k in ("targets", "nontargets")):
             lacking = "targets" if not self.context.counts["targets"] else "nontargets"
@@ -260,9 +304,29 @@ class Setting:
             ),
             signature=self._signature(measure, parameters),
             replicates=drawn.values,
-            left_out=left_out,
+            left_out=left,
+            icc=self.icc,
             resampling=self.resampling,
         )
+
+    def _ends(
+        self, measure: Measure, value: float, drawn: Floats, left: tuple[LeftOut, ...]
+    ) -> tuple[float | None, float | None, str | None]:
+        """Ends of the interval by the method asked for, and why one of them is missing."""
+        if self.method == "auto" and np.isfinite(value) and left:
+            found = self.auto.ends(measure, value, left, drawn)
+            return found.lower, found.upper, found.reason
+        alone = left[0].values if self.method == "bca" and left else None
+        return ends(drawn, self.level, self.method, value, alone, measure.undefined)
+
+    def _no_interval(self, units: Mapping[str, int], replicates: int) -> str:
+        """Why there can be no interval; empty when there can."""
+        if not units:
+            return "no interval: every factor is held"
+        if max(units.values()) < 2:
+            return ONE_UNIT
+        one = replicates < 2 and self.method != "auto"
+        return "no interval: one replicate tells no spread" if one else ""
 
     def _counts(self, measure: Measure) -> dict[str, float]:
         """What the row rests on: the counts of the task, and those of the parts it reads."""
@@ -292,18 +356,10 @@ class Setting:
             *dict.fromkeys(self.context.part_signatures.get(part, "") for part in measure.parts),
             self.plan.describe(self.factors),
             f"{self.method}:{self.level:g}",
+            f"icc:{self.icc:g}" if self.method == "auto" else "",
             f"truecost:{__version__}",
         ]
         return "|".join(filter(None, said))
-
-
-def _no_interval(units: Mapping[str, int], replicates: int) -> str:
-    """Why there can be no interval; empty when there can."""
-    if not units:
-        return "no interval: every factor is held"
-    if max(units.values()) < 2:
-        return ONE_UNIT
-    return "no interval: one replicate tells no spread" if replicates < 2 else ""
 
 
 def _naive(found: Values) -> bool:

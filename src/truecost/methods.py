@@ -241,7 +241,7 @@ def _summary(
         flags=tuple(dict.fromkeys([*flags, *found])),
         signature=f"{_said(estimator, runs)}|{first.signature}",
         replicates=replicates,
-        left_out=None,
+        left_out=(),
         resampling=f"{first.resampling}|{_said(estimator, runs)}",
     )
 

@@ -28,8 +28,9 @@ LifelongFactor = Literal["item", "seed", "both"]  # what is resampled of a life 
 PolicyKind = Literal["recent", "uniform", "conservative", "table"]
 Normalise = Literal["lowercase", "none"]
 Scheme = Literal["multinomial", "poisson", "blocks"]
-Method = Literal["percentile", "bca"]
-Ends = Literal["percentile", "bca", "delta"]  # how the ends of an interval were made
+Method = Literal["auto", "percentile", "bca"]
+Ends = Literal["auto", "percentile", "bca", "delta"]  # how the ends of an interval were made
+ICC = 0.1  # of the trials of a unit, as far as the data do not show it
 CalibrationMethod = Literal["affine", "temperature", "pav", "spline", "poly3"]
 
 POSTERIORS: tuple[str, ...] = ("posterior", "log-posterior", "log-score")

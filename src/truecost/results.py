@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from truecost.digits import Scale, ShownIn, bracketed, figure, scale_of, signed
 from truecost.errors import UsageError
+from truecost.jackknife import LeftOut
 from truecost.names import Ends
 
 Floats = npt.NDArray[np.float64]
@@ -44,7 +45,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         infinite: `reason` says which.
     level : float
         Level of the interval, between 0 and 1.
-    method : {"percentile", "bca", "delta"}
+    method : {"auto", "percentile", "bca", "delta"}
         How the ends of the interval were made (see `truecost.estimate`); `delta` is the delta
         method on the logarithm of a ratio.
     reference : float or None
@@ -199,15 +200,18 @@ class Estimate(Row, frozen=True, kw_only=True, eq=False):
         The value in full (NaN when undefined, infinite when infinite).
     replicates : ndarray of float64, shape (n_replicates,)
         Value in each replicate, in their order; NaN where undefined.
-    left_out : ndarray of float64, shape (units or groups,), optional
-        Leave-one-out values (BCa).
+    left_out : tuple of LeftOut
+        The value without single units of each resampled factor (not for percentile intervals).
+    icc : float
+        Correlation of the trials of a unit that `auto` assumes where the data do not show it.
     resampling : str
         How the replicates were drawn: only equal ones can be paired.
     """
 
     point: float
     replicates: Floats
-    left_out: Floats | None = None
+    left_out: tuple[LeftOut, ...] = ()
+    icc: float = 0.1
     resampling: str = ""
 
     def row(self) -> Row:

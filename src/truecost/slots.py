@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from truecost.drawing import Counts
 from truecost.errors import InputError
 from truecost.factors import Factor, encode
-from truecost.weights import Block, Columns
+from truecost.weights import Block, Columns, Rows
 
 Codes = npt.NDArray[np.int32]
 
@@ -104,7 +103,30 @@ class Slots:
             slots[repeated, later] = ones
         return Slots(tuple(factors), slots)
 
-    def rows(self, block: Block) -> Counts:
+    def of_units(self, factor: Factor, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Sum over the rows that each unit of a factor stands on, on any side.
+
+        Parameters
+        ----------
+        factor : Factor
+        values : ndarray of float64, shape (rows,)
+
+        Returns
+        -------
+        ndarray of float64, shape (labels,)
+            What leaving out (one unit of) each label takes away; all 0 for another factor.
+        """
+        sums, start = np.zeros(len(factor)), 0
+        for known in self.factors:
+            if known.name == factor.name:
+                for side in range(self.codes.shape[1]):
+                    codes = self.codes[:, side]
+                    here = (codes >= start) & (codes < start + len(known))
+                    sums += np.bincount(codes[here] - start, values[here], len(known))
+            start += len(known)
+        return sums
+
+    def rows(self, block: Block) -> Rows:
         """The joined weights under a block: shape (replicates, slots)."""
         if len(self.factors) == 1 and self.codes.shape[1] == 1:
             return block[self.factors[0].name]

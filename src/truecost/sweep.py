@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from truecost.drawing import Counts
 from truecost.errors import UsageError
 from truecost.ranking import Ranking
-from truecost.weights import Block
+from truecost.weights import Block, Rows
 
 Floats = npt.NDArray[np.float64]
 EER_KINDS = ("rocch", "nearest", "nearest-pfa", "nearest-pmiss", "interpolated")
@@ -52,7 +51,7 @@ class Sweep:
     block: Block
 
     @cached_property
-    def _rows(self) -> Counts:
+    def _rows(self) -> Rows:
         return self.ranking.slots.rows(self.block)
 
     @cached_property
@@ -314,6 +313,35 @@ class Sweep:
         with np.errstate(divide="ignore", invalid="ignore"):
             fa = (rejected[-1] - rejected) / rejected[-1]
             return self._thresholds(positions[:count]), miss / miss[-1], fa
+
+    def every(self) -> tuple[Floats, Floats]:
+        """Pmiss and Pfa of the first replicate at every threshold, from accepting to rejecting all.
+
+        Returns
+        -------
+        miss, fa : ndarray of float64, shape (thresholds,)
+            NaN when that class is empty.
+        """
+        ranking = self.ranking
+        weights = np.ones(len(ranking.scores))
+        first = self._rows[0]
+        for side in range(ranking.slots.codes.shape[1]):
+            weights *= first[ranking.slots.codes[:, side]]
+        if len(ranking.extra):
+            weights *= ranking.extra
+        at = np.append(np.flatnonzero(ranking.cut), len(weights))
+        sums = [
+            np.append(0.0, np.cumsum(np.where(ranking.codes == code, weights, 0.0)))
+            for code in (1, 0)
+        ]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return sums[0][at] / sums[0][-1], 1 - sums[1][at] / sums[1][-1]
+
+    def nearest(self) -> int:
+        """Place of the threshold where Pmiss and Pfa of the first replicate are nearest."""
+        miss, fa = self.every()
+        at = np.append(np.flatnonzero(self.ranking.cut), len(self.ranking.scores))
+        return int(at[np.argmin(np.abs(miss - fa))])
 
     def rates_at(self, thresholds: npt.ArrayLike) -> tuple[Floats, Floats]:
         """Pmiss and Pfa when what scores at least each threshold is accepted.

@@ -37,6 +37,8 @@ class Tally:
         Names of the summed quantities.
     fixed : ndarray, shape (*cells, statistics)
         What belongs to no unit (the annotations made before a stream starts, say).
+    squares : ndarray of float64, shape (cells,), optional
+        Sum of the squared weights of the rows of each cell, where rows have weights.
     """
 
     slots: Slots
@@ -45,6 +47,7 @@ class Tally:
     axes: Mapping[str, tuple[str, ...]]
     statistics: tuple[str, ...]
     fixed: Array
+    squares: Array | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -114,6 +117,9 @@ class Tally:
         whole = own is None and all(c.dtype.kind in "iub" for c in columns)
         kind: Any = np.int64 if whole else np.float64
         base = np.zeros((*shape, len(columns)), kind) if fixed is None else np.asarray(fixed)
+        squares = None
+        if own is not None:
+            squares = np.bincount(cells, own**2, int(np.prod(shape)))
         slots, cells, values = count_entries(slots, cells, int(np.prod(shape)), columns, own)
         return Tally(
             slots,
@@ -122,6 +128,7 @@ class Tally:
             {name: tuple(str(x) for x in labels) for name, (labels, _) in axes.items()},
             tuple(statistics),
             np.broadcast_to(base, (*shape, len(columns))),
+            squares,
         )
 
     def __add__(self, other: "Tally") -> "Tally":
@@ -142,6 +149,7 @@ class Tally:
             self.axes,
             self.statistics,
             self.fixed + other.fixed,
+            None if self.squares is None or other.squares is None else self.squares + other.squares,
         )
 
     def sums(self, block: Block) -> dict[str, Array]:
@@ -167,6 +175,6 @@ class Tally:
         sums = {}
         for s, name in enumerate(self.statistics):
             values = np.ascontiguousarray(out[:, s, :].T).reshape(block.count, *self.shape)
-            whole = self.values.dtype == np.int64 and self.fixed.dtype == np.int64
+            whole = self.values.dtype == np.int64 and self.fixed.dtype == np.int64 and block.whole
             sums[name] = values.astype(np.int64) if whole else values
         return sums

@@ -17,12 +17,14 @@ from typing import Any, get_args
 import numpy as np
 import numpy.typing as npt
 
-from truecost.drawing import Counts, draw_rows, refuse_sizes
+from truecost.drawing import Counts, draw_rows
 from truecost.errors import UsageError
-from truecost.factors import Array, Factor
+from truecost.factors import Factor
+from truecost.jackknife import Groups
 from truecost.names import Scheme
 
 Columns = npt.NDArray[np.floating[Any]]
+Rows = npt.NDArray[Any]  # whole numbers, but for strata that lose a unit
 
 MOST_REPLICATES = 10_000_000  # a thousand times more than any interval needs
 _BLOCK_BYTES = 1 << 26  # weights held at once by one thread
@@ -142,17 +144,23 @@ class Block:
     Attributes
     ----------
     rows : mapping of str to ndarray of uint16 or uint32, shape (replicates, units)
-        How often each unit of a factor is in each replicate; uint32 when the factor has sizes.
+        How often each unit of a factor is in each replicate; uint32 when the factor has sizes,
+        float64 when strata lose a unit.
     count : int
         Number of replicates.
     """
 
-    rows: Mapping[str, Counts]
+    rows: Mapping[str, Rows]
     count: int
     _columns: dict[tuple[str, ...], Columns] = field(default_factory=dict, init=False, repr=False)
 
-    def __getitem__(self, factor: str) -> Counts:
+    def __getitem__(self, factor: str) -> Rows:
         return self.rows[factor]
+
+    @property
+    def whole(self) -> bool:
+        """Whether all weights are whole numbers."""
+        return all(row.dtype.kind == "u" for row in self.rows.values())
 
     def columns(self, factors: tuple[str, ...]) -> Columns:
         """The weights of the joined factors and a last slot of ones, transposed.
@@ -197,8 +205,8 @@ class Weights:
         Number of replicates.
     plan : Plan, optional
         How units are drawn (bootstrap); every unit weighs one when there is none.
-    groups : ndarray of int, shape (units,), optional
-        Group of each unit of the factor `left` (jackknife): replicate g leaves out group g.
+    groups : Groups, optional
+        Of the units of the factor `left` (jackknife): replicate g leaves out group g.
     left : str
         Name of the factor that is left out; empty otherwise.
 
@@ -215,7 +223,7 @@ class Weights:
     factors: Mapping[str, Factor]
     count: int
     plan: Plan | None = None
-    groups: Array | None = None
+    groups: Groups | None = None
     left: str = ""
 
     @staticmethod
@@ -228,37 +236,30 @@ class Weights:
 
     @staticmethod
     def leave_out(
-        factor: Factor, groups: int | None = None, factors: Mapping[str, Factor] | None = None
+        factor: Factor, groups: Groups | None = None, factors: Mapping[str, Factor] | None = None
     ) -> "Weights":
-        """The jackknife of one factor: each replicate leaves out one unit, or one of `groups`.
+        """The jackknife of one factor: each replicate leaves out one group of units.
 
-        Groups are dealt round the sorted units so that each holds nearly the same number.
+        Where the factor has strata, the rest of the stratum of those left out weighs n / (n - r)
+        for r of its n units, so that it keeps its share of the whole.
 
         Parameters
         ----------
         factor : Factor
             The one whose units are left out.
-        groups : int, optional
-            Number of groups, at most the number of units; each unit alone when left out.
+        groups : Groups, optional
+            As `Groups.of` deals them when left out.
         factors : mapping of str to Factor, optional
             All factors of the evidence; the others weigh one. Only `factor` when left out.
 
         Returns
         -------
         Weights
-            As many replicates as there are groups (or units).
-
-        Raises
-        ------
-        UsageError
-            When labels of the factor stand for several units each.
+            As many replicates as there are groups.
         """
-        refuse_sizes(factor, "the jackknife leaves out", "percentile intervals")
-        units = np.arange(len(factor)) if factor.tied is None else factor.tied
-        count = factor.count if groups is None else min(groups, factor.count)
-        groups_of = units % max(1, count)
+        groups = Groups.of(factor) if groups is None else groups
         known = dict(factors or {factor.name: factor})
-        return Weights(known, count, groups=groups_of, left=factor.name)
+        return Weights(known, groups.count, groups=groups, left=factor.name)
 
     def blocks(self, cells: int = 0) -> Iterator[tuple[int, int]]:
         """Ranges of replicates that keep the weights of a block within some 64 MB.
@@ -300,7 +301,7 @@ class Weights:
             stop - start,
         )
 
-    def _rows(self, factor: Factor, start: int, stop: int) -> Counts:
+    def _rows(self, factor: Factor, start: int, stop: int) -> Rows:
         rows: Counts
         if factor.tied is not None and self.groups is None:
             alone = Factor(factor.name, np.arange(factor.count))
@@ -310,9 +311,20 @@ class Weights:
         else:
             rows = np.tile(factor.sizes.astype(np.uint32), (stop - start, 1))
         if self.groups is not None:
-            if factor.name != self.left:
-                return rows
-            rows[self.groups[None, :] == np.arange(start, stop)[:, None]] = 0
-        elif self.plan is not None and factor.name not in self.plan.hold:
+            return self._without(rows, start, self.groups) if factor.name == self.left else rows
+        if self.plan is not None and factor.name not in self.plan.hold:
             draw_rows(rows, start, factor, self.plan)
         return rows
+
+    def _without(self, rows: Counts, start: int, groups: Groups) -> Rows:
+        """Weights of one less a unit of each label of a group, a replicate for each group."""
+        gone = groups.codes[None, :] == np.arange(start, start + len(rows))[:, None]
+        rows -= gone.astype(rows.dtype)
+        strata = self.factors[self.left].strata
+        if groups.strata is None or strata is None:
+            return rows
+        held = np.bincount(strata, self.factors[self.left].sizes)
+        rest = held - groups.removed[:, None] * (groups.strata[:, None] == np.arange(len(held)))
+        with np.errstate(divide="ignore"):
+            scale = np.where(rest > 0, held / rest, 0.0)
+        return np.asarray(rows * scale[start : start + len(rows), strata])

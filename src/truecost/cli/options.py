@@ -141,7 +141,11 @@ class Interval:
     seed: Whole = None
     """Seed of all random numbers (0 unless given)."""
     method: Method | None = None
-    """Percentile unless given, or bias-corrected and accelerated (one factor only)."""
+    """By the kind of measure (auto, the default), percentiles of the replicates, or
+    bias-corrected and accelerated ones (bca, one factor only)."""
+    icc: float | None = None
+    """Correlation of the trials of a unit that auto assumes where the data do not show it.
+    Default: 0.1."""
     resample: Scheme | None = None
     """How units are drawn (multinomial unless given)."""
     block_length: Whole = None
@@ -160,6 +164,7 @@ class Interval:
             replicates=self.replicates,
             seed=self.seed,
             method=self.method,
+            icc=self.icc,
             resample=self.resample,
             block_length=self.block_length,
             hold=self.hold,

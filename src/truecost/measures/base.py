@@ -11,6 +11,7 @@ from truecost.application import Application
 from truecost.digits import ShownIn
 from truecost.errors import UsageError
 from truecost.evidence import Totals
+from truecost.measures.rules import SMOOTH, Rule
 
 Floats = npt.NDArray[np.float64]
 Array = npt.NDArray[Any]
@@ -107,6 +108,8 @@ class Measure:
         Whether it is a sum that more units make larger: they narrow no interval of it.
     shown_in : {"", "percent"}
         How readers see it: a share in percent, say (values stay shares).
+    interval : Rule
+        Which interval suits it; that of a positive smooth figure when left out.
     """
 
     name: str
@@ -128,6 +131,7 @@ class Measure:
     shown_in: ShownIn = ""
     task: str = ""
     total: bool = False
+    interval: Rule = SMOOTH
 
     @property
     def key(self) -> str:

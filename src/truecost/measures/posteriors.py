@@ -13,6 +13,7 @@ import numpy as np
 from truecost.application import Application
 from truecost.evidence import Totals
 from truecost.measures.base import NONE, Floats, Measure, Result, share, weigh
+from truecost.measures.rules import Rule
 
 
 def _mean_losses(totals: Totals, part: str, statistic: str) -> tuple[Floats, Floats]:
@@ -202,6 +203,7 @@ MEASURES = (
         uses=(),
         minimum_of="cllr",
         cites=("pav",),
+        interval=Rule(optimistic=True),
     ),
     Measure(
         "cllr_loss",
@@ -213,5 +215,6 @@ MEASURES = (
         detection=True,
         uses=(),
         cites=("pav",),
+        interval=Rule("identity", excess=True),
     ),
 )

@@ -5,11 +5,14 @@ anew in each replicate. They describe the scores; they do not measure decisions 
 All are undefined (NaN) in a replicate in which a class has no trials. Accept when score >= t.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from truecost.application import Application
 from truecost.evidence import Totals
 from truecost.measures.base import Measure, Result, share
+from truecost.measures.rules import Rate, Rule, at_threshold
 from truecost.sweep import EER_KINDS, Sweep
 
 RANKING = ("ranking",)
@@ -98,6 +101,53 @@ def _rate(text: str) -> float:
     return rate
 
 
+def _position(totals: Totals, threshold: float) -> int:
+    """Place of a threshold in the ranking: what stands from there on is accepted."""
+    ranking = totals.sweep("ranking").ranking
+    return int(np.searchsorted(ranking.scores, threshold))
+
+
+def _both(position: int) -> list[Rate]:
+    return [at_threshold(1, position), at_threshold(0, position)]
+
+
+def _at_equal_errors(totals: Totals, application: Application, kind: str) -> list[Rate]:
+    """Misses and false alarms at the threshold where their rates are nearest."""
+    del application, kind
+    return _both(totals.sweep("ranking").nearest())
+
+
+def _at_rate_of_fa(totals: Totals, application: Application, rate: float) -> list[Rate]:
+    del application
+    return _both(_position(totals, float(totals.sweep("ranking").miss_at([rate])[1][0, 0])))
+
+
+def _at_rate_of_misses(totals: Totals, application: Application, rate: float) -> list[Rate]:
+    del application
+    chosen = float(totals.sweep("ranking").fa_at([rate])[1][0, 0])
+    return _both(_position(totals, chosen))[::-1]
+
+
+def _at_least_cost(totals: Totals, application: Application) -> list[Rate]:
+    """The rates that the least cost adds up, at its threshold."""
+    sweep = totals.sweep("ranking")
+    miss, fa = _priors(sweep, application)
+    position = _position(totals, float(sweep.minimum_at(miss, fa, ties=True)[1][0]))
+    costs = application.cost_fa, application.cost_miss
+    if application.priors is None:
+        most = max(costs)
+        share_of = np.array(costs) / most
+        return [Rate("ranking", share_of, position=position, weight=most)]
+    return [at_threshold(1, position, float(miss[0])), at_threshold(0, position, float(fa[0]))]
+
+
+def _at_least_normalised(totals: Totals, application: Application) -> list[Rate]:
+    naive = float(np.minimum(*_priors(totals.sweep("ranking"), application))[0])
+    return [
+        replace(rate, weight=rate.weight / naive) for rate in _at_least_cost(totals, application)
+    ]
+
+
 _CHOSEN = "it chooses its threshold on the evaluation data: it says nothing about decisions in use"
 _SWEPT = "it sweeps all thresholds: it says nothing about decisions in use; prefer act_dcf or cllr"
 
@@ -113,6 +163,7 @@ MEASURES = (
         rule="threshold-on-evaluation-data",
         detection=True,
         minimum_of="act_dcf",
+        interval=Rule(rates=_at_least_normalised, optimistic=True),
     ),
     Measure(
         "min_detection_cost",
@@ -125,6 +176,7 @@ MEASURES = (
         rule="threshold-on-evaluation-data",
         detection=True,
         minimum_of="detection_cost",
+        interval=Rule(rates=_at_least_cost, optimistic=True),
     ),
     Measure(
         "eer",
@@ -139,6 +191,7 @@ MEASURES = (
         rule="threshold-on-evaluation-data",
         detection=True,
         uses=(),
+        interval=Rule(rates=_at_equal_errors, joined="equal"),
     ),
     Measure(
         "auc",
@@ -151,6 +204,7 @@ MEASURES = (
         rule="threshold-swept",
         detection=True,
         uses=(),
+        interval=Rule("logit"),
     ),
     Measure(
         "miss_at_fa",
@@ -165,6 +219,7 @@ MEASURES = (
         rule="fpr-at-fnr",
         detection=True,
         uses=(),
+        interval=Rule(rates=_at_rate_of_fa, joined="at"),
     ),
     Measure(
         "fa_at_miss",
@@ -179,5 +234,6 @@ MEASURES = (
         rule="fpr-at-fnr",
         detection=True,
         uses=(),
+        interval=Rule(rates=_at_rate_of_misses, joined="at"),
     ),
 )

@@ -5,7 +5,7 @@ from functools import partial
 
 from truecost.application import Application, preset
 from truecost.errors import UsageError
-from truecost.names import Task
+from truecost.names import ICC, Task
 from truecost.study.config import Study
 from truecost.study.reader import Reader
 from truecost.study.tables import ApplicationTable, DataTable, IntervalTable
@@ -85,13 +85,14 @@ def scoring_of(
         study.measures,
         plan_of(interval, always=stream),
         0.95 if interval.level is None else interval.level,
-        interval.method or "percentile",
-        training,
-        data.threshold,
-        data.clip,
-        tuple(expr if name == expr else (name, expr) for name, expr in study.subsets.items()),
-        interval.jobs,
-        bool(data.allow_reversed),
+        interval.method or "auto",
+        ICC if interval.icc is None else interval.icc,
+        training_prior=training,
+        threshold=data.threshold,
+        clip=data.clip,
+        subsets=tuple(e if name == e else (name, e) for name, e in study.subsets.items()),
+        jobs=interval.jobs,
+        allow_reversed=bool(data.allow_reversed),
         progress=progress,
         estimators=study.abba.estimators,
         terms=_of_terms(study, data),

@@ -213,8 +213,11 @@ class IntervalTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
         0.95 unless given.
     replicates, seed : int, optional
         2,000 and 0 unless given.
-    method : {"percentile", "bca"}, optional
-        Percentile unless given.
+    method : {"auto", "percentile", "bca"}, optional
+        By the kind of measure (auto) unless given.
+    icc : float, optional
+        Correlation of the trials of a unit that `auto` assumes where the data do not show it; 0.1
+        unless given.
     resample : {"multinomial", "poisson", "blocks"}, optional
         Multinomial unless given.
     block_length : int, optional
@@ -229,6 +232,7 @@ class IntervalTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     replicates: int | None = None
     seed: int | None = None
     method: Method | None = None
+    icc: float | None = None
     resample: Scheme | None = None
     block_length: int | None = None
     hold: tuple[str, ...] = ()

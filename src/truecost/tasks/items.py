@@ -240,6 +240,7 @@ def _score_part(
         scoring.plan,
         level=scoring.level,
         method=scoring.method,
+        icc=scoring.icc,
         context=context_of_items(items, dims),
         jobs=scoring.jobs,
         progress=None if tell is None else lambda done, total: tell(what, done, total),

@@ -8,7 +8,7 @@ import numpy as np
 
 from truecost.application import Application, check_priors
 from truecost.errors import UsageError
-from truecost.names import Method, SearchFactor
+from truecost.names import ICC, Method, SearchFactor
 from truecost.tasks.lifelong.options import LifelongScoring
 from truecost.tasks.streams.options import StreamScoring
 from truecost.weights import Plan
@@ -67,8 +67,11 @@ class Scoring:
         How units are resampled.
     level : float
         Level of the intervals, between 0 and 1.
-    method : {"percentile", "bca"}
+    method : {"auto", "percentile", "bca"}
         How the ends of an interval are made (see `truecost.estimate`).
+    icc : float
+        Correlation of the trials of a unit that `auto` assumes where the data do not show it, from
+        0 up to 1.
     training_prior : tuple of float, optional
         Priors of the classes that the posteriors contain, summing to 1; the shares in the data
         when left out. Likelihood ratios contain none.
@@ -111,7 +114,8 @@ class Scoring:
     measures: tuple[str, ...] = ()
     plan: Plan = field(default_factory=Plan)
     level: float = 0.95
-    method: Method = "percentile"
+    method: Method = "auto"
+    icc: float = ICC
     training_prior: tuple[float, ...] | None = None
     threshold: float | None = None
     clip: float | None = None
@@ -128,6 +132,8 @@ class Scoring:
     def __post_init__(self) -> None:
         if self.jobs is not None and self.jobs < 1:
             raise UsageError(f"jobs is {self.jobs}: at least one thread is needed")
+        if not 0 <= self.icc <= 1:
+            raise UsageError(f"icc is {self.icc:g}: it must lie between 0 and 1, such as 0.1")
         if self.threshold is not None and not np.isfinite(self.threshold):
             raise UsageError(f"threshold is {self.threshold:g}: it must be a finite number")
         if self.clip is not None and not 0 < self.clip < 0.5:

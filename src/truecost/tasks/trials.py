@@ -166,6 +166,7 @@ def _score_part(
         scoring.plan,
         level=scoring.level,
         method=scoring.method,
+        icc=scoring.icc,
         context=context_of(trials, scoring, evidence, dims),
         jobs=scoring.jobs,
         progress=None if tell is None else lambda done, total: tell(what, done, total),

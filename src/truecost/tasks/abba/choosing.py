@@ -185,7 +185,7 @@ class Choosing:
             measure,
             Values(curve.point[[at]] if at >= 0 else np.array([np.nan]), one, {}),
             Values(drawn, np.ones(len(drawn)), {}),
-            None,
+            (),
         )
         if at < 0:
             return row

@@ -197,7 +197,9 @@ def compared(
     plan = Plan(scoring.plan.replicates, scoring.plan.seed)
     dims = placed(about, "test_set")
     context = _context(trials, dims, f"test-set|threshold-a:{threshold:g}")
-    setting = Setting(plan, scoring.level, "percentile", context, Application(), evidence.factors)
+    setting = Setting(
+        plan, scoring.level, "percentile", scoring.icc, context, Application(), evidence
+    )
     curves = _curves(evidence, plan, scoring)
     made = Choosing(grid, choice.rules, choice.by, curves, setting)
     rows = [_explained(row, trials, threshold) for row in made.rows()]

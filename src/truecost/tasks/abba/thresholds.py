@@ -134,9 +134,10 @@ def choose(
             plan,
             scoring.level,
             "percentile",
+            scoring.icc,
             context_of(deployment, placed(about, estimator)),
             Application(),
-            evidence.factors,
+            evidence,
         )
         made = Choosing(
             grid, choice.rules, choice.by, found, setting, _flags(deployment, estimator)

@@ -189,6 +189,7 @@ class Rows:
             plan,
             level=scoring.level,
             method=scoring.method,
+            icc=scoring.icc,
             context=self._context(about),
             jobs=scoring.jobs,
             progress=None if tell is None else lambda done, total: tell(what, done, total),

@@ -168,6 +168,7 @@ class Rows:
             count.plan(scoring.plan),
             level=scoring.level,
             method=scoring.method,
+            icc=scoring.icc,
             context=self._context(phase),
             jobs=scoring.jobs,
             progress=None if tell is None else lambda done, total: tell(what, done, total),

@@ -124,6 +124,7 @@ def _score(
             count.plan(scoring.plan),
             level=scoring.level,
             method=scoring.method,
+            icc=scoring.icc,
             context=_context(count, dims),
             jobs=scoring.jobs,
             progress=None if tell is None else lambda done, total: tell(what, done, total),

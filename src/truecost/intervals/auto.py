@@ -1,0 +1,220 @@
+"""The default intervals: each measure by its rule, from evidence, replicates and left-out units."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from truecost.application import Application
+from truecost.evidence import Evidence, Totals
+from truecost.intervals.counted import errors_of
+from truecost.intervals.rates import (
+    Errors,
+    Limits,
+    rate_limits,
+    ratio_limits,
+    summed,
+)
+from truecost.intervals.smooth import bias_of, excess_limits, smooth_limits
+from truecost.intervals.spread import correlation, spread
+from truecost.intervals.thresholds import equal_error_limits, rate_at_limits
+from truecost.jackknife import LeftOut
+from truecost.measures.base import Measure
+from truecost.measures.rules import Rate
+from truecost.weights import Plan
+
+Floats = npt.NDArray[np.float64]
+NEVER_SEEN = 3.7  # -ln .025, and a little: what may be where nothing was counted
+
+
+@dataclass(frozen=True, eq=False)
+class Support:
+    """What the interval of a row rests on.
+
+    Attributes
+    ----------
+    kinds : tuple of Errors
+        The rates that the figure is made of; none of a smooth one.
+    limits : tuple of Limits
+        Of each rate.
+    nu, carrying, kish : float
+        Degrees of freedom, units that carry the spread, and effective units, of a smooth figure.
+    """
+
+    kinds: tuple[Errors, ...] = ()
+    limits: tuple[Limits, ...] = ()
+    nu: float = float("nan")
+    carrying: float = float("nan")
+    kish: float = float("nan")
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Ends of an interval, why one is missing, and what they rest on."""
+
+    lower: float | None
+    upper: float | None
+    reason: str | None
+    support: Support = field(default_factory=Support)
+
+
+@dataclass(frozen=True, eq=False)
+class Auto:
+    """What the intervals of one set of evidence share.
+
+    Attributes
+    ----------
+    evidence : Evidence
+    seen : Totals
+        With weights of one.
+    application : Application
+    plan : Plan
+    level, icc : float
+    """
+
+    evidence: Evidence
+    seen: Totals
+    application: Application
+    plan: Plan
+    level: float
+    icc: float
+
+    def ends(
+        self, measure: Measure, point: float, left: Sequence[LeftOut], replicates: Floats
+    ) -> Found:
+        """The ends of the interval of a measure by its rule.
+
+        Parameters
+        ----------
+        measure : Measure
+        point : float
+            Its value; finite.
+        left : sequence of LeftOut
+            One for each resampled factor.
+        replicates : ndarray of float64, shape (replicates,)
+        """
+        rule = measure.interval
+        if rule.scale == "none":
+            return Found(None, None, "no interval: a peak or a total load is no sample")
+        lone = next((one.lone for one in left if one.lone), "")
+        if lone:
+            return Found(None, None, f"no interval: {lone}")
+        if rule.rates is not None and not rule.edge:
+            rates = self._rates(measure)
+            if not rates:  # every decision costs the same: nothing can vary
+                return Found(point, point, None)
+            return self._of_rates(measure, point, rates, replicates)
+        if rule.excess:
+            ends = excess_limits(point, left, replicates, self.level, measure.direction)
+        else:
+            ends = smooth_limits(
+                point,
+                left,
+                replicates,
+                self.level,
+                rule.scale,
+                measure.direction,
+                optimistic=rule.optimistic,
+                total=measure.total,
+            )
+        support = self._support(left, point)
+        if ends is not None:
+            return Found(*ends, None, support)
+        return self._at_an_edge(measure, point, left, support)
+
+    def _rates(self, measure: Measure) -> Sequence[Rate]:
+        if measure.interval.rates is None:
+            return ()
+        arguments = () if measure.parameter is None else (measure.argument(),)
+        return measure.interval.rates(self.seen, self.application, *arguments)
+
+    def _support(self, left: Sequence[LeftOut], point: float) -> Support:
+        found = spread(left, point)
+        if found is None:
+            return Support(kish=min((one.kish for one in left), default=float("nan")))
+        return Support(nu=found.nu, carrying=found.carrying, kish=found.kish)
+
+    def _at_an_edge(
+        self, measure: Measure, point: float, left: Sequence[LeftOut], support: Support
+    ) -> Found:
+        """Where the scale has no place for the value, or for it without a unit."""
+        rates = self._rates(measure)
+        if rates:
+            return self._of_rates(measure, point, rates, np.zeros(0))
+        if measure.total and point == 0:
+            n_w = min(one.kish for one in left)
+            return Found(0.0, NEVER_SEEN * n_w / max(n_w - 1, 1e-9), None, support)
+        why = (
+            "the figure is at the end of its range, or would be without one unit: more units are "
+            "needed"
+        )
+        return Found(None, None, f"no interval: {why}", support)
+
+    def _of_rates(
+        self, measure: Measure, point: float, rates: Sequence[Rate], replicates: Floats
+    ) -> Found:
+        kinds = tuple(errors_of(self.evidence, rate, self.plan) for rate in rates)
+        found = [rate_limits(kind, self.level, self.icc) for kind in kinds]
+        limits = tuple(one for one in found if one is not None)
+        if len(limits) < len(kinds):
+            return Found(None, None, "no interval: a class has no trials or no units")
+        support = Support(
+            kinds,
+            limits,
+            min(m.nu for m in limits),
+            min(m.carrying for m in limits),
+            min(k.kish for k in kinds),
+        )
+        ends = self._joined(measure, point, rates, kinds, limits)
+        lower, upper = ends
+        if measure.interval.optimistic:
+            upper -= min(0.0, bias_of(replicates, point))
+        if np.isinf(upper):
+            return Found(lower, None, "the upper end is infinite", support)
+        return Found(lower, upper, None, support)
+
+    def _joined(
+        self,
+        measure: Measure,
+        point: float,
+        rates: Sequence[Rate],
+        kinds: Sequence[Errors],
+        limits: Sequence[Limits],
+    ) -> tuple[float, float]:
+        """Ends of what a figure makes of its rates."""
+        joined = measure.interval.joined
+        if joined in ("equal", "at"):
+            return self._at_thresholds(measure, rates, limits)
+        weights = [rate.weight for rate in rates]
+        if len(rates) == 1:
+            [w], [m] = weights, limits
+            ends = sorted((point + w * (end - m.value)) for end in (m.lower, m.upper))
+            return ends[0], ends[1]
+        if joined == "sum":
+            whole = summed(point, weights, kinds, limits)
+            return whole.lower, whole.upper
+        r = correlation(kinds[0].left, kinds[1].left) if joined == "odds" else 0.0
+        lower, upper = ratio_limits(limits[0], limits[1], r)
+        weight = rates[0].weight / rates[1].weight
+        lower, upper = lower * weight, upper * weight
+        if joined == "ratio":
+            return lower, upper
+        shares = sorted(1.0 if np.isinf(o) else o / (1 + o) for o in (lower, upper))
+        if measure.direction == "higher":
+            shares = [1 - shares[1], 1 - shares[0]]
+        return min(shares[0], point), max(shares[1], point)
+
+    def _at_thresholds(
+        self,
+        measure: Measure,
+        rates: Sequence[Rate],
+        limits: Sequence[Limits],
+    ) -> tuple[float, float]:
+        miss, fa = self.seen.sweep(rates[0].part).every()
+        first, second = (miss, fa) if rates[0].code == 1 else (fa, miss)
+        of_first, of_second = (m.effective for m in limits)
+        if measure.interval.joined == "equal":
+            return equal_error_limits(first, second, of_first, of_second, self.level)
+        at = measure.argument()
+        return rate_at_limits(first, second, of_first, of_second, at, self.level)

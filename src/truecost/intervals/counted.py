@@ -1,0 +1,148 @@
+"""Counting errors and trials by unit: from a part of the evidence and the rates that a measure
+names to what `rates` makes limits of; and how much each unit holds.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from truecost.evidence import Evidence
+from truecost.factors import Factor
+from truecost.intervals.rates import Errors
+from truecost.jackknife import LeftOut, kish
+from truecost.measures.base import Measure
+from truecost.measures.rules import Rate
+from truecost.ranking import Ranking
+from truecost.tally import Tally
+from truecost.weights import Plan
+
+Floats = npt.NDArray[np.float64]
+
+
+def errors_of(evidence: Evidence, rate: Rate, plan: Plan) -> Errors:
+    """Errors and trials of a rate, and the rate without each unit of every resampled factor.
+
+    Parameters
+    ----------
+    evidence : Evidence
+    rate : Rate
+    plan : Plan
+        Says which factors are held, and which are in order of time.
+    """
+    part = evidence.parts[rate.part]
+    if isinstance(part, Ranking):
+        wrong, held, effective = _of_ranking(part, rate)
+        fixed = np.zeros(2)
+    else:
+        wrong, held, fixed, effective = _of_tally(part, rate)
+    stood = _standing(part)
+    total = np.array([wrong @ stood, held @ stood]) + fixed
+    left, sides = [], []
+    for factor in part.slots.factors:
+        if factor.name in plan.hold:
+            continue
+        x, m = (part.slots.of_units(factor, values) for values in (wrong, held))
+        found = _without(factor, x, m, total, plan.scheme_of(factor.name) == "blocks")
+        if found is not None:
+            left.append(found)
+            sides.append(float(m.sum() / total[1]))
+    if np.isnan(effective):
+        effective = float(total[1])
+    return Errors(
+        float(total[0]), float(total[1]), effective, tuple(left), tuple(sides), rate.what, rate.of
+    )
+
+
+def _standing(part: Tally | Ranking) -> Floats:
+    """Weight of each row of a part when every unit weighs one: labels may stand for several."""
+    weights = np.concatenate(
+        [*(np.ones(len(f)) if f.sizes is None else f.sizes for f in part.slots.factors), [1.0]]
+    )
+    stood: Floats = weights[part.slots.codes].prod(axis=1)
+    return stood
+
+
+def _of_ranking(part: Ranking, rate: Rate) -> tuple[Floats, Floats, float]:
+    """Weight of each trial that is an error, that counts, and Kish's number of trials."""
+    own = part.extra if len(part.extra) else np.ones(len(part.codes))
+    held = own if rate.code < 0 else np.where(part.codes == rate.code, own, 0.0)
+    below = np.arange(len(own)) < rate.position
+    wrong = np.where(below == (part.codes == 1), held, 0.0)
+    if rate.code < 0:
+        wrong = wrong * rate.errors[part.codes]
+    return wrong, held, kish(held) if len(part.extra) else float("nan")
+
+
+def _of_tally(part: Tally, rate: Rate) -> tuple[Floats, Floats, Floats, float]:
+    """Errors and trials of each entry, those of no unit, and Kish's number of trials."""
+    columns = [part.statistics.index(name) for name in rate.statistics]
+    masks = rate.errors, rate.trials
+    entries = [part.values[:, c] * mask[part.cells] for c, mask in zip(columns, masks, strict=True)]
+    flat = np.asarray(part.fixed, np.float64).reshape(-1, len(part.statistics))
+    fixed = np.array([flat[:, c] @ mask for c, mask in zip(columns, masks, strict=True)])
+    effective = float("nan")
+    if part.squares is not None:
+        square = float(part.squares @ rate.trials)
+        effective = float(entries[1].sum()) ** 2 / square if square > 0 else 0.0
+    return entries[0].astype(np.float64), entries[1].astype(np.float64), fixed, effective
+
+
+def _without(factor: Factor, x: Floats, m: Floats, total: Floats, ordered: bool) -> LeftOut | None:
+    """The rate without each unit that holds trials; None where no unit does."""
+    copies, strata = None, factor.strata
+    if factor.tied is not None:
+        x, m = (np.bincount(factor.tied, c, factor.count).astype(np.float64) for c in (x, m))
+    if factor.sizes is not None:
+        copies = factor.sizes.astype(np.float64)
+    gone = np.stack([x, m], axis=1)
+    keep = m > 0
+    if strata is not None:  # the rest of the stratum of one that is left out weighs n / (n - 1)
+        each = np.ones(len(m)) if copies is None else copies
+        sizes = np.bincount(strata, each)
+        sums = np.stack([np.bincount(strata, each * c) for c in (x, m)], axis=1)
+        rest = np.maximum(sizes - 1, 1)[strata][:, None]
+        gone = (sizes[strata][:, None] * gone - sums[strata]) / rest
+        keep = np.bincount(strata, each * m)[strata] > 0
+    if not keep.any():
+        return None
+    with np.errstate(divide="ignore", invalid="ignore"):
+        without = (total[0] - gone[keep, 0]) / (total[1] - gone[keep, 1])
+    kept = None if copies is None else copies[keep]
+    units = int(keep.sum() if kept is None else kept.sum())
+    of = None if strata is None else np.unique(strata[keep], return_inverse=True)[1]
+    return LeftOut(factor.name, without, units, kish(m[keep], kept), kept, of, ordered)
+
+
+def kish_of(evidence: Evidence, measure: Measure, factor: Factor) -> float:
+    """Effective number of units of a factor by what a measure reads: trials, words, seconds.
+
+    By their number where nothing tells how much each holds.
+    """
+    held = np.ones(len(factor))
+    for part, statistic in _sizes(measure, evidence):
+        own = _of_units(evidence.parts[part], statistic, factor)
+        if own is not None and own.any():
+            held = own
+            break
+    if factor.tied is not None:
+        held = np.bincount(factor.tied, held, factor.count).astype(np.float64)
+    return kish(held, None if factor.sizes is None else factor.sizes.astype(np.float64))
+
+
+def _of_units(part: Tally | Ranking, statistic: str, factor: Factor) -> Floats | None:
+    """What each unit holds of a part; None when the part does not say."""
+    if isinstance(part, Ranking):
+        own = part.extra if len(part.extra) else np.ones(len(part.codes))
+        return part.slots.of_units(factor, own)
+    if statistic not in part.statistics:
+        return None
+    column = part.values[:, part.statistics.index(statistic)]
+    return part.slots.of_units(factor, column.astype(np.float64))
+
+
+def _sizes(measure: Measure, evidence: Evidence) -> Sequence[tuple[str, str]]:
+    """Parts and statistics that may say how much a unit holds, the most telling first."""
+    if measure.interval.size is not None:
+        return [measure.interval.size]
+    return [(part, "n") for part in measure.parts if part in evidence.parts]

@@ -1,0 +1,103 @@
+"""How a measure says which interval suits it: the scale on which it is nearly normal, the rates
+that it is made of, and whether it was chosen to be good.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Scale = Literal["log", "log1m", "logit", "logit100", "identity", "none"]
+Joined = Literal["sum", "ratio", "odds", "equal", "at"]
+
+
+@dataclass(frozen=True, eq=False)
+class Rate:
+    """A rate of one class that enters a figure: which trials of a part, and which are errors.
+
+    Parameters
+    ----------
+    part : str
+        Name of a tally or a ranking.
+    errors, trials : ndarray of float64, shape (cells,)
+        Of a tally: how far each cell counts as an error (0 to 1) and as a trial, in the order of
+        its axes.
+    position, code : int
+        Of a ranking: the place of the threshold and the class (-1 for both, whose `errors` say how
+        far a false alarm and a miss count); targets below it and nontargets from it on are errors.
+    weight : float
+        What the rate weighs in the figure.
+    statistics : (str, str)
+        Of a tally: what is summed as errors and as trials.
+    what, of : str
+        For a reader: what an error is (`miss`) and whose it is (`target`).
+    """
+
+    part: str
+    errors: Floats = field(default_factory=lambda: np.zeros(0))
+    trials: Floats = field(default_factory=lambda: np.zeros(0))
+    position: int = 0
+    code: int = -1
+    weight: float = 1.0
+    statistics: tuple[str, str] = ("n", "n")
+    what: str = "error"
+    of: str = "trial"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How the interval of a measure is made by the method `auto`.
+
+    Parameters
+    ----------
+    scale : {"log", "log1m", "logit", "logit100", "identity", "none"}
+        The scale on which it is nearly normal: positive ones take logarithms, those that are 1 at
+        best log(1 - v), shares on both sides log odds, differences none. `none` is for figures that
+        no sample tells (a peak): they have no interval.
+    rates : callable, optional
+        From the totals with weights of one, the application and the parameter to the rates that the
+        figure is made of; none of them where it does not apply.
+    joined : {"sum", "ratio", "odds", "equal", "at"}
+        What the figure makes of its rates: their weighted sum; the first over the second; the share
+        o / (1 + o) of o, the first over the second times their weights; their equal value at a
+        threshold (the first is of misses); the first where the second is given.
+    edge : bool
+        Whether the rates serve only where the scale has no place for the value (no errors).
+    optimistic : bool
+        Whether it is the best over thresholds, calibrations or versions on the same data.
+    excess : bool
+        Whether it is 0 at best and too large by chance: a loss, the best of many.
+    size : (str, str), optional
+        Part and statistic that say how much each unit holds; the trials that a part counts when
+        left out.
+    """
+
+    scale: Scale = "log"
+    rates: Callable[..., Sequence[Rate]] | None = None
+    joined: Joined = "sum"
+    edge: bool = False
+    optimistic: bool = False
+    excess: bool = False
+    size: tuple[str, str] | None = None
+
+
+SMOOTH = Rule()
+
+
+def at_threshold(code: int, position: int, weight: float = 1.0, part: str = "ranking") -> Rate:
+    """The rate of errors of one class at a threshold.
+
+    Parameters
+    ----------
+    code : int
+        1 for the misses of targets, 0 for the false alarms of nontargets.
+    position : int
+        Of the threshold in the ranking.
+    weight : float
+    part : str
+    """
+    what, of = ("miss", "target") if code == 1 else ("false alarm", "nontarget")
+    return Rate(part, position=position, code=code, weight=weight, what=what, of=of)
