@@ -28,6 +28,7 @@ TIERS = (
         "scopes",
         "single_runs",
         "variance",
+        "warned",
     ),
     ("measures", "calibration"),
     (

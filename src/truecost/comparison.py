@@ -199,6 +199,8 @@ def paired_ends(
     level = system.level
     apart = paired(system, baseline, difference)
     found = spread(apart, float(difference(system.point, baseline.point)))
+    if _together(system, baseline):
+        return point, point, None
     scale = "log" if kind == "ratio" else "identity"
     over = partial(_finite, np.divide)
     smooth = smooth_limits(
@@ -220,6 +222,17 @@ def paired_ends(
     if np.isinf(upper):
         return lower, None, "the upper end is infinite"
     return lower, upper, None
+
+
+def _together(system: Estimate, baseline: Estimate) -> bool:
+    """Whether both vary, and are equal in all replicates and without any unit."""
+    pairs = [(system.replicates, baseline.replicates)]
+    pairs += [
+        (a.values, b.values) for a, b in zip(system.left_out, baseline.left_out, strict=False)
+    ]
+    alike = all(np.array_equal(a, b, equal_nan=True) for a, b in pairs)
+    varied = any((a[np.isfinite(a)] != system.point).any() for a, _ in pairs)
+    return alike and varied and system.point == baseline.point
 
 
 def _fewest(left: Sequence[LeftOut]) -> int:

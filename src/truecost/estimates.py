@@ -21,8 +21,9 @@ from truecost.evidence import Evidence, totals
 from truecost.factors import Factor
 from truecost.flags import raised
 from truecost.intervals import ONE_UNIT, ends, finite
-from truecost.intervals.auto import Auto
+from truecost.intervals.auto import Auto, Found, Support
 from truecost.intervals.counted import kish_of
+from truecost.intervals.rates import Errors
 from truecost.jackknife import Groups, LeftOut
 from truecost.measures.base import Measure, Values
 from truecost.names import ICC, Method
@@ -34,6 +35,9 @@ from truecost.weights import Plan, Weights
 Floats = npt.NDArray[np.float64]
 FEW_UNITS = 20  # below this a percentile interval covers too little (0.92 at 20, 0.83 at 6 units)
 FEW_ERRORS = 10
+FEW_KISH = 8  # effective units: below this a few of them carry the value
+FEW_LOSSES = 50  # trials of a class, one by one, in a mean of losses
+NO_WIDTH = 1e-9  # relative
 
 
 @dataclass(frozen=True)
@@ -265,7 +269,8 @@ class Setting:
         value, reference = float(point.values[0]), float(point.references[0])
         units = {n: f.count for n, f in self.factors.items() if n not in self.plan.hold}
         parameters = _parameters(measure, self.application)
-        lower, upper, reason = self._ends(measure, value, drawn.values, left)
+        found = self._ends(measure, value, reference, drawn.values, left)
+        lower, upper, reason = found.lower, found.upper, found.reason
         if reason is None and (none := self._no_interval(units, len(drawn.values))):
             lower, upper, reason = None, None, none
         if np.isnan(value) and 0 in (self.context.counts.get(k) for k in ("targets", "nontargets")):
@@ -295,12 +300,15 @@ class Setting:
             item=self.context.item,
             shown_in=measure.shown_in,
             counts={**self._counts(measure), **_extras(point, drawn)},
+            rates=found.support.rates,
             threshold=self.context.thresholds.get(measure.name),
             n_replicates=len(drawn.values),
             n_undefined=undefined,
             reason=reason,
-            flags=self._flags(
-                measure, units, undefined, lower is not None and lower == upper and not naive
+            flags=self._flags(measure, units, undefined, found.support, left)
+            + raised(
+                no_spread=not naive and _without_width(lower, upper),
+                outside=_outside(value, lower, upper),
             ),
             signature=self._signature(measure, parameters),
             replicates=drawn.values,
@@ -310,14 +318,18 @@ class Setting:
         )
 
     def _ends(
-        self, measure: Measure, value: float, drawn: Floats, left: tuple[LeftOut, ...]
-    ) -> tuple[float | None, float | None, str | None]:
-        """Ends of the interval by the method asked for, and why one of them is missing."""
+        self,
+        measure: Measure,
+        value: float,
+        naive: float,
+        drawn: Floats,
+        left: tuple[LeftOut, ...],
+    ) -> Found:
+        """Ends of the interval by the method asked for, and what they rest on."""
         if self.method == "auto" and np.isfinite(value) and left:
-            found = self.auto.ends(measure, value, left, drawn)
-            return found.lower, found.upper, found.reason
+            return self.auto.ends(measure, value, left, drawn, naive)
         alone = left[0].values if self.method == "bca" and left else None
-        return ends(drawn, self.level, self.method, value, alone, measure.undefined)
+        return Found(*ends(drawn, self.level, self.method, value, alone, measure.undefined))
 
     def _no_interval(self, units: Mapping[str, int], replicates: int) -> str:
         """Why there can be no interval; empty when there can."""
@@ -334,19 +346,46 @@ class Setting:
         return {**self.context.counts, **{k: v for counts in own for k, v in counts.items()}}
 
     def _flags(
-        self, measure: Measure, units: Mapping[str, int], undefined: int, no_spread: bool
+        self,
+        measure: Measure,
+        units: Mapping[str, int],
+        undefined: int,
+        support: Support,
+        left: tuple[LeftOut, ...],
     ) -> tuple[str, ...]:
+        """What a reader should know of the row, by what each class effectively holds."""
+        auto = self.method == "auto"
+        few = measure.interval.fewest if auto else FEW_UNITS
+        held = [one.kish for one in left]
+        found = raised(
+            few_units=bool(units) and min(units.values()) < few,
+            few_effective_units=bool(held) and FEW_KISH > min(held) < 0.9 * min(units.values()),
+            clustered_errors=any(_clustered(kind) for kind in support.kinds),
+            rare_losses=auto and measure.interval.rare and self._rare(measure, units),
+            in_order=any(one.ordered for one in left),
+            few_errors=self._fewest_errors(measure, support) < FEW_ERRORS,
+            undefined_replicates=undefined > 0,
+        )
+        # What is said of crossed percentile intervals is not so of the others.
+        given = (flag for flag in self.context.flags if not (auto and flag == "crossed"))
+        return (*given, *found)
+
+    def _fewest_errors(self, measure: Measure, support: Support) -> float:
+        """Errors of the kind that has fewest: each class that has a prior counts for itself."""
+        if support.rates:
+            return min(min(k.errors, k.trials - k.errors) for k in support.rates)
         errors = self.context.errors
         kind = measure.errors or ("costs" if "costs" in measure.uses else "")
         seen = errors.get(kind, errors.get("", FEW_ERRORS)) if measure.decides else FEW_ERRORS
         of_parts = (self.context.part_errors.get(part, FEW_ERRORS) for part in measure.parts)
-        found = raised(
-            few_units=bool(units) and min(units.values()) < FEW_UNITS,
-            few_errors=min([seen, *of_parts]) < FEW_ERRORS,
-            no_spread=no_spread,
-            undefined_replicates=undefined > 0,
-        )
-        return (*self.context.flags, *found)
+        return min([seen, *of_parts])
+
+    def _rare(self, measure: Measure, units: Mapping[str, int]) -> bool:
+        """Whether a class has few trials that are each a unit."""
+        if min(units.values(), default=0) < 0.9 * self.context.n_trials:
+            return False
+        held = np.asarray(self.auto.seen.sums(measure.parts[0], "n")[0], np.float64).ravel()
+        return bool(held[held > 0].min(initial=FEW_LOSSES) < FEW_LOSSES)
 
     def _signature(self, measure: Measure, parameters: Mapping[str, Any]) -> str:
         said = [
@@ -368,6 +407,26 @@ def _naive(found: Values) -> bool:
     """
     same = np.isclose(found.values, found.references, rtol=1e-12, atol=0)  # but for rounding
     return bool((same & (found.values != 0)).all())
+
+
+def _without_width(lower: float | None, upper: float | None) -> bool:
+    """Whether an interval is no wider than rounding."""
+    if lower is None or upper is None:
+        return False
+    return abs(upper - lower) <= NO_WIDTH * max(abs(lower), abs(upper))
+
+
+def _outside(value: float, lower: float | None, upper: float | None) -> bool:
+    """Whether a value lies outside its interval by more than rounding."""
+    slack = NO_WIDTH * abs(value)
+    return (lower is not None and value < lower - slack) or (
+        upper is not None and value > upper + slack
+    )
+
+
+def _clustered(kind: Errors) -> bool:
+    """Whether few units hold several trials each."""
+    return kind.kish < FEW_UNITS and kind.effective > 1.5 * kind.kish
 
 
 def _extras(point: Values, drawn: Values) -> dict[str, float]:

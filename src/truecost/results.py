@@ -19,6 +19,30 @@ Side = Literal["better", "worse", "same", "undecided"]  # of a system against an
 MOST_UNDEFINED = 0.05  # a larger share of the replicates leaves a verdict undecided
 
 
+class Kind(msgspec.Struct, frozen=True, kw_only=True):
+    """A rate that a figure is made of, with what it rests on.
+
+    Attributes
+    ----------
+    what, of : str
+        What is counted and of whom: `miss` of a `target`.
+    errors, trials : float
+        How many, weights included.
+    units : float
+        Effective number of units that hold the trials (Kish 1965).
+    lower, upper : float
+        Ends of the interval of the rate.
+    """
+
+    what: str
+    of: str
+    errors: float
+    trials: float
+    units: float
+    lower: float
+    upper: float
+
+
 class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One row of `result.json`: what every command prints and every picture draws.
 
@@ -78,6 +102,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         and `best_of_optimism`, by how much that makes the value too good at most, in the unit of
         the measure; and what a measure says beside its value: NAME at the point, NAME_mean over
         replicates.
+    rates : tuple of Kind
+        The rates that the figure is made of, where it is made of some.
     threshold : float or None
         The decision threshold, where there is one: natural-log likelihood ratio, or raw score.
     n_replicates, n_undefined : int
@@ -91,12 +117,16 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
           hang together make the interval too narrow;
         - `items_as_units`: the same for utterances or sentences;
         - `crossed`: several factors or sides; the interval is conservative;
-        - `few_units`: fewer than 20 units; the interval covers too little;
+        - `few_units`: fewer than 20 units (percentile and bca intervals), or fewer than a measure
+          needs (auto); the interval covers too little;
+        - `few_effective_units`: few units hold most of what is counted;
+        - `clustered_errors`: fewer than 20 effective units with several trials each;
+        - `rare_losses`: fewer than 50 trials of a class, resampled one by one, in a mean of losses;
+        - `in_order`: units in order of time, which may hang together longer than the data tell;
         - `few_runs`: a method has fewer than 20 runs; as far as the runs vary, the interval covers
           too little;
-        - `few_errors`: fewer than 10 errors of the kind that the measure counts;
-        - `no_spread`: the interval has no width, no replicate differs from the value, which is not
-          just the naive one;
+        - `few_errors`: fewer than 10 errors of a kind that the measure counts;
+        - `no_spread`: the interval has no width, though the value is not just the naive one;
         - `undefined_replicates`: the measure is undefined in some replicates;
         - `uncorrected`: machine labels alone (AB/BA); right only if the machine is calibrated in
           each cell;
@@ -117,8 +147,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         - `vanished`: in some replicates queries have no targets left;
         - `uninformative`: the best affine map of the scores does not rise with them;
         - `separated`: no target scores below a nontarget;
-        - `outside`: the value lies outside its own interval (moving blocks: errors stand at an end;
-          of a stream; forgetting_max: the best of many versions is better by chance);
+        - `outside`: the value lies outside its own interval;
         - `best_of_many`: the best of several systems that were scored one after another on this
           evaluation set, as the ledger says: `counts["best_of"]` of them.
     signature : str
@@ -146,6 +175,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     item: str = msgspec.field(default="trial")
     shown_in: ShownIn = msgspec.field(default="")
     counts: dict[str, float] = msgspec.field(default_factory=dict)
+    rates: tuple[Kind, ...] = ()
     threshold: float | None = None
     n_replicates: int
     n_undefined: int

@@ -22,6 +22,7 @@ from truecost.intervals.thresholds import equal_error_limits, rate_at_limits
 from truecost.jackknife import LeftOut
 from truecost.measures.base import Measure
 from truecost.measures.rules import Rate
+from truecost.results import Kind
 from truecost.weights import Plan
 
 Floats = npt.NDArray[np.float64]
@@ -47,6 +48,22 @@ class Support:
     nu: float = float("nan")
     carrying: float = float("nan")
     kish: float = float("nan")
+
+    @property
+    def rates(self) -> tuple[Kind, ...]:
+        """The rates as a row stores them."""
+        return tuple(
+            Kind(
+                what=k.what,
+                of=k.of,
+                errors=k.errors,
+                trials=k.trials,
+                units=k.kish,
+                lower=m.lower,
+                upper=m.upper,
+            )
+            for k, m in zip(self.kinds, self.limits, strict=True)
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +98,12 @@ class Auto:
     icc: float
 
     def ends(
-        self, measure: Measure, point: float, left: Sequence[LeftOut], replicates: Floats
+        self,
+        measure: Measure,
+        point: float,
+        left: Sequence[LeftOut],
+        replicates: Floats,
+        naive: float = float("nan"),
     ) -> Found:
         """The ends of the interval of a measure by its rule.
 
@@ -93,6 +115,8 @@ class Auto:
         left : sequence of LeftOut
             One for each resampled factor.
         replicates : ndarray of float64, shape (replicates,)
+        naive : float
+            The naive baseline, where there is one.
         """
         rule = measure.interval
         if rule.scale == "none":
@@ -104,7 +128,7 @@ class Auto:
             rates = self._rates(measure)
             if not rates:  # every decision costs the same: nothing can vary
                 return Found(point, point, None)
-            return self._of_rates(measure, point, rates, replicates)
+            return self._of_rates(measure, point, rates, replicates, naive)
         if rule.excess:
             ends = excess_limits(point, left, replicates, self.level, measure.direction)
         else:
@@ -152,7 +176,12 @@ class Auto:
         return Found(None, None, f"no interval: {why}", support)
 
     def _of_rates(
-        self, measure: Measure, point: float, rates: Sequence[Rate], replicates: Floats
+        self,
+        measure: Measure,
+        point: float,
+        rates: Sequence[Rate],
+        replicates: Floats,
+        naive: float = float("nan"),
     ) -> Found:
         kinds = tuple(errors_of(self.evidence, rate, self.plan) for rate in rates)
         found = [rate_limits(kind, self.level, self.icc) for kind in kinds]
@@ -168,8 +197,9 @@ class Auto:
         )
         ends = self._joined(measure, point, rates, kinds, limits)
         lower, upper = ends
-        if measure.interval.optimistic:
+        if measure.interval.optimistic:  # no threshold need cost more than the naive baseline
             upper -= min(0.0, bias_of(replicates, point))
+            upper = min(upper, naive) if naive >= point else upper
         if np.isinf(upper):
             return Found(lower, None, "the upper end is infinite", support)
         return Found(lower, upper, None, support)

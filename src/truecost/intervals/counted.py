@@ -110,8 +110,9 @@ def _without(factor: Factor, x: Floats, m: Floats, total: Floats, ordered: bool)
         without = (total[0] - gone[keep, 0]) / (total[1] - gone[keep, 1])
     kept = None if copies is None else copies[keep]
     units = int(keep.sum() if kept is None else kept.sum())
+    places = None if keep.all() else np.flatnonzero(keep)
     of = None if strata is None else np.unique(strata[keep], return_inverse=True)[1]
-    return LeftOut(factor.name, without, units, kish(m[keep], kept), kept, of, ordered)
+    return LeftOut(factor.name, without, units, kish(m[keep], kept), kept, of, ordered, places)
 
 
 def kish_of(evidence: Evidence, measure: Measure, factor: Factor) -> float:

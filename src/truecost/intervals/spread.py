@@ -168,22 +168,27 @@ def correlation(one: Sequence[LeftOut], other: Sequence[LeftOut]) -> float:
     ours, theirs = ({f.factor: f for f in side} for side in (one, other))
     products = np.zeros(3)
     for name in dict.fromkeys([*ours, *theirs]):
-        known = ours.get(name) or theirs[name]
-        weight = np.ones(len(known.values)) if known.copies is None else known.copies
+        pair = [side[name] for side in (ours, theirs) if name in side]
+        size = max(len(f.values) if f.places is None else 1 + int(f.places.max()) for f in pair)
         a, b = (
-            _centred(side[name].values, weight, known.strata) if name in side else 0 * weight
-            for side in (ours, theirs)
+            _moves(side[name], size) if name in side else np.zeros(size) for side in (ours, theirs)
         )
-        n = max(1.0, float(weight.sum()))
-        products += (n - 1) / n * np.array([(weight * x).sum() for x in (a * b, a * a, b * b)])
+        n = max(1.0, *(float(f.units) for f in pair))
+        products += (n - 1) / n * np.array([a @ b, a @ a, b @ b])
     both = float(np.sqrt(products[1] * products[2]))
     return float(np.clip(products[0] / both, 0, 1)) if both > 0 else 0.0
 
 
-def _centred(values: Floats, weight: Floats, strata: npt.NDArray[np.int64] | None) -> Floats:
-    """Values less their mean, by stratum; 0 where they are not finite."""
-    of = np.zeros(len(values), np.int64) if strata is None else strata
-    fine = np.isfinite(values)
-    seen, weighed = np.where(fine, values, 0.0), np.where(fine, weight, 0.0)
+def _moves(left: LeftOut, size: int) -> Floats:
+    """What each unit does to a figure, 0 for units that hold nothing; of equal units, all."""
+    of = np.zeros(len(left.values), np.int64) if left.strata is None else left.strata
+    copies = np.ones(len(of)) if left.copies is None else left.copies
+    fine = np.isfinite(left.values)
+    seen, weighed = np.where(fine, left.values, 0.0), np.where(fine, copies, 0.0)
     means = np.bincount(of, weighed * seen) / np.maximum(np.bincount(of, weighed), 1e-300)
-    return np.where(fine, seen - means[of], 0.0)
+    moved = np.where(fine, (seen - means[of]) * np.sqrt(copies), 0.0)
+    if left.places is None:
+        return moved
+    out = np.zeros(size)
+    out[left.places] = moved
+    return out

@@ -156,9 +156,17 @@ MEASURES = (
         "lower",
         "paper 003, 3.5",
         uses=("prior",),
+        interval=Rule(rare=True),
     ),
     Measure(
-        "ce", ce, ("losses",), "Cross entropy (nats)", "lower", "paper 003, 3.3", uses=("prior",)
+        "ce",
+        ce,
+        ("losses",),
+        "Cross entropy (nats)",
+        "lower",
+        "paper 003, 3.3",
+        uses=("prior",),
+        interval=Rule(rare=True),
     ),
     Measure(
         "nbs",
@@ -180,6 +188,7 @@ MEASURES = (
         detection=True,
         uses=(),
         cites=("pav",),
+        interval=Rule(rare=True),
     ),
     Measure(
         "cnxe",
@@ -189,6 +198,7 @@ MEASURES = (
         "lower",
         "paper 002, Eq. 38-43",
         detection=True,
+        interval=Rule(rare=True),
     ),
     Measure(
         "min_cllr",

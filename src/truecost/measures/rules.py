@@ -70,6 +70,10 @@ class Rule:
         Whether it is the best over thresholds, calibrations or versions on the same data.
     excess : bool
         Whether it is 0 at best and too large by chance: a loss, the best of many.
+    fewest : int
+        Units below which the interval is known to cover too little.
+    rare : bool
+        Whether it is a mean of losses of which rare large ones may not have been seen.
     size : (str, str), optional
         Part and statistic that say how much each unit holds; the trials that a part counts when
         left out.
@@ -81,6 +85,8 @@ class Rule:
     edge: bool = False
     optimistic: bool = False
     excess: bool = False
+    fewest: int = 0
+    rare: bool = False
     size: tuple[str, str] | None = None
 
 

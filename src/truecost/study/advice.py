@@ -23,6 +23,7 @@ from truecost.tasks.streams.records import Online
 from truecost.tasks.subsets import empty_cells
 from truecost.tasks.systems import System, measures_for
 from truecost.tasks.terms.records import Search
+from truecost.warned import detailed
 
 if TYPE_CHECKING:
     from truecost.study.config import Study
@@ -97,7 +98,8 @@ def _on_flags(parts: Sequence[Part]) -> list[Problem]:
         own = [e for e, flags in rows if flag.name in flags]
         if own:
             where = _named(own) if deployed and len(own) < len(rows) else ""
-            text = ((flag.sides if sides else "") or flag.advice) + where
+            said = detailed(flag.name, own) or (flag.sides if sides else "") or flag.advice
+            text = said + where
             found.append(Problem(kind="advice", message=text, rule=flag.rule))
     return found
 
