@@ -293,8 +293,12 @@ def test_intervals_without_width_and_few_errors_of_one_kind_are_flagged():
     labels = np.arange(400) % 2
     unit = np.arange(400) // 10
     perfect = tc.Trials.of(labels * 20.0 - 10, labels, kind="llr", unit=unit)
-    for row in tc.score(perfect, tc.Scoring(measures=("eer", "min_dcf"), plan=tc.Plan(50))):
-        assert "no_spread" in row.flags
+    measures = ("eer", "min_dcf")
+    for method, flag in (("percentile", "no_spread"), ("auto", "few_errors")):
+        scoring = tc.Scoring(measures=measures, plan=tc.Plan(50), method=method)
+        for row in tc.score(perfect, scoring):
+            assert flag in row.flags
+            assert (row.lower < row.upper) == (method == "auto")
     scores = labels * 4.0 - 2
     scores[labels == 1][:50] = -3
     scores = np.where((labels == 1) & (np.arange(400) < 100), -3.0, scores)

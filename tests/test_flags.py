@@ -68,14 +68,21 @@ def test_what_always_decides_as_the_naive_system_has_spread_enough():
     measures = ("nec", "total_error", "p_miss")
     for decided, flagged in (([0] * 60, [False, False, True]), (labels, [True] * 3)):
         trials = tc.Trials.of(decided, labels, kind="decision")
-        how = tc.Scoring(tc.Application.detection(prior=0.1), measures, plan=tc.Plan(50))
+        how = tc.Scoring(
+            tc.Application.detection(prior=0.1), measures, plan=tc.Plan(50), method="percentile"
+        )
         rows = tc.score(trials, how)
         assert all(row.lower == row.upper for row in rows)
         assert ["no_spread" in row.flags for row in rows] == flagged
     late = tc.Trials.of([3.0] * 5 + [1.0, 0.0] * 30, [0] * 5 + [1, 0] * 30, kind="llr")
     [row] = tc.score(
         late,
-        tc.Scoring(tc.Application.detection(prior=0.01), ("min_dcf",), plan=tc.Plan(50)),
+        tc.Scoring(
+            tc.Application.detection(prior=0.01),
+            ("min_dcf",),
+            plan=tc.Plan(50),
+            method="percentile",
+        ),
     )
     assert (row.value, row.lower, row.upper) == (1, 1, 1)
     assert "no_spread" in row.flags  # no threshold costs more: 1 is an end of the range

@@ -359,7 +359,7 @@ def test_a_trial_list_without_units_is_told_of_metadata(run, folder):
     assert code == 0, err
     row = json.loads(out)["rows"][0]
     assert row["factors"] == ["enroll.speaker+test.speaker"]
-    assert "crossed" in row["flags"]
+    assert "crossed" not in row["flags"]  # that is said of percentile intervals
     assert [i["file"] for i in json.loads(out)["inputs"]] == ["scores.txt", "trials.txt", "utt2spk"]
     code, _, err = run(*arguments, "--metadata", "utt2spk")
     assert code == 3
@@ -493,7 +493,7 @@ def test_levels_are_printed_as_they_are(run, folder):
 def test_no_interval_is_not_no_spread(run, folder):
     mapped = ["--type", "llr", "--map", "score=s,label=y,unit=spk", "--measure", "cllr", "--json"]
     for options, said in (
-        (["--replicates", "1"], "no interval: one replicate"),
+        (["--replicates", "1", "--method", "percentile"], "no interval: one replicate"),
         (["--hold", "spk"], "no interval: every factor is held"),
     ):
         row = json.loads(run("score", "old.csv", *mapped, *options)[1])["rows"][0]

@@ -85,6 +85,7 @@ _ALL = (
         "together a 95 % CI may cover about 93 %, with very unequal units 90 %, where they nearly "
         "coincide 84 %. Collect more units, or say how much they go together (--icc)",
         caveat="few units: errors of a unit may go together more than assumed",
+        beware="few units with several trials each",
         rule="too-few-units",
     ),
     Flag(
@@ -93,6 +94,7 @@ _ALL = (
         "fewer than 50 trials of a class, each resampled on its own: rare large losses may not "
         "have been seen (a 95 % CI covers about 74 % with 8 trials, 89 % with 20, 94 % with 50)",
         caveat="rare large losses may not have been seen",
+        beware="rare large losses may not have been seen",
         weak=True,
         rule="too-few-units",
     ),
@@ -102,6 +104,7 @@ _ALL = (
         "units in order of time: the interval holds for a correlation of neighbours up to about "
         "0.5; at 0.8 a 95 % CI covers 84 % (20 units) to 92 % (60 units)",
         caveat="neighbours in time may hang together more than assumed",
+        beware="units in order of time",
         rule="ignore-correlation",
     ),
     Flag(
