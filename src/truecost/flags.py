@@ -211,9 +211,10 @@ _ALL = (
     Flag(
         "outside",
         "outside its interval",
-        "the value lies outside its own interval: in moving blocks the ends of a stream weigh less "
-        "than its middle, and here the errors stand at an end: look at it alone (--subset), or "
-        "resample seeds; the best of many versions (forgetting_max) is better by chance the more "
+        "the value lies outside its own interval: its replicates are biased, and nothing is "
+        "concluded from it. Of a stream the ends weigh less than the middle in moving blocks: look "
+        "at them alone (--subset), or resample seeds; of a predictor there are too few units: add "
+        "some; the best of many versions (forgetting_max) is better by chance the more "
         "the scores vary, and they vary more in replicates: look at forgetting_first",
         caveat="the value lies outside its interval",
         weak=True,

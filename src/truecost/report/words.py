@@ -94,6 +94,7 @@ def against_naive(row: Row) -> State:
     "best" for what takes the best threshold or calibration for these data: with it even random
     scores cost no more than the naive system, so that nothing can be said. "same" when the system
     gets the naive value in every replicate: most often it gives the naive answer to every trial.
+    Of a value outside its own interval nothing is said: its replicates are biased.
     """
     if row.reference is None or (row.value is None and not endless(row)):
         return ""
@@ -102,7 +103,7 @@ def against_naive(row: Row) -> State:
     if row.lower == row.value == row.upper == row.reference:
         return "same"
     upper = math.inf if endless(row) else row.upper
-    if row.lower is None or upper is None or row.lower <= row.reference <= upper:
+    if row.lower is None or upper is None or row.lower <= row.reference <= upper or row.outside:
         return "undecided"
     return "better" if (upper < row.reference) == (row.direction == "lower") else "worse"
 
