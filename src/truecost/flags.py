@@ -1,5 +1,6 @@
 """Flags: what a reader of a row should beware of, and every wording of it, in one place."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -251,6 +252,22 @@ def raised(**found: bool) -> tuple[str, ...]:
         When a flag is not in `FLAGS`.
     """
     return tuple(FLAGS[name].name for name, holds in found.items() if FLAGS[name] and holds)
+
+
+def telling(names: Sequence[str]) -> tuple[str, ...]:
+    """The flags of a row to tell of: with few runs no interval is called conservative."""
+    return tuple(name for name in names if not (name == "crossed" and "few_runs" in names))
+
+
+def marks(names: Sequence[str]) -> list[str]:
+    """What a table says of the flags of a row; of one of another version its name in words."""
+    found = (FLAGS[n].mark if n in FLAGS else n.replace("_", " ") for n in telling(names))
+    return [mark for mark in found if mark]
+
+
+def notes(names: Sequence[str]) -> list[str]:
+    """The same where no advice stands near, so that no flag is left out."""
+    return [mark for name in telling(names) for mark in (marks([name]) or [beware(name)])]
 
 
 def beware(name: str) -> str:
