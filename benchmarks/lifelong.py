@@ -20,7 +20,7 @@ from benchmarks.stream import _run, _shown
 from benchmarks.translation import _make as corpus_of
 from truecost.formats import Table
 from truecost.tasks.lifelong import LifelongScoring, Policy, describe, penalise
-from truecost.tasks.lifelong.tables import read_scores
+from truecost.tasks.lifelong.tables import TableOptions, read_scores
 from truecost.tasks.translation.sentences import tokeniser
 
 with warnings.catch_warnings():
@@ -172,7 +172,9 @@ def _across(items: int) -> tuple[list[Row], str]:
         frame.write_parquet(path)
 
         def ours() -> tc.Estimate:
-            made = read_scores(tc.read(str(path), None, "lifelong"), "system")
+            made = read_scores(
+                tc.read(str(path), None, "lifelong"), "system", TableOptions(higher=False)
+            )
             how = LifelongScoring(policies=(policy,))
             scoring = tc.Scoring(plan=tc.Plan(REPLICATES), lifelong=how)
             describe(made, scoring)

@@ -624,7 +624,30 @@ def test_a_limit_that_only_the_value_keeps_is_told_once(result):
         f"log (direct): max-rfpr=0.4 is kept by the value, not by its interval ({ends}); "
         "--by upper asks for that"
     )
-    assert not any("--by upper" in text for text in result(f"{line} --by upper")["remarks"])
+    bound = result(f"{line} --by upper --estimator direct,pooled")
+    assert not any("--by upper" in text for text in bound["remarks"])
+
+
+def test_a_threshold_that_a_bound_chose_says_that_its_interval_ignores_the_choice(run, result):
+    line = f"abba thresholds log.csv --map {MAP} {AT} {FAST} --estimator direct,pooled"
+    for rule, measure, end in (
+        ("max-rfpr 0.5", "rfpr", "upper"),
+        ("min-rrecall 0.5", "rrecall", "lower"),
+    ):
+        found = result(f"{line} --{rule} --by upper")
+        row = next(r for r in found["rows"] if r["measure"] == measure)
+        [told] = [text for text in found["remarks"] if "account for the choice" in text]
+        assert told == (
+            f"log (direct): the threshold was chosen on these data so that the {end} end of the "
+            f"interval of {measure} keeps {rule.replace(' ', '=')}; that interval "
+            f"([{row['lower']:.4g}, {row['upper']:.4g}]) does not account for the choice: check "
+            f"the threshold on other data"
+        )
+        assert not any("account" in text for text in result(f"{line} --{rule}")["remarks"])
+    code, _, _ = run(f"{line} --max-rfpr 0.5 --by upper -o bound")
+    assert code == 0
+    page = Path("bound/report.html").read_text()
+    assert "it does not account for the choice, so check the threshold on other data" in page
 
 
 @pytest.mark.parametrize("verb", ["score", "thresholds", "plan"])

@@ -342,7 +342,7 @@ def ages(folder):
         frame.write_csv(folder / f"{k}.csv")
         named.append(f"{name}={folder / f'{k}.csv'}")
     policies = "uniform,recent:1,recent:3,recent:9,conservative:2,conservative:8"
-    how = ("--policy", policies, "--replicates", 50)
+    how = ("--lower", "--policy", policies, "--replicates", 50)
     tell("lifelong", "compare", *named, *how, "-o", folder / "out")
 
 

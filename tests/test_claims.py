@@ -6,6 +6,7 @@ import pytest
 
 import truecost as tc
 from test_variance import method_of
+from truecost.flags import FLAGS
 from truecost.methods import compare_methods
 from truecost.scopes import scope
 from truecost.single_runs import SingleRuns, single_runs
@@ -17,7 +18,7 @@ DRAWN = Listed("train.csv", "0123456789abcdef" * 4, "speaker", 6)
 ONE, FIVE = {"seed": ("1",)}, {"seed": tuple("12345")}
 MANY = {"seed": tuple(map(str, range(25)))}
 SETS = {"seed": ("1", "2") * 6, "training": tuple("aabbccddeeff")}
-FEW = "so few runs make the interval cover less than it says"
+FEW = FLAGS["few_runs"].caveat
 
 
 def method(name, middle, levels, *, spread=0.01, sets="", higher=False):

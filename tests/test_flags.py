@@ -91,9 +91,8 @@ def test_what_always_decides_as_the_naive_system_has_spread_enough():
 def test_a_flag_of_another_version_is_said_by_its_name():
     flagged = changed(flags=("odd_weather", "few_units"))
     assert beware("odd_weather") == "odd weather"
-    assert terminal._note(flagged) == "few units"
     assert words.caveats(flagged) == FLAGS["few_units"].caveat
-    assert words.note(flagged) == "odd weather, few units"
+    assert terminal._note(flagged) == words.note(flagged) == "odd weather, few units"
 
 
 def test_a_new_flag_reaches_every_reader(monkeypatch):
@@ -131,3 +130,37 @@ def test_a_new_dim_is_shown_in_every_table(dim):
     assert [row[table.header.index(dim)] for row in table.rows] == ["first", "second"]
     narrow = terminal._values(rows).fitted(40)
     assert dim in narrow.names
+
+
+# One wording for one flag
+
+
+@pytest.mark.parametrize("name", FLAGS)
+def test_terminal_and_report_say_the_same_of_a_flag(name):
+    row, mark = changed(flags=(name,)), FLAGS[name].mark
+    assert terminal._note(row) == mark
+    assert words.note(row) == (mark or beware(name))
+
+
+def test_an_interval_of_few_runs_is_not_called_conservative():
+    row = changed(flags=("crossed", "few_runs"))
+    assert terminal._note(row) == words.note(row) == "few runs"
+    assert words.caveats(row) == FLAGS["few_runs"].caveat
+    [verdict] = check([Gate(measure="total_error", max_upper=1.0)], [row])
+    assert verdict.flags == row.flags
+    assert "conservative" not in verdict.message
+    assert "few runs" in verdict.message
+    assert terminal._note(changed(flags=("crossed",))) == "conservative"
+
+
+def test_scores_taken_as_llrs_are_said_so_everywhere():
+    row = changed(flags=("not_llrs",))
+    assert terminal._note(row) == words.note(row) == beware("not_llrs") == "scores taken as LLRs"
+
+
+def test_no_other_place_spells_a_flag_out():
+    """Only flags.py turns the name of a flag into words."""
+    own = re.compile(r"flag\w*\.replace\(\"_\", \" \"\)|FLAGS\[[^\]]+\]\.mark")
+    for path in SOURCE.rglob("*.py"):
+        if path.name != "flags.py":
+            assert not own.search(path.read_text(encoding="utf-8")), path

@@ -92,7 +92,7 @@ def rows(run):
 
 
 def test_score_as_written(rows, matrices):
-    found = rows("lifelong score matrix.csv --policy recent --half-life 3")
+    found = rows("lifelong score --lower matrix.csv --policy recent --half-life 3")
     assert [*found] == MEASURES
     weights = np.exp2(-(4 - np.arange(1, 5)) / 3)
     row = found["policy_score"]
@@ -125,43 +125,58 @@ def test_a_matrix_of_accuracies(run, rows, matrices):
     assert "add a column seed" in err
 
 
+@pytest.mark.parametrize("verb", ["score", "compare old.csv", "plan", "curve"])
+def test_the_direction_of_a_table_is_asked_for(run, verb):
+    name = "curve.csv" if verb == "curve" else "new.csv"
+    code, out, err = run(f"lifelong {verb} {name}")
+    assert (code, out) == (2, "")
+    assert "nothing says whether higher or lower scores are better: say --higher (of acc" in err
+    code, out, _ = run(f"lifelong validate {name}")
+    assert code == 0
+    assert "warning: nothing says whether higher or lower" in out
+    code, _, err = run(f"lifelong {verb} {name} --lower {FAST} --no-advice")
+    assert code == 0, err
+
+
 def test_accuracies_that_are_taken_for_errors_are_told(run, folder):
     (folder / "acc.csv").write_text("version,1,2,3\n1,0.9,0.2,0.2\n2,0.7,0.9,0.3\n3,0.6,0.8,0.9\n")
-    code, _, err = run("lifelong score acc.csv")
+    code, _, err = run("lifelong score --lower acc.csv")
     assert code == 0
     assert "note: acc: at all 2 times" in err
     assert "(0.25, then 0.9)" in err
     assert "say --higher (higher = true under [lifelong])" in err
     assert "at all" not in run("lifelong score acc.csv --higher")[2]
-    assert "warning: at all 2 times" in run("lifelong validate acc.csv")[1]
+    assert "warning: at all 2 times" in run("lifelong validate acc.csv --lower")[1]
 
 
 def test_errors_that_are_taken_for_accuracies_are_told(run, folder):
     (folder / "wer.csv").write_text("version,1,2\n0,0.5,0.6\n1,0.2,0.5\n2,0.3,0.1\n")
     _, _, err = run("lifelong score wer.csv --higher")
-    assert "leave out --higher" in err
-    _, _, err = run("lifelong score wer.csv")
+    assert "say --lower (higher = false under [lifelong])" in err
+    _, _, err = run("lifelong score --lower wer.csv")
     assert "at all" not in err
 
 
 def test_little_is_too_little_to_doubt_the_direction(run, folder):
     (folder / "near.csv").write_text("version,1,2\n0,0.5,0.6\n1,0.51,0.6\n2,0.1,0.61\n")
-    assert "at all" not in run("lifelong score near.csv")[2]
+    assert "at all" not in run("lifelong score --lower near.csv")[2]
     (folder / "one.csv").write_text("version,1\n0,0.5\n1,0.6\n")
-    assert "at all" not in run("lifelong score one.csv")[2]
+    assert "at all" not in run("lifelong score --lower one.csv")[2]
     (folder / "mixed.csv").write_text("version,1,2\n0,0.5,0.6\n1,0.6,0.5\n2,0.3,0.1\n")
-    assert "at all" not in run("lifelong score mixed.csv")[2]
+    assert "at all" not in run("lifelong score --lower mixed.csv")[2]
 
 
 def test_a_half_life_that_no_policy_takes_is_told(run):
     said = "half_life changes nothing"
-    assert said in run("lifelong score matrix.csv --half-life 3")[2]
-    assert said in run("lifelong score matrix.csv --half-life 3 --policy recent:2,uniform")[2]
-    assert said not in run("lifelong score matrix.csv --half-life 3 --policy recent")[2]
+    assert said in run("lifelong score --lower matrix.csv --half-life 3")[2]
+    assert (
+        said in run("lifelong score --lower matrix.csv --half-life 3 --policy recent:2,uniform")[2]
+    )
+    assert said not in run("lifelong score --lower matrix.csv --half-life 3 --policy recent")[2]
 
 
 def test_the_score_is_said_once_and_systems_come_first(run):
-    code, out, _ = run("lifelong compare a=matrix.csv b=old.csv --policy uniform,recent:2")
+    code, out, _ = run("lifelong compare --lower a=matrix.csv b=old.csv --policy uniform,recent:2")
     assert code == 0
     above, head, line, *_ = out.splitlines()
     assert above.startswith("score mean_score (lower is better)")
@@ -173,13 +188,28 @@ def test_the_score_is_said_once_and_systems_come_first(run):
 
 
 def test_a_table_without_an_ending_or_by_standard_input(folder, rows):
-    wanted = rows("lifelong score old.csv --measure policy_score")["policy_score"]["value"]
+    wanted = rows("lifelong score --lower old.csv --measure policy_score")["policy_score"]["value"]
     (folder / "old").write_bytes((folder / "old.csv").read_bytes())
-    assert rows("lifelong score old --measure policy_score")["policy_score"]["value"] == wanted
+    assert (
+        rows("lifelong score --lower old --measure policy_score")["policy_score"]["value"] == wanted
+    )
     (folder / "old.txt").write_text((folder / "old.csv").read_text().replace(",", "\t"))
-    assert rows("lifelong score old.txt --measure policy_score")["policy_score"]["value"] == wanted
+    assert (
+        rows("lifelong score --lower old.txt --measure policy_score")["policy_score"]["value"]
+        == wanted
+    )
     piped = subprocess.run(
-        [sys.executable, "-m", "truecost", "lifelong", "score", "-", "--json", "--quiet"],
+        [
+            sys.executable,
+            "-m",
+            "truecost",
+            "lifelong",
+            "score",
+            "-",
+            "--lower",
+            "--json",
+            "--quiet",
+        ],
         input=(folder / "old.csv").read_bytes(),
         capture_output=True,
         check=True,
@@ -188,7 +218,8 @@ def test_a_table_without_an_ending_or_by_standard_input(folder, rows):
 
 
 def test_policies_side_by_side(run, matrices):
-    line = "lifelong score old.csv --policy recent:1,conservative:1 --policy weights.csv --json"
+    line = "lifelong score --lower old.csv --policy recent:1,conservative:1 --json"
+    line += " --policy weights.csv"
     code, out, err = run(f"{line} --measure policy_score")
     assert code == 0, err
     values = {row["dims"]["policy"]: row["value"] for row in json.loads(out)["rows"]}
@@ -200,13 +231,13 @@ def test_policies_side_by_side(run, matrices):
             "weights": (last[0] + 3 * last[3]) / 4,
         }
     )
-    raw = "lifelong score old.csv --policy recent:1 --no-normalise-weights --json"
+    raw = "lifelong score --lower old.csv --policy recent:1 --no-normalise-weights --json"
     code, out, err = run(f"{raw} --measure policy_score")
     assert json.loads(out)["rows"][0]["value"] == pytest.approx(last @ halves[::-1])
 
 
 def test_every_version_has_rows_where_that_is_asked(run):
-    line = "lifelong score seeds.csv --versions all --measure policy_score --json"
+    line = "lifelong score --lower seeds.csv --versions all --measure policy_score --json"
     _, out, _ = run(f"{line} {FAST}")
     found = json.loads(out)["rows"]
     assert [row["dims"]["version"] for row in found] == ["1", "2", "3"]
@@ -215,7 +246,7 @@ def test_every_version_has_rows_where_that_is_asked(run):
 
 
 def test_items_are_resampled_within_their_times(rows):
-    row = rows(f"lifelong score items.csv --measure policy_score {FAST}")["policy_score"]
+    row = rows(f"lifelong score --lower items.csv --measure policy_score {FAST}")["policy_score"]
     assert row["factors"] == ["item"]
     assert row["n_units"] == 75
     assert row["lower"] < row["value"] < row["upper"]
@@ -227,13 +258,15 @@ def test_subsets_are_levels_of_a_column(run, folder):
     lines = ["version,time,id,room,score"]
     lines += [f"{v + 1},{t + 1},u{i},r{i % 2},{s}" for (v, t, i), s in np.ndenumerate(scores)]
     (folder / "rooms.csv").write_text("\n".join(lines) + "\n")
-    _, out, _ = run(f"lifelong score rooms.csv --measure policy_score --subset room --json {FAST}")
+    _, out, _ = run(
+        f"lifelong score --lower rooms.csv --measure policy_score --subset room --json {FAST}"
+    )
     found = {row["dims"].get("subset"): row["value"] for row in json.loads(out)["rows"]}
     last = scores[1].mean(axis=0)
     assert found == pytest.approx(
         {None: last.mean(), "room=r0": last[::2].mean(), "room=r1": last[1::2].mean()}
     )
-    line = "lifelong score rooms.csv --measure policy_score --unit room --json"
+    line = "lifelong score --lower rooms.csv --measure policy_score --unit room --json"
     _, out, _ = run(f"{line} {FAST}")
     [row] = json.loads(out)["rows"]
     assert (row["factors"], row["n_units"]) == (["room"], 2)
@@ -241,7 +274,7 @@ def test_subsets_are_levels_of_a_column(run, folder):
 
 def test_compare_as_written(run):
     code, out, err = run(
-        f"lifelong compare seeds.csv worse.csv --measure policy_score --json {FAST}"
+        f"lifelong compare --lower seeds.csv worse.csv --measure policy_score --json {FAST}"
     )
     assert code == 0, err
     rows = json.loads(out)["rows"]
@@ -252,16 +285,16 @@ def test_compare_as_written(run):
 
 
 def test_only_systems_of_the_same_tests_are_compared(run):
-    code, _, err = run("lifelong compare seeds.csv old.csv")
+    code, _, err = run("lifelong compare --lower seeds.csv old.csv")
     assert code == 3
     assert "other test times" in err
-    code, _, err = run("lifelong compare seeds.csv")
+    code, _, err = run("lifelong compare --lower seeds.csv")
     assert code == 2
     assert "at least two systems" in err
 
 
 def test_curve_as_written(rows):
-    found = rows(f"lifelong curve curve.csv --max-cost 100 {FAST}")
+    found = rows(f"lifelong curve --lower curve.csv --max-cost 100 {FAST}")
     assert [*found] == ["area_under_curve"]
     areas = ((0.8 * 40 + 0.4 * 60) / 100, (0.6 * 80 + 0.2 * 20) / 100)
     row = found["area_under_curve"]
@@ -269,38 +302,41 @@ def test_curve_as_written(rows):
     assert row["reference"] == pytest.approx(0.7)
     assert (row["lower"], row["upper"]) == pytest.approx((min(areas), max(areas)))
     assert row["direction"] == "lower"
-    shorter = rows(f"lifelong curve curve.csv {FAST}")["area_under_curve"]
+    shorter = rows(f"lifelong curve --lower curve.csv {FAST}")["area_under_curve"]
     assert shorter["value"] == pytest.approx(np.mean([(0.8 * 40 + 0.4 * 40) / 80, 0.6]))
-    assert [*rows(f"lifelong score curve.csv {FAST}")] == ["policy_score", "area_under_curve"]
+    assert [*rows(f"lifelong score --lower curve.csv {FAST}")] == [
+        "policy_score",
+        "area_under_curve",
+    ]
 
 
 def test_a_matrix_has_no_curve(run):
-    code, _, err = run("lifelong curve matrix.csv")
+    code, _, err = run("lifelong curve --lower matrix.csv")
     assert code == 2
     assert "tells of no help" in err
 
 
 def test_plan_says_how_many_more_runs(run):
-    code, out, err = run(f"lifelong plan seeds.csv --measure policy_score --json {FAST}")
+    code, out, err = run(f"lifelong plan --lower seeds.csv --measure policy_score --json {FAST}")
     assert code == 0, err
     [row] = json.loads(out)["rows"]
     assert row["n_units"] == 6
     assert row["units_needed"] == 24  # half the width takes four times the units
-    _, _, err = run(f"lifelong plan seeds.csv --measure policy_score {FAST}")
+    _, _, err = run(f"lifelong plan --lower seeds.csv --measure policy_score {FAST}")
     assert "units are runs with seeds of their own" in err
-    _, out, _ = run(f"lifelong plan seeds.csv --policy recent:1,uniform --json {FAST}")
+    _, out, _ = run(f"lifelong plan --lower seeds.csv --policy recent:1,uniform --json {FAST}")
     first = [row.get("policy") for row in json.loads(out)["rows"][:3]]
     assert first == ["recent:1", "uniform", None]
 
 
 def test_validate(run):
-    code, out, err = run("lifelong validate seeds.csv --policy recent:2")
+    code, out, err = run("lifelong validate seeds.csv --lower --policy recent:2")
     assert (code, err) == (0, "")
     assert out.splitlines() == ["ok: seeds.csv: 3 versions, 3 times, 3 items", "valid"]
-    code, out, _ = run("lifelong validate matrix.csv --strict")
+    code, out, _ = run("lifelong validate matrix.csv --lower --strict")
     assert code == 3
     assert "warning: there are no intervals" in out
-    code, out, _ = run("lifelong validate matrix.csv bad.csv --policy some.csv --json")
+    code, out, _ = run("lifelong validate matrix.csv bad.csv --lower --policy some.csv --json")
     assert code == 3
     found = json.loads(out)["systems"]
     assert "no weight for 2, 3, 4" in found["matrix"][0]["message"]
@@ -338,7 +374,7 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_refused(run, name):
     line, expected, said = REFUSED[name]
-    code, out, err = run(f"lifelong {line}")
+    code, out, err = run(f"lifelong {line.replace('.csv', '.csv --lower', 1)}")
     assert (code, out) == (expected, "")
     assert said in err
 
@@ -347,24 +383,25 @@ def test_penalised_scores_of_a_table(rows, folder):
     text = "version,time,seed,base,adapted,impaired,corrected\n"
     text += "1,1,0,0.5,0.3,0.6,0.4\n1,1,1,0.7,0.3,0.9,0.5\n"
     (folder / "helped.csv").write_text(text)
-    found = rows(f"lifelong score helped.csv {FAST} --measure penalised_score,penalty")
+    found = rows(f"lifelong score --lower helped.csv {FAST} --measure penalised_score,penalty")
     assert found["penalised_score"]["value"] == pytest.approx(0.3 + 0.75 - 0.45)
     assert found["penalty"]["value"] == pytest.approx(0.3)
 
 
-def test_a_study_file_says_the_same(run, rows, folder):
-    options = "--higher --bounds 0,1 --policy recent --half-life 2 --policy uniform"
-    code, out, err = run(f"lifelong score new.csv {options} --print-config")
+@pytest.mark.parametrize("way", ["--higher", "--lower"])
+def test_a_study_file_says_the_same(run, rows, folder, way):
+    options = "--bounds 0,1 --policy recent --half-life 2 --policy uniform"
+    code, out, err = run(f"lifelong score {way} new.csv {options} --print-config")
     assert code == 0, err
     (folder / "study.toml").write_text(out)
-    direct = rows(f"lifelong score new.csv {options}")
+    direct = rows(f"lifelong score {way} new.csv {options}")
     assert rows("run study.toml") == direct
     assert rows("lifelong score new.csv --config study.toml") == direct
 
 
 def test_a_directory_is_written_and_the_same_bytes_again(run, folder):
     for name, jobs in (("a", 1), ("b", 2)):
-        line = f"lifelong score seeds.csv --policy recent:1 -o {name} --jobs {jobs} {FAST}"
+        line = f"lifelong score --lower seeds.csv --policy recent:1 -o {name} --jobs {jobs} {FAST}"
         code, _, err = run(line)
         assert code == 0, err
     for file in ("result.json", "curves.parquet"):
@@ -379,10 +416,10 @@ def test_a_directory_is_written_and_the_same_bytes_again(run, folder):
 
 
 def test_verbose_and_cite(run):
-    _, _, err = run(f"lifelong score seeds.csv -v --measure policy_score {FAST}")
+    _, _, err = run(f"lifelong score --lower seeds.csv -v --measure policy_score {FAST}")
     assert "seeds: 3 versions, 3 times, 3 items" in err
     assert "resampling: seed (6 units)" in err
-    code, out, _ = run("lifelong score seeds.csv --cite")
+    code, out, _ = run("lifelong score --lower seeds.csv --cite")
     assert code == 0
     assert "@" in out
 

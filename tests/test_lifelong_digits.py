@@ -154,7 +154,9 @@ def test_who_cares_about_today_takes_another_system_than_who_cares_about_always(
 
 
 def test_the_persons_help_is_counted_and_the_ranks_stay(rows):
-    assert _against(rows, "penalised_score", "today").value > 0  # beyond doubt with the four seeds
+    assert (
+        _against(rows, "penalised_score", "today").value > 0
+    )  # its interval excludes 0 with the four seeds
     assert _against(rows, "penalised_score", "always").upper < 0
     assert _against(rows, "penalised_score", "origins").upper < 0
 

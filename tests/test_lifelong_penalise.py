@@ -373,6 +373,56 @@ def test_regions_that_are_none(text, said, there, capsys):
     refused(f"{RECORDINGS} --corrected c.uem", capsys, 3, "c.uem", said)
 
 
+def test_regions_of_a_table_are_used(there, capsys):
+    (there / "c.csv").write_text("recording,start,end\nr1,7,10\n")
+    (there / "c.uem").write_text("r1 1 7 10\n")
+    asked = "--measure penalised_score,corrected_score,impaired_score"
+    regions, uem = (
+        values(f"{RECORDINGS} --corrected c.{x} {asked}", capsys) for x in ("csv", "uem")
+    )
+    assert regions == uem
+    (there / "c.csv").write_text("recording\nr1\n")
+    (there / "ids.csv").write_text("id\nr1\n")
+    throughout, ids = (
+        values(f"{RECORDINGS} --corrected {x} {asked}", capsys) for x in ("c.csv", "ids.csv")
+    )
+    assert throughout == ids != regions
+
+
+@pytest.mark.parametrize(
+    ("head", "said"),
+    [
+        ("id,Start,End", "columns Start, End are not known in a table of corrections"),
+        ("id,Start,End", "'Start' may be 'start', 'End' may be 'end'"),
+        (
+            "recording,from,to",
+            "it has id, recording, channel, start, end, duration, part, verdict, label",
+        ),
+        ("recording,begin,end", "column begin is not known"),
+        ("recording,strat,end", "('strat' may be 'start')"),
+        ("id,recording,end", "a column 'id' and a column 'recording': which one"),
+    ],
+)
+def test_columns_of_regions_that_are_not_read(head, said, there, capsys):
+    (there / "c.csv").write_text(f"{head}\nr1,7,10\n")
+    refused(f"{RECORDINGS} --corrected c.csv", capsys, 2, "c.csv", said)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("id,start,end\nu1,1,2\n", "columns start, end are not read: regions are of diarization"),
+        ("recording,start,end\nu1,1,2\n", "a sentence is corrected as a whole, by its id"),
+        ("id,verdcit\nu1,wrong\n", "column verdcit is not known"),
+        ("id,verdcit\nu1,wrong\n", "('verdcit' may be 'verdict'): it has id, part, verdict, label"),
+    ],
+)
+def test_columns_of_corrections_that_are_not_read(text, said, there, capsys):
+    (there / "c.csv").write_text(text)
+    files = "--base b.tab.csv --adapted a.tab.csv --reference r.tab.csv --corrected c.csv"
+    refused(f"--task translation {files}", capsys, 2, "c.csv", said)
+
+
 def test_segments_are_no_regions(there, capsys):
     refused(f"{RECORDINGS} --corrected b.rttm", capsys, 3, "b.rttm: was read as rttm")
     (there / "c.csv").write_text("recording,start,end,verdict\nr1,0,4,wrong\n")

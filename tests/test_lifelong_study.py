@@ -223,7 +223,7 @@ def test_a_score_of_a_measure_is_counted_too(logs):
 def test_tables_of_scores_are_read_by_the_same_study(tmp_path):
     path = tmp_path / "matrix.csv"
     path.write_text("version,0.5,1.5,2.5\n0,0.9,0.9,0.9\n1,0.2,0.4,0.8\n2,0.4,0.2,0.6\n")
-    how = {"policies": ["uniform"]}
+    how = {"policies": ["uniform"], "higher": False}
     outcome = tc.run(study_of({"m": path}, lifelong=how, measures=["policy_score"]))
     assert values(outcome, "policy_score")["m"] is not None
     with pytest.raises(UsageError, match=r"is a table of scores .*kind classes goes with event"):

@@ -27,7 +27,7 @@ from truecost.tasks.lifelong.tables import (
     read_weights,
 )
 
-HIGHER = TableOptions(higher=True)
+HIGHER, LOWER = TableOptions(higher=True), TableOptions(higher=False)
 UNIFORM = LifelongScoring(policies=(Policy(),))
 LONG = "version,time,score\n1,1,0.5\n1,2,0.2\n2,1,0.4\n2,2,0.6\n"
 
@@ -38,8 +38,31 @@ def table(text: str, tmp_path: Path, name: str = "m.csv") -> Table:
     return read(str(path), None, "lifelong")
 
 
+def test_a_direction_that_nobody_says_is_asked_for(tmp_path):
+    record = read_scores(table(LONG, tmp_path), "mine")
+    assert record.higher is None
+    assert record.problems[0].startswith("nothing says whether higher or lower scores are better")
+    for unsaid in (
+        record,
+        from_matrix([[0.5, 0.4]] * 2),
+        from_curve("cost,score\n0,1\n1,0\n", tmp_path),
+    ):
+        with pytest.raises(UsageError, match=r"say --higher \(of accuracies\) or --lower"):
+            tc.score(unsaid, tc.Scoring(plan=tc.Plan(10)))
+    errors = from_curve("cost,errors,n\n0,3,9\n1,1,9\n", tmp_path)
+    assert errors.higher is False
+    assert (
+        errors.problems
+        == read_scores(table("cost,errors,n\n0,3,9\n1,1,9\n", tmp_path), "mine", LOWER).problems
+    )
+
+
+def from_curve(text: str, tmp_path: Path) -> Lifelong:
+    return read_scores(table(text, tmp_path), "mine")
+
+
 def lifelong(text: str, tmp_path: Path, options: TableOptions | None = None) -> Lifelong:
-    return read_scores(table(text, tmp_path), "mine", options)
+    return read_scores(table(text, tmp_path), "mine", options or LOWER)
 
 
 def figures(
@@ -117,7 +140,7 @@ def test_continual_learning_figures_are_those_of_the_papers(scores: np.ndarray) 
 def test_errors_forget_as_accuracies_do(scores: np.ndarray) -> None:
     names = ("backward_transfer", "forward_transfer", "forgetting_max", "forgetting_first")
     right = figures(from_matrix(scores, higher=True), *names)
-    wrong = figures(from_matrix(1 - scores), *names)
+    wrong = figures(from_matrix(1 - scores, higher=False), *names)
     for name in names:
         assert wrong[name].value == pytest.approx(right[name].value, abs=1e-9)
         assert wrong[name].direction == right[name].direction
@@ -127,7 +150,7 @@ def test_errors_forget_as_accuracies_do(scores: np.ndarray) -> None:
 @settings(max_examples=25, deadline=None)
 def test_long_and_wide_tables_say_the_same(scores: np.ndarray, order: list[int]) -> None:
     n = scores.shape[1]
-    wide = from_matrix(scores)
+    wide = from_matrix(scores, higher=False)
     frame = pl.DataFrame(
         [
             {"version": "initial" if v == 0 else str(v), "time": t + 1, "score": scores[v, t]}
@@ -135,7 +158,7 @@ def test_long_and_wide_tables_say_the_same(scores: np.ndarray, order: list[int])
             for t in sorted(range(n), key=lambda t: order[t])
         ]
     )
-    long = read_scores(Table("m", frame.sample(fraction=1, shuffle=True, seed=n)), "matrix")
+    long = read_scores(Table("m", frame.sample(fraction=1, shuffle=True, seed=n)), "matrix", LOWER)
     assert (long.versions, long.test.times) == (wide.versions, wide.test.times)
     assert np.array_equal(long.learnt, wide.learnt)
     assert long.test.items.equals(wide.test.items)
@@ -171,7 +194,9 @@ def test_items_units_and_weights(tmp_path: Path) -> None:
     weights = rng.integers(1, 5, (2, 12))
     for v, t, i in np.ndindex(values.shape):
         lines.append(f"{v + 1},{t + 1},u{i},s{i % 4},{values[v, t, i]},{weights[t, i]},x{v}")
-    record = lifelong("\n".join(lines) + "\n", tmp_path, TableOptions(map={"unit": "speaker"}))
+    record = lifelong(
+        "\n".join(lines) + "\n", tmp_path, TableOptions(higher=False, map={"unit": "speaker"})
+    )
     by_hand = (values * weights).sum(axis=2) / weights.sum(axis=1)
     assert cells(record) == pytest.approx(by_hand)
     [row] = figures(record, "policy_score").values()
@@ -181,7 +206,7 @@ def test_items_units_and_weights(tmp_path: Path) -> None:
     assert record.problems == ("column score_of is left out: not the same in all rows of an item",)
     other = "\n".join(lines).replace("1,1,u0,s0", "1,1,u0,s9") + "\n"
     with pytest.raises(InputError, match=r"item u0 is of several units"):
-        lifelong(other, tmp_path, TableOptions(map={"unit": "speaker"}))
+        lifelong(other, tmp_path, TableOptions(higher=False, map={"unit": "speaker"}))
 
 
 def test_times_and_versions(tmp_path: Path) -> None:
@@ -260,13 +285,13 @@ def test_scores_without_bounds_are_not_penalised(tmp_path: Path) -> None:
         InputError, match=r"m.csv, line 2: the score is -3, out of its bounds 0,inf"
     ):
         lifelong(text, tmp_path)
-    record = lifelong(text, tmp_path, TableOptions(bounds=(-math.inf, math.inf)))
+    record = lifelong(text, tmp_path, TableOptions(higher=False, bounds=(-math.inf, math.inf)))
     assert figures(record, "adapted_score")["adapted_score"].value == -2
     with pytest.raises(UsageError, match="bounded on neither side"):
         figures(record, "penalised_score")
-    assert figures(lifelong(text, tmp_path, TableOptions(bounds=(-9, 0))), "penalised_score")[
-        "penalised_score"
-    ].value == pytest.approx(-2 - 4 + 1)
+    assert figures(
+        lifelong(text, tmp_path, TableOptions(higher=False, bounds=(-9, 0))), "penalised_score"
+    )["penalised_score"].value == pytest.approx(-2 - 4 + 1)
     plain = lifelong(LONG.replace("0.5", "-0.5"), tmp_path)  # nothing is penalised: no bounds
     assert cells(plain)[0, 0] == -0.5
 
@@ -301,7 +326,7 @@ def test_states_of_the_lifelong_set_are_before_and_after(tmp_path: Path) -> None
 def test_several_systems_in_a_table(tmp_path: Path) -> None:
     text = "system,version,1,2\na,1,1,2\na,2,3,4\nb,1,5,6\nb,2,7,8\n"
     of = table(text, tmp_path)
-    assert cells(read_scores(of, "b")).tolist() == [[5, 6], [7, 8]]
+    assert cells(read_scores(of, "b", LOWER)).tolist() == [[5, 6], [7, 8]]
     with pytest.raises(InputError, match=r"2 systems \(a, b\), none of which is mine: .* a=.*b="):
         read_scores(of, "mine")
     alone = lifelong("system,version,1\na,1,1\n", tmp_path)
@@ -389,11 +414,11 @@ def test_options_that_make_no_sense(tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="are not understood"):
             TableOptions(bounds=bounds)
     with pytest.raises(UsageError, match=r"verson=... is not known \(did you mean 'version'"):
-        TableOptions(map={"verson": "v"})
+        TableOptions(higher=False, map={"verson": "v"})
     with pytest.raises(UsageError, match="no column 'wer' for the score"):
-        lifelong(LONG, tmp_path, TableOptions(map={"score": "wer"}))
+        lifelong(LONG, tmp_path, TableOptions(higher=False, map={"score": "wer"}))
     with pytest.raises(UsageError, match="rename one of the two"):
-        lifelong(LONG, tmp_path, TableOptions(map={"score": "time"}))
+        lifelong(LONG, tmp_path, TableOptions(higher=False, map={"score": "time"}))
     with pytest.raises(UsageError, match="came ready-made"):
         KIND.count(["a"], [("a",)], None, "scored")
     with pytest.raises(UsageError, match="came ready-made"):
@@ -496,7 +521,7 @@ def test_columns_of_any_name_and_type_come_along(tmp_path: Path) -> None:
         }
     )
     frame.write_parquet(tmp_path / "m.parquet")
-    record = read_scores(read(str(tmp_path / "m.parquet"), None, "lifelong"), "mine")
+    record = read_scores(read(str(tmp_path / "m.parquet"), None, "lifelong"), "mine", LOWER)
     assert record.test.items.columns == ["id", "time", "row", "item", "state"]
     assert record.learnt.tolist() == [0, 2]
     assert record.test.at.tolist() == [1]
@@ -507,7 +532,7 @@ def test_columns_of_any_name_and_type_come_along(tmp_path: Path) -> None:
 
 
 def lifelong_lines(text: str, tmp_path: Path) -> Lifelong:
-    return read_scores(table(text, tmp_path, "m.jsonl"), "mine")
+    return read_scores(table(text, tmp_path, "m.jsonl"), "mine", LOWER)
 
 
 pieces = st.sampled_from(
@@ -540,7 +565,7 @@ def test_any_table_is_read_or_refused(data: st.DataObject) -> None:
     named = dict(zip(frame.columns, header, strict=True))
     made = frame[1:].rename(named).with_columns(pl.all().replace("", None))
     try:
-        record = read_scores(Table("m", made, first_line=2), "mine")
+        record = read_scores(Table("m", made, first_line=2), "mine", LOWER)
     except TruecostError:  # any other exception is a fault of ours
         return
     rows_of = tc.score(record, tc.Scoring(plan=tc.Plan(20)))

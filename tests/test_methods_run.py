@@ -154,7 +154,7 @@ def test_figures_are_those_of_methods_compare(place, capsys):
     claim = result()["claims"][0]["text"]
     assert claim.startswith("with this training list fixed (list.csv, sha256 ")
     assert "2 seeds of each method" in claim
-    assert "so few runs" in claim
+    assert "too narrow: few runs" in claim
     assert by_hand["claims"][0]["text"].startswith("with whatever else the runs share fixed")
     assert [p["rule"] for p in result()["problems"] if "list.csv is held" in p["message"]] == [
         "fixed-training-list"

@@ -7,7 +7,10 @@ import numpy as np
 import pytest
 
 import truecost as tc
-from truecost.study.spurious import BASELINE, FOUND, _decide, _judged
+from truecost.report.spurious_sections import line_of
+from truecost.report.words import against_naive
+from truecost.results import verdict_of
+from truecost.study.spurious import BASELINE, FOUND, _decide, _judged, _marked
 
 KNOWN = SimpleNamespace(main=("only device",), titled=lambda name: "device")
 
@@ -28,7 +31,7 @@ def of(base, value, lower, upper, **more):
 def against(row, verdict):
     """A system, compared with a row."""
     difference = msgspec.structs.replace(row, dims={"system": "mine"})
-    return SimpleNamespace(baseline=row, verdict=verdict, difference=difference)
+    return SimpleNamespace(system=row, baseline=row, verdict=verdict, difference=difference)
 
 
 @pytest.mark.parametrize(
@@ -46,6 +49,39 @@ def test_the_whole_interval_is_to_lie_below_1(base, value, lower, upper, found):
     problems, remarks = _judged({"only device": [of(base, value, lower, upper)]}, [], KNOWN, "")
     assert [p.rule for p in problems] == ([FOUND] if found else [])
     assert bool(remarks) is not found
+
+
+@pytest.mark.parametrize("side", [1.918, 0.4])
+def test_a_value_outside_its_interval_concludes_nothing(base, side):
+    row = of(base, 1.865 if side > 1 else 0.35, side, side + 0.5, replicates=np.full(20, side))
+    row = msgspec.structs.replace(row, point=row.value)
+    problems, remarks = _judged({"only device": [row]}, [], KNOWN, "")
+    assert remarks == ()
+    assert [p.rule for p in problems] == [""]
+    assert "nothing is concluded about device" in problems[0].message
+    assert f"biased (+{side - row.value:.4g} on average)" in problems[0].message
+    clean = of(base, 0.8, 0.7, 0.9, measure="nce")
+    problems, _ = _judged({"only device": [clean, row]}, [], KNOWN, "")
+    assert [p.rule for p in problems] == ["", FOUND]
+    assert f"{row.label} " not in problems[1].message
+
+
+def test_a_row_outside_its_interval_is_marked_and_has_no_side(base):
+    row = _marked(of(base, 0.3, 0.4, 0.6, flags=()))
+    assert row.flags == ("outside",)
+    assert against_naive(row.row()) == "undecided"
+    line = line_of(msgspec.structs.replace(row.row(), dims={"system": "only device"}))
+    assert line.chip == "no conclusion"
+    assert "outside its interval" in line.more
+    clean = _marked(of(base, 0.5, 0.4, 0.6, flags=()))
+    assert clean.flags == ()
+    assert against_naive(clean.row()) == "better"
+
+
+def test_a_difference_outside_its_interval_speaks_for_no_side(base):
+    difference = of(base, -0.5, -0.4, -0.3).row()
+    assert verdict_of(difference) == "undecided"
+    assert verdict_of(of(base, -0.35, -0.4, -0.3).row()) == "better"
 
 
 def test_cross_entropy_and_cost_of_all_data_are_judged_and_nothing_beside_them(base):
@@ -76,7 +112,7 @@ def test_either_measure_tells(base, first):
 
 
 @pytest.mark.parametrize("verdict", ["better", "worse", "same", "undecided"])
-def test_a_system_that_is_not_better_beyond_doubt_is_a_problem(base, verdict):
+def test_a_system_that_is_not_better_is_a_problem(base, verdict):
     row, nothing = of(base, 0.8, 0.7, 0.9), of(base, 1.0, 0.9, 1.1, measure="nce")
     compared = [against(row, verdict), against(nothing, verdict)]
     problems, remarks = _judged({"only device": [nothing, row]}, compared, KNOWN, "even")

@@ -221,7 +221,7 @@ def test_the_worst_subset_is_one_after_adaptation(run):
 def test_the_advice_stands_first(swept):
     said = verdict.verdict(story_of(swept))
     assert [g.title for g in said.groups] == [
-        "Which budget pays off",
+        "Which budget pays off by imlm",
         "The best budget of each strategy by imlm",
     ]
     over = next(a for a in swept.sweeps if a.measure == "imlm" and not a.strategy)

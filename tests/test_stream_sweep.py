@@ -11,9 +11,10 @@ import pytest
 import truecost as tc
 from lived import result_of, tree, write_study
 from truecost import cli
+from truecost.errors import UsageError
 from truecost.results import Estimate
 from truecost.study.live import run_live
-from truecost.study.sweep import advice_of
+from truecost.study.sweep import advice_of, judged_by
 
 
 @pytest.fixture
@@ -437,3 +438,92 @@ def test_options_go_to_the_strategy_they_are_named_for(tmp_path):
         "split": {"first": "margin", "second": "random"},
         "random": {},
     }
+
+
+# The objective
+
+
+PRICED = {
+    "loop": {"passive": True, "seeds": 2, "budget": None},
+    "source": {"pool": 20},
+    "stream": {"item_seconds": 3.0, "person_price": 30.0},
+    "sweep": {"budgets": [0, 1, 3]},
+}
+
+
+def test_with_prices_the_advice_and_the_curve_are_about_money(tmp_path, run):
+    study = write_study(tmp_path, **PRICED, measures=["total_price", "imlm"])
+    code, _, err = run("run", study, "-o", tmp_path / "run")
+    assert code == 0
+    result = result_of(tmp_path / "run")
+    [advice] = result.sweeps
+    assert advice.measure == "total_price"
+    assert "no objective was named" in advice.objective
+    said = (
+        "budgets are judged by total_price (the person's hour has a price, and no objective was "
+        "named); --objective can name imlm"
+    )
+    assert said in result.remarks
+    assert said in " ".join(err.split())
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert "Which budget pays off by total_price" in page
+    assert "total_price by budget: numbers" in page
+
+
+@pytest.mark.parametrize("objective", ["imlm", "imlm_seconds", "total_price", "act_dcf"])
+def test_the_objective_that_is_named_is_advised_on(tmp_path, run, objective):
+    study = write_study(tmp_path, **PRICED)
+    given = ("--objective", objective, "-o", tmp_path / "run")
+    code, _, _ = run("stream", "sweep", study, *given)
+    assert code == 0
+    result = result_of(tmp_path / "run")
+    first = result.sweeps[0]
+    assert (first.measure, first.objective) == (objective, "the objective that was named")
+    assert [a.objective for a in result.sweeps[1:]] == [""] * (objective != "act_dcf")
+    assert "of replicates" in first.text
+    assert ("leaves out what questions cost" in first.text) == (objective == "act_dcf")
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert f"Which budget pays off by {objective}" in page
+    assert f"{objective} by budget: numbers" in page
+
+
+@pytest.mark.parametrize(
+    ("tables", "said"),
+    [
+        (
+            {"measures": ["imlm"], "sweep": {"objective": "act_dcf"}},
+            "objective 'act_dcf' is none of the measures scored (imlm): add it to measures",
+        ),
+        (
+            {"sweep": {"objective": "total_price"}},
+            "objective 'total_price' needs the price of the person's hour: give person_price",
+        ),
+        ({"sweep": {"objective": "imlm_seconds"}}, "none of the measures scored (imlm, act_dcf)"),
+        ({"sweep": {"objective": "f1"}}, "sweep.objective"),
+    ],
+)
+def test_an_objective_that_is_not_scored_is_refused(tmp_path, run, tables, said):
+    study = write_study(tmp_path, loop={"budget": None}, **tables)
+    code, _, err = run("stream", "sweep", study, "--budgets", "1,2", "-o", tmp_path / "out")
+    assert code == 2
+    assert said in err
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_objective_without_a_value_is_refused():
+    rows = [row(b, v, [v]) for b, v in ((1, 0.1), (2, 0.2))]
+    with pytest.raises(UsageError, match="objective 'total_price' is not scored: add it"):
+        advice_of(rows, "total_price")
+
+
+def test_what_counts_no_questions_is_no_objective_unless_named():
+    rows = [row(b, v, [v], measure="act_dcf") for b, v in ((1, 0.2), (2, 0.1))]
+    [advice] = advice_of(rows)
+    assert advice.objective == ""
+    [said] = judged_by((advice,), rows)
+    assert said == (
+        "no budget is advised: total_price, imlm_money, imlm, imlm_seconds are not scored; "
+        "--objective can name act_dcf"
+    )
+    [advice] = advice_of(rows, "act_dcf")
+    assert advice.text.startswith("margin, 2 questions a batch: act_dcf 0.1 [0.1, 0.1], the best")

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -37,7 +38,6 @@ FEW_UNITS = 20  # below this a percentile interval covers too little (0.92 at 20
 FEW_ERRORS = 10
 FEW_KISH = 8  # effective units: below this a few of them carry the value
 FEW_LOSSES = 50  # trials of a class, one by one, in a mean of losses
-NO_WIDTH = 1e-9  # relative
 
 
 @dataclass(frozen=True)
@@ -280,7 +280,7 @@ class Setting:
         # A minimum over thresholds never costs more than that: 1 is the end of its range.
         decides = measure.decides and not measure.minimum_of
         naive = decides and _naive(point) and _naive(drawn)
-        return Estimate(
+        made = Estimate(
             measure=measure.name,
             task=measure.task,
             parameters=parameters,
@@ -305,17 +305,15 @@ class Setting:
             n_replicates=len(drawn.values),
             n_undefined=undefined,
             reason=reason,
-            flags=self._flags(measure, units, undefined, found.support, left)
-            + raised(
-                no_spread=not naive and _without_width(lower, upper),
-                outside=_outside(value, lower, upper),
-            ),
+            flags=self._flags(measure, units, undefined, found.support, left),
             signature=self._signature(measure, parameters),
             replicates=drawn.values,
             left_out=left,
             icc=self.icc,
             resampling=self.resampling,
         )
+        odd = raised(no_spread=made.narrow and not naive, outside=made.outside)
+        return msgspec.structs.replace(made, flags=(*made.flags, *odd))
 
     def _ends(
         self,
@@ -407,21 +405,6 @@ def _naive(found: Values) -> bool:
     """
     same = np.isclose(found.values, found.references, rtol=1e-12, atol=0)  # but for rounding
     return bool((same & (found.values != 0)).all())
-
-
-def _without_width(lower: float | None, upper: float | None) -> bool:
-    """Whether an interval is no wider than rounding."""
-    if lower is None or upper is None:
-        return False
-    return abs(upper - lower) <= NO_WIDTH * max(abs(lower), abs(upper))
-
-
-def _outside(value: float, lower: float | None, upper: float | None) -> bool:
-    """Whether a value lies outside its interval by more than rounding."""
-    slack = NO_WIDTH * abs(value)
-    return (lower is not None and value < lower - slack) or (
-        upper is not None and value > upper + slack
-    )
 
 
 def _clustered(kind: Errors) -> bool:

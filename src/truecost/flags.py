@@ -1,5 +1,6 @@
 """Flags: what a reader of a row should beware of, and every wording of it, in one place."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -249,9 +250,11 @@ _ALL = (
     Flag(
         "outside",
         "outside its interval",
-        "the value lies outside its own interval, which speaks of the replicates: in moving blocks "
-        "the ends of a stream weigh less than its middle; the best of many is better by chance. "
-        "Use --method auto, or draw no conclusion from it",
+        "the value lies outside its own interval: its replicates are biased, and nothing is "
+        "concluded from it. Of a stream the ends weigh less than the middle in moving blocks: look "
+        "at them alone (--subset), or resample seeds; of a predictor there are too few units: add "
+        "some; the best of many versions (forgetting_max) is better by chance the more "
+        "the scores vary, and they vary more in replicates: look at forgetting_first",
         caveat="the value lies outside its interval",
         weak=True,
     ),
@@ -287,6 +290,22 @@ def raised(**found: bool) -> tuple[str, ...]:
         When a flag is not in `FLAGS`.
     """
     return tuple(FLAGS[name].name for name, holds in found.items() if FLAGS[name] and holds)
+
+
+def telling(names: Sequence[str]) -> tuple[str, ...]:
+    """The flags of a row to tell of: with few runs no interval is called conservative."""
+    return tuple(name for name in names if not (name == "crossed" and "few_runs" in names))
+
+
+def marks(names: Sequence[str]) -> list[str]:
+    """What a table says of the flags of a row; of one of another version its name in words."""
+    found = (FLAGS[n].mark if n in FLAGS else n.replace("_", " ") for n in telling(names))
+    return [mark for mark in found if mark]
+
+
+def notes(names: Sequence[str]) -> list[str]:
+    """The same where no advice stands near, so that no flag is left out."""
+    return [mark for name in telling(names) for mark in (marks([name]) or [beware(name)])]
 
 
 def beware(name: str) -> str:

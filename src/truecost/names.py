@@ -23,6 +23,7 @@ Empty = Literal["nothing", "error"]  # what a batch without targets adds to the 
 LastBatch = Literal["kept", "dropped"]
 OnlineDecision = Literal["own", "bayes"]
 OnlineFactor = Literal["batch", "stream", "seed", "both"]  # what is resampled of event logs
+Objective = Literal["imlm", "imlm_seconds", "total_price", "imlm_money", "act_dcf"]  # of a sweep
 LifelongKind = Literal["classes", "transcripts", "translation", "diarization"]  # of outputs
 LifelongFactor = Literal["item", "seed", "both"]  # what is resampled of a life cycle
 PolicyKind = Literal["recent", "uniform", "conservative", "table"]

@@ -16,6 +16,7 @@ from truecost.names import Ends
 Floats = npt.NDArray[np.float64]
 MOST_UNITS = 1e12  # no plan goes further
 Side = Literal["better", "worse", "same", "undecided"]  # of a system against another one
+NO_WIDTH = 1e-9  # relative: below this two figures differ by rounding only
 MOST_UNDEFINED = 0.05  # a larger share of the replicates leaves a verdict undecided
 
 
@@ -185,10 +186,18 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def outside(self) -> bool:
-        """Whether the value lies outside its own interval."""
+        """Whether the value lies outside its own interval, by more than rounding."""
         if self.value is None or self.lower is None or self.upper is None:
             return False
-        return not self.lower <= self.value <= self.upper
+        rounding = NO_WIDTH * max(abs(self.lower), abs(self.upper))
+        return self.value < self.lower - rounding or self.value > self.upper + rounding
+
+    @property
+    def narrow(self) -> bool:
+        """Whether the interval is no wider than rounding."""
+        if self.lower is None or self.upper is None:
+            return False
+        return abs(self.upper - self.lower) <= NO_WIDTH * max(abs(self.lower), abs(self.upper))
 
     @property
     def label(self) -> str:
@@ -396,7 +405,8 @@ def verdict_of(difference: Row) -> Side:
     {"better", "worse", "same", "undecided"}
         "same" when the difference and both ends of its interval are 0: the two are equal in all
         replicates. "undecided" when the interval holds 0 otherwise, an end of it is missing, or
-        more than 5 % of the replicates of the difference are undefined; otherwise the side and the
+        more than 5 % of the replicates of the difference are undefined, or the difference lies
+        outside its own interval; otherwise the side and the
         direction of the measure tell.
     """
     low, high, value = difference.lower, difference.upper, difference.value
@@ -404,6 +414,6 @@ def verdict_of(difference: Row) -> Side:
     lost = difference.n_undefined > MOST_UNDEFINED * difference.n_replicates
     if low == value == high == 0 and not lost:
         return "same"
-    if low is None or high is None or low <= 0 <= high or lost or not value:
-        return "undecided"  # a value of 0 outside its interval speaks for no side
+    if low is None or high is None or low <= 0 <= high or lost or not value or difference.outside:
+        return "undecided"  # a value outside its interval speaks for no side
     return "better" if (high < 0) == (difference.direction == "lower") else "worse"

@@ -45,7 +45,7 @@ def score(
 ) -> int:
     """Score versions across time: what they are worth to a user, forgetting, what help costs.
 
-    Example: truecost lifelong score matrix.csv --policy recent --half-life 3
+    Example: truecost lifelong score matrix.csv --lower --policy recent --half-life 3
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def curve(
     The curve is a step function; its last value holds up to the largest cost, and the area is
     divided by the range of costs. Lower is better, of errors.
 
-    Example: truecost lifelong curve curve.csv --max-cost 100
+    Example: truecost lifelong curve curve.csv --lower --max-cost 100
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def validate(
 ) -> int:
     """Check tables of scores and event logs, and say what is odd about them.
 
-    Example: truecost lifelong validate matrix.csv
+    Example: truecost lifelong validate matrix.csv --higher
 
     Parameters
     ----------

@@ -75,8 +75,9 @@ class Scored:
 
     score: str | None = None
     """What is measured of an output, such as wer, bleu or der (first of its kind unless given)."""
-    higher: Annotated[bool, Flag] = False
-    """Higher is better, of tables of scores (lower unless given)."""
+    higher: Annotated[bool | None, Parameter(negative="--lower")] = None
+    """Of tables of scores: higher is better (accuracies), or --lower is better (errors). It has to
+    be said."""
     bounds: str | None = None
     """LOW,HIGH: what scores of tables lie between, for penalised scores (0,inf unless given)."""
     policy: Annotated[tuple[str, ...], Flag] = ()
@@ -98,8 +99,6 @@ class Scored:
         """The keys of `[lifelong]` that were given."""
         own = {k: v for k, v in vars(self).items() if v is not None and k not in _CHANGED}
         own["policies"] = tuple(_policy(p) for given in self.policy for p in given.split(","))
-        if self.higher:
-            own["higher"] = True
         if not self.normalise_weights:
             own["normalise_weights"] = False
         if self.bounds is not None:
@@ -120,7 +119,7 @@ def _policy(text: str) -> str:
     return text
 
 
-_CHANGED = ("policy", "higher", "normalise_weights", "bounds")
+_CHANGED = ("policy", "normalise_weights", "bounds")
 
 
 @Parameter(name="*", group="Help")

@@ -33,8 +33,9 @@ class Given:
     reference: Annotated[tuple[str, ...], Flag] = ()
     """File with what is right; may be repeated (translation)."""
     corrected: Annotated[tuple[str, ...], Flag] = ()
-    """File with the ids that the person corrected, one a line, or a table; of recordings a uem. One
-    for all systems, or one for each in their order."""
+    """File with the ids that the person corrected, one a line, or a table; of recordings a table of
+    regions (recording, start, end), or a uem. One for all systems, or one for each in their
+    order."""
     map: str = ""
     """Columns, as KEY=COLUMN,...: id, text (diarization: recording, speaker, start, end), unit."""
     reference_map: str = ""

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 from truecost.cli.options import PLAIN, Flag, Output, Whole
 from truecost.cli.stream_options import DRAWN, Drawn, stream_table
 from truecost.errors import UsageError
+from truecost.names import Objective
 
 if TYPE_CHECKING:
     from truecost.study import Study
@@ -17,6 +18,7 @@ def sweep(
     budgets: str = "",
     strategies: str = "",
     seeds: Whole = None,
+    objective: Objective | None = None,
     resume: Annotated[bool, Flag] = False,
     interval: Drawn = DRAWN,
     output: Output = PLAIN,
@@ -36,6 +38,9 @@ def sweep(
     seeds
         Number of runs, each with its own order of the items, bootstrap set and person; equal for
         all budgets and strategies.
+    objective
+        The measure by which budgets are judged, one of those that are scored. Where none is named:
+        total_price or imlm_money with a price of the person's hour, imlm without one.
     resume
         Go on with a sweep that was killed, or that shall have more budgets, strategies or seeds.
     """
@@ -44,13 +49,17 @@ def sweep(
 
     if output.config is not None:
         raise UsageError("a sweep takes its settings from the study file: leave out --config")
-    found = swept(Study.read(study), _whole_numbers(budgets), _names(strategies), seeds)
+    found = swept(Study.read(study), _whole_numbers(budgets), _names(strategies), seeds, objective)
     given = Study(task="stream", interval=interval.table(), stream=stream_table(interval))
     return live(given.over(found), output, resume=resume)
 
 
 def swept(
-    study: "Study", budgets: tuple[int, ...], strategies: tuple[str, ...], seeds: int | None
+    study: "Study",
+    budgets: tuple[int, ...],
+    strategies: tuple[str, ...],
+    seeds: int | None,
+    objective: Objective | None = None,
 ) -> "Study":
     """A live study as a sweep; what is given wins over what the study says.
 
@@ -70,6 +79,7 @@ def swept(
         table,
         budgets=budgets or table.budgets,
         strategies=strategies or table.strategies,
+        objective=objective or table.objective,
         options={k: v for k, v in table.options.items() if not strategies or k in strategies},
     )
     if budgets:  # the one of the study is not tried besides

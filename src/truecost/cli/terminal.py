@@ -19,7 +19,7 @@ from truecost.cli.options import Output
 from truecost.cli.phases import about_online, dims_beside, side_by_side, sizes_of, split
 from truecost.digits import ShownIn, between, figure, percent, scale_of, signed
 from truecost.errors import counted
-from truecost.flags import FLAGS
+from truecost.flags import marks
 from truecost.gates import Verdict
 from truecost.leaderboard import Standing
 from truecost.results import Comparison, Row, figures, shown
@@ -287,7 +287,7 @@ def _marks(row: Row) -> list[str]:
     """Why a row has no value, or what is special about it."""
     if row.value is None and row.reason:
         return [row.reason.removeprefix("undefined: ")]
-    return [FLAGS[f].mark for f in row.flags if f in FLAGS and FLAGS[f].mark]
+    return marks(row.flags)
 
 
 def _pairs(comparisons: Sequence[Comparison]) -> Columns:

@@ -8,7 +8,7 @@ import msgspec
 
 from truecost.digits import SIGN, Scale, ShownIn, figure, scale_of
 from truecost.errors import plural
-from truecost.flags import beware
+from truecost.flags import beware, telling
 from truecost.gates.gate import Gate, number
 from truecost.gates.matching import rows_of
 from truecost.results import MOST_UNDEFINED, Row, figures
@@ -177,7 +177,7 @@ def judge(gate: Gate, row: Row) -> Verdict:
         message = _unknown(row) or _too_few(gate, row, units)
     else:
         message = _decided(gate, row, state)
-    said = ", ".join(map(beware, row.flags))
+    said = ", ".join(map(beware, telling(row.flags)))
     return Verdict(
         gate=gate,
         state=state,

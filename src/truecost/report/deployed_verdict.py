@@ -251,6 +251,11 @@ def _threshold(story: Story, plane: Plane, chosen: Chosen, name: str) -> Line:
         f"Each replicate chooses its own threshold; the interval of {limited} is that of this "
         f"threshold"
     )
+    if plane.by == "upper":
+        more += (
+            ", which was chosen on these data so that the interval keeps the limit: it does not "
+            "account for the choice, so check the threshold on other data"
+        )
     if chosen.feasible < 1:
         more += f"; in {percent(round(1 - chosen.feasible, 4))} of the replicates none will do"
     return _line(name, both, f"{before}: ", more)

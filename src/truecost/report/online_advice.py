@@ -29,6 +29,8 @@ def advice_groups(story: Story) -> list[Group]:
             lines.append(_advice(story, *first))
             folded += [_advice(story, *other) for other in others]
         title = "Which budget pays off"
+        if story.objective:
+            title += f" by {story.objective}"
         groups.append(
             Group(
                 f"{title}: {name}" if name else title,
@@ -56,7 +58,7 @@ def _of_measure(found: "list[SweepAdvice]") -> list[Advised]:
 def _advice(story: Story, own: "SweepAdvice", over: "SweepAdvice | None") -> Line:
     """The best budget of a strategy against its neighbours, and the other strategies."""
     best, row = own.best, _row_of(story, own)
-    if own.measure in WITHOUT_QUESTIONS:
+    if own.measure in WITHOUT_QUESTIONS and not own.objective:
         return _beside(own, row)
     against = [(own, other) for other in own.others]
     if over is not None and over is not own:
@@ -69,6 +71,8 @@ def _advice(story: Story, own: "SweepAdvice", over: "SweepAdvice | None") -> Lin
     text += "" if row is None else f": {plain(row)}"
     scale = scale_of("" if row is None else row.shown_in, True)
     said = [_against(other, scale, named=a is not own or a is over) for a, other in against]
+    if own.measure in WITHOUT_QUESTIONS:
+        said.append(f"{own.measure} leaves out what questions cost.")
     said += [_share(over or own), _edge(edge, best), _passive(own)]
     return Line(look, chip, own.measure, text, " ".join(filter(None, said)))
 

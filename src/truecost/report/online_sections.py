@@ -93,16 +93,20 @@ def by_budget(story: Story) -> Section | None:
     drawings = [
         _budgets(rows, part)
         for part in story.parts
-        for label in DRAWN
+        for label in _drawn(story)
         if is_swept(rows := _after(story, part, label)) and _has_values(rows)
     ]
     if not drawings:
         return None
-    text = (
-        "After adaptation. More questions cost more and leave fewer errors: where imlm, which adds "
-        "both up, is least, further questions no longer pay; act_dcf leaves out what questions "
-        "cost. The filled mark is the lowest value of a strategy; neighbours that are not told "
-        "apart from the best budget stand in the verdict."
+    objective = _drawn(story)[0]
+    text = "After adaptation. More questions cost more and leave fewer errors"
+    if objective not in WITHOUT_QUESTIONS:
+        text += (
+            f": where {objective}, which adds both up, is least, further questions no longer pay"
+        )
+    text += (
+        "; act_dcf leaves out what questions cost. The filled mark is the lowest value of a "
+        "strategy; neighbours that are not told apart from the best budget stand in the verdict."
     )
     if any(r.dims.get("strategy") and asked(r) is None for r in story.whole):
         text += (
@@ -110,6 +114,11 @@ def by_budget(story: Story) -> Section | None:
             "is far off, a figure in the legend."
         )
     return Section("Questions and costs", text, tuple(drawings))
+
+
+def _drawn(story: Story) -> tuple[str, ...]:
+    """The measures that are drawn by budget, the objective of the sweep first."""
+    return tuple(dict.fromkeys((story.objective or DRAWN[0], DRAWN[-1])))
 
 
 def _after(story: Story, part: Part, label: str) -> list[Row]:
@@ -151,7 +160,7 @@ def passive_and_active(story: Story) -> Section | None:
     if not cells:
         return None
     header = ("collection", "application", "strategy", "questions a batch", "annotations")
-    names = ("act_dcf", "its interval", "imlm", "its interval")
+    names = (text for name in reversed(_drawn(story)) for text in (name, "its interval"))
     table = used("Passive against active", (*header, *names), cells)
     return Section("Passive against active", _about_passive(story), tables=(table,))
 
@@ -172,7 +181,7 @@ def _compared(story: Story, part: Part) -> list[tuple[str, ...]]:
                 row.dims.get("strategy") or row.dims["system"],
                 "none" if asked(row) is None else amount(budget_of(row)),
                 "" if made is None or made.value is None else amount(made.value),
-                *(text for name in reversed(DRAWN) for text in _figures(beside.get(name))),
+                *(text for name in reversed(_drawn(story)) for text in _figures(beside.get(name))),
             )
         )
     return cells

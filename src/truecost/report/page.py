@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from truecost.citations import authors, bibtex
-from truecost.flags import FLAGS
 from truecost.report.curves import Curves
 from truecost.report.deployed_checks import pointed_out
 from truecost.report.drawing import Drawing
@@ -158,10 +157,7 @@ def _problems(story: Story) -> list["Problem"]:
     """What to beware of: without what was left out, which has its table, and nothing twice."""
     from truecost.study import Problem
 
-    crossed = [r for r in story.rows if "crossed" in r.flags]
     silent = {LEFT_OUT} if story.left_out else set()
-    if crossed and all("few_runs" in r.flags for r in crossed):
-        silent.add(FLAGS["crossed"].advice)  # few runs say that intervals may be too narrow
     found = [p for p in story.problems if not p.message.startswith(tuple(silent))]
     found = pointed_out(story, found)
     measure = measure_of(story.main, story.result.task)

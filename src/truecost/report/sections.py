@@ -87,7 +87,7 @@ def leaderboard(story: Story) -> Section | None:
     )
     text = (
         f"{story.title} ({story.main}) of each submission with its interval. Hollow ones are worse "
-        f"than the first beyond doubt."
+        f"than the first: the interval of the difference excludes 0."
     )
     tables = [of_standings("Submissions by rank", board, row.level)]
     if story.left_out:

@@ -14,7 +14,7 @@ from truecost.report.numbers import of_rows
 from truecost.report.section import MOST_LINES, Section, comma, drawing_of, told
 from truecost.report.story import Part, Story, bare, part_of
 from truecost.report.tables import of_numbers
-from truecost.report.words import against_naive, counts, system_of, value
+from truecost.report.words import against_naive, caveats, counts, system_of, value
 from truecost.results import Row, shown, verdict_of
 
 TITLE = "What should not tell the class"
@@ -36,7 +36,11 @@ def is_predictor(row: Row) -> bool:
 def line_of(row: Row) -> Line:
     """What a predictor's value says of the data."""
     look, chip = CHIPS.get(against_naive(row), ("open", "undecided"))
+    if row.outside:
+        chip = "no conclusion"
     more = f"{counts(row)}. It knows nothing of the content."
+    if beware := caveats(row):
+        more += f" But {beware}."
     return Line(look, chip, system_of(row), value(row), more)
 
 

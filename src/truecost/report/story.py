@@ -129,12 +129,15 @@ class Story:
     def main(self) -> str:
         """Label of the measure that the verdict speaks of.
 
-        What a leaderboard ranks by; of items the first. Otherwise the first cost whose naive value
-        is 1 (a minimum only when its actual cost is not there), then the first with any naive value
-        (one that judges decisions before one that judges the order of scores), then the first.
+        What a leaderboard ranks by; of a sweep its objective; of items the first. Otherwise the
+        first cost whose naive value is 1 (a minimum only when its actual cost is not there), then
+        the first with any naive value (one that judges decisions before one that judges the order
+        of scores), then the first.
         """
         if self.result.leaderboard:
             return self.result.leaderboard[0].measure
+        if self.objective:
+            return self.objective
         if self.lifelong:
             return main_of(self.whole or self.rows)
         if self.by_items:
@@ -145,6 +148,11 @@ class Story:
         known = [r.label for r in self.whole if r.reference is not None]
         judged = [name for name in known if not at_best(name)]
         return next(iter([*costs, *judged, *known, *labels, *(r.label for r in self.rows)]), "")
+
+    @property
+    def objective(self) -> str:
+        """The measure by which the budgets of a sweep are judged; empty where there is none."""
+        return next((a.measure for a in self.result.sweeps if a.objective), "")
 
     @cached_property
     def costs(self) -> tuple[str, ...]:

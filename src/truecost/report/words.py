@@ -8,7 +8,7 @@ from unicodedata import bidirectional
 
 from truecost.captions import units_shown
 from truecost.errors import UsageError
-from truecost.flags import FLAGS
+from truecost.flags import FLAGS, notes, telling
 from truecost.measures import find_of_any_task
 from truecost.measures.base import Measure
 from truecost.names import Task
@@ -94,6 +94,7 @@ def against_naive(row: Row) -> State:
     "best" for what takes the best threshold or calibration for these data: with it even random
     scores cost no more than the naive system, so that nothing can be said. "same" when the system
     gets the naive value in every replicate: most often it gives the naive answer to every trial.
+    Of a value outside its own interval nothing is said: its replicates are biased.
     """
     if row.reference is None or (row.value is None and not endless(row)):
         return ""
@@ -102,7 +103,7 @@ def against_naive(row: Row) -> State:
     if row.lower == row.value == row.upper == row.reference:
         return "same"
     upper = math.inf if endless(row) else row.upper
-    if row.lower is None or upper is None or row.lower <= row.reference <= upper:
+    if row.lower is None or upper is None or row.lower <= row.reference <= upper or row.outside:
         return "undecided"
     return "better" if (upper < row.reference) == (row.direction == "lower") else "worse"
 
@@ -190,16 +191,13 @@ def searched_of(row: Row) -> str:
 
 def caveats(row: Row) -> str:
     """What to beware of before believing a value."""
-    found = [FLAGS[flag].caveat for flag in row.flags if flag in FLAGS]
+    found = [FLAGS[flag].caveat for flag in telling(row.flags) if flag in FLAGS]
     return ", ".join(filter(None, found))
 
 
 def note(row: Row) -> str:
     """Why there is no value, and the flags."""
-    # Of few runs the interval may be too narrow: that it is conservative otherwise helps nobody.
-    told = [flag for flag in row.flags if not (flag == "crossed" and "few_runs" in row.flags)]
-    flags = [flag.replace("_", " ") for flag in told]
-    return ", ".join([*([] if row.reason is None else [row.reason]), *flags])
+    return ", ".join([*([] if row.reason is None else [row.reason]), *notes(row.flags)])
 
 
 def rule_said(rule: str, by: str) -> str:

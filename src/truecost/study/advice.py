@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from truecost.errors import counted
-from truecost.flags import FLAGS
+from truecost.flags import FLAGS, telling
 from truecost.measures.base import Measure
 from truecost.names import POSTERIORS
 from truecost.results import Estimate
@@ -123,7 +123,7 @@ def _flags(row: Estimate, part: Part) -> tuple[str, ...]:
         corrected = {**row.dims, "estimator": "corrected"}
         beside = [e for e in part.estimates if e.dims == corrected and e.measure == row.measure]
         done |= {"uncorrected"} if any(e.value is not None for e in beside) else set()
-    return tuple(flag for flag in row.flags if flag not in done)
+    return tuple(flag for flag in telling(row.flags) if flag not in done)
 
 
 def _is_trial_list(part: Part) -> bool:

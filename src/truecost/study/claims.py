@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from truecost.digits import between, figure, percent, scale_of
 from truecost.errors import counted
+from truecost.flags import FLAGS
 from truecost.methods import Estimator, MethodEstimate
 from truecost.results import Comparison
 from truecost.scopes import shared_data
@@ -103,7 +104,7 @@ def claim_of(
         dims={k: v for k, v in difference.dims.items() if k not in ("system", "estimator")},
         verdict="undecided" if alone else verdict,
         text=f"{_given(listed, system, baseline)}, {said}"
-        + ("; so few runs make the interval cover less than it says" if few else ""),
+        + (f"; {FLAGS['few_runs'].caveat}" if few else ""),
     )
 
 

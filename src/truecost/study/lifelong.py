@@ -192,7 +192,7 @@ def _from_scores(source: "Source", reader: Reader, study: "Study") -> Lifelong:
     reader.note(source.file, source.name, source.collection)
     asked = study.lifelong
     bounds: Any = asked.bounds or None
-    options = TableOptions(bool(asked.higher), bounds, source.data.map, asked.cost or "")
+    options = TableOptions(asked.higher, bounds, source.data.map, asked.cost or "")
     about = {} if source.strategy is None else {"strategy": source.strategy}
     found = read_scores(table, source.name, options)
     return _joined(replace(found, about={**found.about, **about}), source, reader)

@@ -76,7 +76,8 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     versions : {"last", "all"}, optional
         Which versions have rows; the last unless given.
     higher : bool, optional
-        Higher scores are better, of tables of scores.
+        Whether higher scores are better (true) or lower ones (false), of tables of scores; it has
+        to be said.
     bounds : tuple of float
         Lowest and highest score, of tables of scores; 0 and infinity unless given.
     compat : {"allies-2020"}, optional

@@ -9,6 +9,7 @@ from truecost.study.loop_tables import OF_LIFE, OF_STREAM
 if TYPE_CHECKING:
     from truecost.study.config import Study
 
+MONEY = ("total_price", "imlm_money")  # objectives that need the price of the person's hour
 TABLES = ("source", "loop", "learner", "strategy", "expert", "sweep", "help")
 BATCH, BUDGET, BOOTSTRAP, LEARNER, STRATEGY = 60, 4, 8, "logistic", "margin"
 LEAST = {"batch": 1, "seeds": 1, "first_seed": 0, "bootstrap": 0, "checkpoint": 1}
@@ -94,6 +95,7 @@ def check_live(study: "Study") -> None:
     _check_beside(study)
     _check_loop(study)
     _check_budgets(study)
+    _check_objective(study)
     _check_strategies(study)
 
 
@@ -167,6 +169,30 @@ def _check_budgets(study: "Study") -> None:
         )
     if len(set(budgets)) < len(budgets):
         raise UsageError(f"budgets {', '.join(map(str, budgets))}: name each once")
+
+
+def _check_objective(study: "Study") -> None:
+    """Refuse an objective that is not scored, or lacks a price, before anything runs."""
+    objective, stream = study.sweep.objective, study.stream
+    if objective is None:
+        return
+    priced = stream.person_price is not None
+    if objective in MONEY and not priced:
+        raise UsageError(
+            f"objective {objective!r} needs the price of the person's hour: give person_price "
+            f"under [stream], or take imlm"
+        )
+    scored = study.measures or (
+        "imlm",
+        *(MONEY if priced else ()),
+        *(("imlm_seconds",) if stream.item_seconds is not None else ()),
+        *(("act_dcf",) if study.source.kind in (None, "detection") else ()),
+    )
+    if objective not in scored:
+        raise UsageError(
+            f"objective {objective!r} is none of the measures scored ({', '.join(scored)}): add it "
+            f"to measures in the study, or take one of them"
+        )
 
 
 def _check_strategies(study: "Study") -> None:

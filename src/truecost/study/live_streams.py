@@ -30,11 +30,13 @@ class Streams(Logged[Job]):
 
     def make(self, folder: Path, lock: int, progress: "Progress | None") -> Outcome:
         """As of all logs; see `Logged.make`."""
-        from truecost.study.sweep import advice_of
+        from truecost.study.sweep import advice_of, judged_by
 
         outcome = super().make(folder, lock, progress)
-        sweeps = advice_of(outcome.estimates) if self.study.sweep.given() else ()
-        remarks = (*outcome.remarks, *(advice.text for advice in sweeps))
+        table = self.study.sweep
+        sweeps = advice_of(outcome.estimates, table.objective) if table.given() else ()
+        texts = (advice.text for advice in sweeps)
+        remarks = (*outcome.remarks, *judged_by(sweeps, outcome.estimates), *texts)
         return replace(outcome, sweeps=sweeps, remarks=remarks)
 
 

@@ -6,6 +6,7 @@ from typing import Any, Literal, Self
 
 import msgspec
 
+from truecost.names import Objective
 from truecost.study.tables import PartialTable
 
 Kind = Literal["detection", "classes", "numbers", "transcripts", "translation", "diarization"]
@@ -237,8 +238,12 @@ class SweepTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
         That of `[strategy]` unless given.
     options : dict of str to dict
         Options of strategies by name; those of `[strategy]` go with its own name.
+    objective : {"imlm", "imlm_seconds", "total_price", "imlm_money", "act_dcf"}, optional
+        The measure by which budgets are judged, one of those that are scored. Where none is named:
+        total_price or imlm_money with a price of the person's hour, imlm without one.
     """
 
     budgets: tuple[int, ...] = ()
     strategies: tuple[str, ...] = ()
     options: dict[str, dict[str, Any]] = msgspec.field(default_factory=dict)
+    objective: Objective | None = None

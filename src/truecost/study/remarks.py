@@ -12,7 +12,8 @@ def remarks_of(parts: Sequence[Part]) -> tuple[str, ...]:
     """Which thresholds of B improve both ratios, and what their limits are worth.
 
     A limit that every threshold keeps decides nothing; one that is kept by the value is kept about
-    as often as not, which is said once.
+    as often as not, and an interval whose bound chose the threshold does not account for that
+    choice: either is said once.
 
     Parameters
     ----------
@@ -24,8 +25,9 @@ def remarks_of(parts: Sequence[Part]) -> tuple[str, ...]:
     """
     found = [(plane, part) for part in parts for plane in part.planes if not plane.subset]
     said = [text for plane, _ in found for text in (_improving(plane), *_slack(plane))]
-    doubts = (text for plane, part in found for text in _by_value(plane, part))
-    return (*said, *list(doubts)[:1])
+    doubts = [text for plane, part in found for text in _by_value(plane, part)]
+    bound = [text for plane, part in found for text in _by_bound(plane, part)]
+    return (*said, *doubts[:1], *bound[:1])
 
 
 def _about(plane: Plane) -> str:
@@ -63,8 +65,7 @@ def _by_value(plane: Plane, part: Part) -> Iterator[str]:
     if plane.by == "upper":
         return
     for chosen in plane.chosen:
-        name, _, limit = chosen.rule.partition("=")
-        measure = "rfpr" if name == "max-rfpr" else "rrecall"
+        measure, limit = _limited(chosen.rule)
         row = _row(plane, part, measure, chosen.rule)
         if row is None or row.lower is None or row.upper is None:
             continue
@@ -73,6 +74,30 @@ def _by_value(plane: Plane, part: Part) -> Iterator[str]:
                 f"{_about(plane)}: {chosen.rule} is kept by the value, not by its interval "
                 f"({between(row.lower, row.upper)}); --by upper asks for that"
             )
+
+
+def _by_bound(plane: Plane, part: Part) -> Iterator[str]:
+    """The intervals of ratios whose bound chose the threshold: they ignore that choice."""
+    if plane.by != "upper":
+        return
+    for chosen in plane.chosen:
+        measure, _ = _limited(chosen.rule)
+        row = _row(plane, part, measure, f"{chosen.rule},by=upper")
+        if row is None or row.threshold is None:
+            continue
+        end = "upper" if measure == "rfpr" else "lower"
+        yield (
+            f"{_about(plane)}: the threshold was chosen on these data so that the {end} end of the "
+            f"interval of {measure} keeps {chosen.rule}; that interval "
+            f"({between(row.lower, row.upper)}) does not account for the choice: check the "
+            f"threshold on other data"
+        )
+
+
+def _limited(rule: str) -> tuple[str, str]:
+    """The ratio that a rule limits, and the limit."""
+    name, _, limit = rule.partition("=")
+    return "rfpr" if name == "max-rfpr" else "rrecall", limit
 
 
 def _row(plane: Plane, part: Part, measure: str, rule: str) -> Estimate | None:

@@ -207,7 +207,7 @@ def _scored(
         clip=None,
         allow_reversed=True,  # what knows nothing ranks targets anyhow
     )
-    rows = {trials.name: score(trials, how, dims=dims) for trials in baselines}
+    rows = {t.name: score(t, how, dims=dims) for t in baselines}
     compared = [
         compare(row, against)
         for name in known.main
@@ -245,7 +245,11 @@ def _judged(
     remarks: list[str] = []
     where = f"{title}: " if title else ""
     for name in known.main:
-        judged, what = _decide(rows[name]), known.titled(name)
+        what, asked = known.titled(name), _decide(rows[name])
+        judged = [row for row in asked if not row.outside]
+        problems += [
+            Problem(kind="data", message=where + _biased(row, what)) for row in asked if row.outside
+        ]
         below = [row for row in judged if _below(row)]
         if judged and not below:
             remarks.append(
@@ -263,7 +267,7 @@ def _judged(
         problems.append(Problem(kind="data", message=said, rule=FOUND))
         for comparison in (c for c in compared if c.baseline is below[0]):
             said = where + _beside(comparison, what)
-            if comparison.verdict == "better":
+            if comparison.verdict == "better" and not comparison.system.outside:
                 remarks.append(said)
             else:
                 problems.append(Problem(kind="data", message=said, rule=BASELINE))
@@ -284,6 +288,18 @@ def _below(row: Estimate) -> bool:
     return row.upper is not None and bool(np.isfinite(row.upper)) and row.upper < 1
 
 
+def _biased(row: Estimate, what: str) -> str:
+    """That nothing is concluded from a value outside its own interval, and how far it is biased."""
+    known = row.replicates[np.isfinite(row.replicates)]
+    bias = float(known.mean()) - row.point if len(known) else np.nan
+    mean = f" ({signed(bias, row.scale)} on average)" if np.isfinite(bias) else ""
+    return (
+        f"nothing is concluded about {what} from {_figures(row)}: the value lies outside its "
+        f"interval, as the replicates are biased{mean}; add groups, or name larger ones, and "
+        f"look again"
+    )
+
+
 def _figures(row: Estimate) -> str:
     return f"{row.label} {figure(row.value, row.scale)} {between(row.lower, row.upper, row.scale)}"
 
@@ -292,7 +308,7 @@ def _beside(comparison: Comparison, what: str) -> str:
     """A system against a predictor, in words."""
     found = comparison.difference
     known = {"better": "better than", "worse": "worse than", "same": "as good as"}
-    said = known.get(comparison.verdict, "not better beyond doubt than")
+    said = known.get(comparison.verdict, "not shown to be better than")
     return (
         f"{found.dims['system']} is {said} what {what} alone tell{'' if ', ' in what else 's'}: "
         f"difference in {found.label} "

@@ -8,10 +8,17 @@ import numpy.typing as npt
 
 from truecost.comparison import compare
 from truecost.digits import between, figure, percent
+from truecost.errors import UsageError, first_five
+from truecost.names import Objective
 from truecost.report.swept import WITHOUT_QUESTIONS
 from truecost.results import Estimate
 
-ADVISED = ("imlm", "act_dcf")  # what a best budget is sought by
+BESIDE = "act_dcf"  # told beside the objective, as it leaves out what questions cost
+MONEY = ("total_price", "imlm_money")  # defined only where the person's hour has a price
+OBJECTIVES = (*MONEY, "imlm", "imlm_seconds")  # unless one is named the first with a value
+NAMED = "the objective that was named"
+PRICED = "the person's hour has a price, and no objective was named"
+UNNAMED = "no objective was named"
 AFTER = "post"
 PHASES = {"pre": "before adaptation", AFTER: "after adaptation"}
 Floats = npt.NDArray[np.float64]
@@ -70,6 +77,8 @@ class SweepAdvice(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     phase : {"pre", "post"}
     application : str
         Where there are several.
+    objective : str
+        Why budgets are judged by this measure; empty for one that is told beside it.
     strategy : str
         Whose budgets are compared; empty where those of all strategies are.
     best : SweepPoint
@@ -90,6 +99,7 @@ class SweepAdvice(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     measure: str
     phase: str
     application: str = ""
+    objective: str = ""
     strategy: str
     best: SweepPoint
     edge: str = ""
@@ -99,26 +109,74 @@ class SweepAdvice(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     text: str
 
 
-def advice_of(rows: Sequence[Estimate]) -> tuple[SweepAdvice, ...]:
-    """Advice for each strategy, then over all, by cost of effort and by cost of errors.
+def advice_of(
+    rows: Sequence[Estimate], objective: Objective | None = None
+) -> tuple[SweepAdvice, ...]:
+    """Advice for each strategy, then over all, by the objective and by the cost of errors.
 
     Parameters
     ----------
     rows : sequence of Estimate
         Of one system for each strategy and budget, on the same streams; the rows of subsets are
         left out.
+    objective : str, optional
+        The measure by which budgets are judged; where none is named, the first of `OBJECTIVES` that
+        has a value.
 
     Returns
     -------
     tuple of SweepAdvice
-        Nothing where there is but one budget.
+        Nothing where there is but one budget, or no objective is scored.
+
+    Raises
+    ------
+    UsageError
+        When the objective is not scored, or has no value.
     """
+    known = _valued(rows)
+    if objective is not None and objective not in known:
+        raise UsageError(_lacking(objective, rows, known))
+    usual: str = next((name for name in OBJECTIVES if name in known), "")
+    first: str = objective or usual
+    why = NAMED if objective else PRICED if first in MONEY else UNNAMED
     return tuple(
         advice
         for application in dict.fromkeys(row.dims.get("application", "") for row in rows)
-        for measure in ADVISED
-        for advice in _of_measure(_chosen(rows, measure, application), application)
+        for measure in dict.fromkeys(filter(None, (first, BESIDE)))
+        for advice in _of_measure(
+            _chosen(rows, measure, application), application, why if measure == first else ""
+        )
     )
+
+
+def _valued(rows: Sequence[Estimate]) -> list[str]:
+    """What can be an objective: the measures that have a value for some budget."""
+    names = dict.fromkeys(row.dims.get("application", "") for row in rows)
+    return [
+        measure
+        for measure in (*OBJECTIVES, BESIDE)
+        if any(row.value is not None for name in names for row in _chosen(rows, measure, name))
+    ]
+
+
+def _lacking(objective: str, rows: Sequence[Estimate], known: Sequence[str]) -> str:
+    """Why budgets cannot be judged by an objective, and what to do."""
+    row = next((row for row in rows if row.measure == objective), None)
+    why = "is not scored" if row is None else f"has no value ({row.reason})"
+    do = f"add it to measures in the study{f', or take {first_five(known)}' if known else ''}"
+    return f"objective {objective!r} {why}: {do if row is None else f'take {first_five(known)}'}"
+
+
+def judged_by(sweeps: Sequence[SweepAdvice], rows: Sequence[Estimate]) -> tuple[str, ...]:
+    """By what the budgets are judged, and by what else they could be; nothing without advice."""
+    if not sweeps:
+        return ()
+    first = sweeps[0]
+    others = [name for name in _valued(rows) if name != first.measure or not first.objective]
+    more = f"; --objective can name {first_five(others)}" if others else ""
+    if not first.objective:
+        return (f"no budget is advised: {', '.join(OBJECTIVES)} are not scored{more}",)
+    return (f"budgets are judged by {first.measure} ({first.objective}){more}",)
 
 
 def _chosen(rows: Sequence[Estimate], measure: str, application: str) -> list[Estimate]:
@@ -136,8 +194,11 @@ def _chosen(rows: Sequence[Estimate], measure: str, application: str) -> list[Es
     return sorted(found, key=lambda r: (order.index(r.dims["strategy"]), _budget(r) or 0))
 
 
-def _of_measure(rows: Sequence[Estimate], application: str) -> Iterator[SweepAdvice]:
+def _of_measure(
+    rows: Sequence[Estimate], application: str, objective: str
+) -> Iterator[SweepAdvice]:
     """By one measure: each strategy by itself, then all of them."""
+    about = application, objective
     asking = [row for row in rows if _budget(row) is not None]
     passive = next((_point(row) for row in rows if _budget(row) is None), None)
     strategies = list(dict.fromkeys(row.dims["strategy"] for row in asking))
@@ -146,21 +207,22 @@ def _of_measure(rows: Sequence[Estimate], application: str) -> Iterator[SweepAdv
         return
     for name, own in zip(strategies, alone, strict=True):
         if len(own) > 1:
-            yield _advice(own, _next_to(own, _best(own)), name, application, passive)
+            yield _advice(own, _next_to(own, _best(own)), name, about, passive)
     if len(strategies) > 1:
         best = _best(asking)
         others = [own[_best(own)] for own in alone if asking[best] not in own]
-        yield _advice(asking, others, "", application, passive)
+        yield _advice(asking, others, "", about, passive)
 
 
 def _advice(
     rows: Sequence[Estimate],
     others: Sequence[Estimate],
     strategy: str,
-    application: str,
+    about: tuple[str, str],
     passive: SweepPoint | None,
 ) -> SweepAdvice:
-    """The best of some rows, against some others of them."""
+    """The best of some rows, against some others of them; about: application and objective."""
+    application, objective = about
     shares = _shares(rows)
     place = _best(rows)
     best = rows[place]
@@ -171,13 +233,14 @@ def _advice(
         measure=best.measure,
         phase=best.dims["phase"],
         application=application,
+        objective=objective,
         strategy=strategy,
         best=points[place],
         edge=edge,
         points=points,
         others=found,
         passive=passive,
-        text=_text(best, points[place], found, edge, strategy, application),
+        text=_text(best, points[place], found, edge, strategy, about),
     )
 
 
@@ -250,13 +313,14 @@ def _text(
     others: Sequence[SweepDifference],
     edge: str,
     strategy: str,
-    application: str,
+    about: tuple[str, str],
 ) -> str:
     """The advice in words."""
+    application, objective = about
     whose = strategy or f"all strategies: {best.strategy}"
     where = f" ({application})" if application else ""
     found = f"{figure(row.value, row.scale)} {between(row.lower, row.upper, row.scale)}".strip()
-    if row.measure in WITHOUT_QUESTIONS:
+    if row.measure in WITHOUT_QUESTIONS and not objective:
         least = f"it is {_end(row)} at {questions(best.budget)}: {found}"
         return f"{whose}: {row.measure}{where} leaves out what questions cost; {least}"
     share = (
@@ -264,6 +328,8 @@ def _text(
     )
     said = [f"{whose}, {questions(best.budget)}: {row.measure}{where} {found}{share}"]
     said += [_said(other, strategy) for other in others]
+    if row.measure in WITHOUT_QUESTIONS:
+        said.append(f"{row.measure} leaves out what questions cost")
     if edge:
         beyond = "more" if edge == "highest" else "fewer"
         asked = "" if edge == "lowest" and not best.budget else f": try {beyond}"

@@ -32,8 +32,9 @@ class TableOptions:
 
     Parameters
     ----------
-    higher : bool
-        Whether higher scores are better.
+    higher : bool, optional
+        Whether higher scores are better; a curve of errors knows, other scores cannot be scored
+        without.
     bounds : (float, float), optional
         Lowest and highest score that there can be. Scores are held against it where it is given,
         and where they are to be penalised: then it is 0 to infinity unless given.
@@ -48,7 +49,7 @@ class TableOptions:
         When the bounds are not two ascending numbers, or a column is not known.
     """
 
-    higher: bool = False
+    higher: bool | None = None
     bounds: tuple[float, float] | None = None
     map: Mapping[str, str] = field(default_factory=dict)
     cost: str = ""

@@ -5,6 +5,7 @@ place, so that no corrected score can be computed from it: it is refused (paper 
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import polars as pl
 
 from truecost.corrections.base import WHOLE
 from truecost.corrections.speech_text import region_name
-from truecost.errors import InputError, UsageError, counted, first_five, plural
+from truecost.errors import InputError, UsageError, counted, first_five, named, plural
 from truecost.formats import Table
 from truecost.formats.mapped import filled, refuse_repeated
 from truecost.formats.segments import segments_of
@@ -21,6 +22,8 @@ from truecost.tasks.diarization.segments import lasting, rows_of
 Rows = list[tuple[str, ...]]  # of each item the parts that were corrected
 VERDICTS = ("right", "wrong")
 REGIONS = ("start", "end", "duration")
+OF_ITEMS = ("id", "part", "verdict", "label")  # the columns that are read
+OF_REGIONS = ("recording", "channel", *REGIONS, "part", "verdict", "label")
 
 
 def corrected_ids(given: Any, ids: pl.Series, noun: str) -> Rows:
@@ -78,29 +81,55 @@ def corrected_items(table: Table, ids: pl.Series, noun: str) -> Rows:
     Raises
     ------
     UsageError
-        When there is no column `id`.
+        When there is no column `id`, or another that is not read.
     InputError
         When an id is empty, not known, or stands twice, a part is named, or an answer only says
         "wrong".
     """
-    table = without_verdicts(table)
-    if "id" not in table.columns:
+    if "id" not in table.columns and {*table.columns}.isdisjoint({"recording", *REGIONS}):
         raise UsageError(
             f"{table.source}: there is no column 'id', which says what was corrected; "
             f"{table.listed}: name it so"
         )
-    named = filled(table, "id", "id")
+    _refuse_columns(table, OF_ITEMS, noun)
+    table = without_verdicts(table)
+    given = filled(table, "id", "id")
+    _refuse_parts(table, f"a {noun} is corrected as a whole")
+    refuse_repeated(table.source, given, f"each {noun} is corrected once", table.where)
+    _refuse_unknown(table.source, given, ids, noun)
+    known = set(given)
+    return [(WHOLE,) if name in known else () for name in ids]
+
+
+def _refuse_parts(table: Table, why: str) -> None:
+    """Refuse parts that are named: the column of logs may stand there, but empty."""
     if "part" in table.columns:
         parts = table.texts("part", "part")
         if len(rows := parts.is_not_null().arg_true()):
             raise InputError(
-                f"{table.source}: {table.where(rows[0])} names the part {parts[rows[0]]!r}; a "
-                f"{noun} is corrected as a whole: leave the part empty"
+                f"{table.source}: {table.where(rows[0])} names the part {parts[rows[0]]!r}; "
+                f"{why}: leave the part empty"
             )
-    refuse_repeated(table.source, named, f"each {noun} is corrected once", table.where)
-    _refuse_unknown(table.source, named, ids, noun)
-    known = set(named)
-    return [(WHOLE,) if name in known else () for name in ids]
+
+
+def _refuse_columns(table: Table, known: Sequence[str], noun: str) -> None:
+    """Refuse columns that would say something of a correction which is not read."""
+    unknown = [name for name in table.columns if name not in known]
+    if not unknown:
+        return
+    if noun != "recording" and {*unknown} & {"recording", *REGIONS}:
+        raise UsageError(
+            f"{table.source}: {named('column', unknown, 'are')} not read: regions are of "
+            f"diarization, and a {noun} is corrected as a whole, by its id; leave them out"
+        )
+    names = [*dict.fromkeys(("id", *OF_REGIONS))] if noun == "recording" else list(known)
+    close = {name: get_close_matches(name.lower(), names, n=1) for name in unknown}
+    hints = [f"{name!r} may be {found[0]!r}" for name, found in close.items() if found]
+    raise UsageError(
+        f"{table.source}: {named('column', unknown, 'are')} not known in a table of corrections"
+        f"{f' ({first_five(hints)})' if hints else ''}: it has {', '.join(names)}; rename them, or "
+        f"leave them out"
+    )
 
 
 def without_verdicts(table: Table) -> Table:
@@ -161,7 +190,8 @@ def corrected_regions(table: Table, frame: pl.DataFrame, extents: pl.DataFrame) 
     ----------
     table : Table
         A UEM, or columns `recording`, `start` and `end` (or `duration`), and `channel` where
-        recordings have several; or `id` alone, of recordings that were corrected throughout.
+        recordings have several; or `id` or `recording` alone, of recordings that were corrected
+        throughout.
     frame : polars.DataFrame
         The recordings: `id`, `recording` and, where there are several, `channel`.
     extents : polars.DataFrame
@@ -174,21 +204,30 @@ def corrected_regions(table: Table, frame: pl.DataFrame, extents: pl.DataFrame) 
     Raises
     ------
     UsageError
-        When a column is missing.
+        When a column is missing, or there is one that is not read.
     InputError
         When a region is of a recording that is not scored, lies outside of it or overlaps another,
         or an answer only says "wrong".
     """
+    if {"id", "recording"} <= {*table.columns}:
+        raise UsageError(
+            f"{table.source}: there are a column 'id' and a column 'recording': which one says the "
+            f"recording? Leave out the other"
+        )
     if not any(name in table.columns for name in REGIONS):
+        if "recording" in table.columns:
+            table = _renamed(table, "recording", "id")
         return corrected_items(table, frame["id"], "recording")
     if table.format in ("rttm", "seglst"):
         raise InputError(
             f"{table.source}: was read as {table.format}, segments of speakers; corrected regions "
             f"are a uem (recording channel start end), or a table of recording, start and end"
         )
+    if "id" in table.columns:
+        table = _renamed(table, "id", "recording")
+    _refuse_columns(table, OF_REGIONS, "recording")
     table = without_verdicts(table)
-    if "recording" not in table.columns and "id" in table.columns:
-        table = _renamed(table)
+    _refuse_parts(table, "start and end name the region")
     if table.format != "uem":
         table = segments_of(table)
     rows, _ = lasting(rows_of(table, "region", speaker=False), table.source, "region")
@@ -209,11 +248,11 @@ def corrected_regions(table: Table, frame: pl.DataFrame, extents: pl.DataFrame) 
     return [by_id.get(name, ()) for name in frame["id"]]
 
 
-def _renamed(table: Table) -> Table:
-    """A table whose recordings stand in the column `id`."""
+def _renamed(table: Table, old: str, new: str) -> Table:
+    """A table with a column under another name."""
     return Table(
         table.source,
-        table.frame.rename({"id": "recording"}),
+        table.frame.rename({old: new}),
         first_line=table.first_line,
         lines=table.lines,
         format=table.format,

@@ -29,6 +29,7 @@ from truecost.tasks.lifelong.cells import (
     refuse_out_of_bounds,
     without_empty,
 )
+from truecost.tasks.lifelong.direction import UNSAID
 from truecost.tasks.lifelong.kinds.ready import KIND, PART
 from truecost.tasks.lifelong.matrix import in_order, nothing_varies, set_of
 from truecost.tasks.lifelong.records import INITIAL, Lifelong
@@ -75,6 +76,7 @@ def curve_of(table: Table, name: str, options: TableOptions) -> Lifelong:
     versions = Axis(names, np.array([INITIAL, *range(1, len(costs))], np.float64), "number")
     whole = replace(cells, frame=_carried(cells.frame, costs, names))
     test, left = set_of(whole, AT, versions, seeds)
+    higher = False if "errors" in table.columns else options.higher
     return Lifelong(
         name=name,
         kind=KIND,
@@ -83,10 +85,14 @@ def curve_of(table: Table, name: str, options: TableOptions) -> Lifelong:
         seeds=seeds,
         test=test,
         offline=_spent(costs, len(seeds), column),
-        higher=options.higher,
+        higher=higher,
         units={"unit": test.items["unit"].to_numpy()} if "unit" in test.items.columns else {},
         signatures={PART: KIND.signature(None, PART)},
-        problems=(*left, *nothing_varies(test, seeds, "point")),
+        problems=(
+            *((UNSAID,) if higher is None else ()),
+            *left,
+            *nothing_varies(test, seeds, "point"),
+        ),
     )
 
 

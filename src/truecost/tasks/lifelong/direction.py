@@ -1,4 +1,4 @@
-"""Whether ready-made scores look as if they were read the wrong way round.
+"""Which way round ready-made scores are: it has to be said, and may look wrong.
 
 A table of accuracies that is taken for errors gives every figure with the wrong sign. What a
 version has just learnt it does better than the version before it: where the scores of all test
@@ -7,11 +7,22 @@ times say the opposite, a reader should know.
 
 import numpy as np
 
-from truecost.tasks.lifelong.kinds.ready import PART
+from truecost.errors import UsageError
+from truecost.tasks.lifelong.kinds.ready import KIND, PART
 from truecost.tasks.lifelong.records import STATES, Lifelong
 
 LEAST = 2  # test times that have to agree
+UNSAID = (
+    "nothing says whether higher or lower scores are better: say --higher (of accuracies) or "
+    "--lower (of errors); higher = true or false under [lifelong], higher=True or False in Python"
+)
 CLEAR = 0.25  # share of the range of all scores that they have to change by, on average
+
+
+def refuse_unsaid(lifelong: Lifelong) -> None:
+    """Refuse to score ready-made scores of which nothing says what is better (UsageError)."""
+    if lifelong.kind is KIND and lifelong.higher is None:
+        raise UsageError(f"{lifelong.name}: {UNSAID}")
 
 
 def odd_direction(lifelong: Lifelong) -> tuple[str, ...]:
@@ -26,8 +37,10 @@ def odd_direction(lifelong: Lifelong) -> tuple[str, ...]:
     -------
     tuple of str
         A sentence, or nothing: also where fewer than two times were scored just before and just
-        after they were learnt.
+        after they were learnt. That nothing says the direction, where that is so.
     """
+    if lifelong.higher is None:
+        return (UNSAID,)
     pairs = _around(lifelong)
     if len(pairs) < LEAST:
         return ()
@@ -37,7 +50,7 @@ def odd_direction(lifelong: Lifelong) -> tuple[str, ...]:
     lost = before - after if lifelong.higher else after - before
     if not (lost > 0).all() or lost.mean() < clear:
         return ()
-    way, hint = ("lower", "lower is better, leave out --higher (higher = true)")
+    way, hint = ("lower", "lower is better, say --lower (higher = false under [lifelong])")
     if not lifelong.higher:
         way, hint = ("higher", "higher is better, say --higher (higher = true under [lifelong])")
     return (

@@ -18,6 +18,7 @@ from truecost.measures.lifelong import follows_score, inner_of
 from truecost.measures.supervision import OFFLINE
 from truecost.results import Estimate
 from truecost.tasks.lifelong.choosing import OF_POLICY, OFFLINES, measures_of, single
+from truecost.tasks.lifelong.direction import refuse_unsaid
 from truecost.tasks.lifelong.evidence import Laid
 from truecost.tasks.lifelong.policies import Policy
 from truecost.tasks.lifelong.records import Lifelong
@@ -37,6 +38,7 @@ def score_lifelong(
     """Rows of one system, as `truecost.score` says: of the whole, then of each subset."""
     how = scoring.lifelong
     measures = measures_of(scoring.measures, lifelong, how)
+    refuse_unsaid(lifelong)
     if scoring.method == "bca":
         raise UsageError(
             "bca intervals are not defined for life cycles (items are drawn within their times): "
@@ -141,7 +143,6 @@ class Rows:
         """A row with the version and the policy that it is about, and its own choices."""
         label, _, rest = row.signature.partition("|")
         signature = "|".join([label, *self._choices(measure, policy), rest])
-        row = structs.replace(row, flags=(*row.flags, *raised(outside=row.outside)))
         if not self.laid.resample and row.value is not None:
             row = structs.replace(row, reason=f"{NOTHING_VARIES} {self.lifelong.kind.item}")
         if single(self.lifelong):

@@ -136,7 +136,7 @@ def from_matrix(
     *,
     times: Sequence[object] | None = None,
     versions: Sequence[object] | None = None,
-    higher: bool = False,
+    higher: bool | None = None,
     name: str = "matrix",
 ) -> Lifelong:
     """The record of a system from an array of scores: `s[i, j]` of version i on the test of time j.
@@ -150,8 +150,8 @@ def from_matrix(
     versions : sequence, optional
         Times that they learnt at, or `initial`; those of the tests when left out, with the initial
         version first where there is one version more than there are times.
-    higher : bool
-        Whether higher scores are better.
+    higher : bool, optional
+        Whether higher scores are better; nothing can be scored before that is said.
     name : str
         Of the system.
 

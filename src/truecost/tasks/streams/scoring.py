@@ -236,8 +236,7 @@ def _reason(row: Estimate, count: Counted) -> str | None:
 def _flags(row: Estimate) -> tuple[str, ...]:
     """Flags of a row; that exactly as many questions are asked of every batch is nothing odd."""
     planned = row.measure in ("n_annotations", "n_items")
-    flags = tuple(f for f in row.flags if not (planned and f == "no_spread"))
-    return (*flags, *raised(outside=row.outside))
+    return tuple(f for f in row.flags if not (planned and f == "no_spread"))
 
 
 def gap_evidence(count: Counted, *, windows: bool) -> Evidence:
