@@ -352,7 +352,7 @@ def test_gzip_data_of_several_members(put):
 
 
 def test_a_file_that_is_not_there(put):
-    assert refused("none.xml") == "none.xml: there is no such file"
+    assert refused("none.xml") == "none.xml: there is no such file or folder"
     assert "cannot be read (Is a directory)" in refused(".")
 
 

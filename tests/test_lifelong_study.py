@@ -243,9 +243,10 @@ def test_what_a_file_is_shows_in_its_columns(tmp_path):
         assert columns_of(str(tmp_path / name)) == ["version", "time", "score"]
     (tmp_path / "b.gz").write_bytes(b"\x1f\x8bnothing")
     (tmp_path / "c.jsonl").write_text("{broken\n")
-    assert columns_of(str(tmp_path / "b.gz")) == []
     assert columns_of(str(tmp_path / "c.jsonl")) == []
-    assert columns_of(str(tmp_path / "none.csv")) == []
+    for name, said in (("b.gz", "the gzip data are damaged"), ("none.csv", "there is no such")):
+        with pytest.raises(InputError, match=f"{name}: {said}"):
+            columns_of(str(tmp_path / name))
 
 
 def test_people_who_helped_must_be_the_same(tmp_path):

@@ -10,9 +10,13 @@ are NaN, never an exception in the middle of a report.
 """
 
 import os
+import re
 from collections.abc import Iterable, Sequence
 
 LONGEST = 200  # letters of an example in a message
+HIDDEN = re.compile(  # control characters, ends of lines, marks of direction, lone surrogates
+    "[\0-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 
 
 class TruecostError(Exception):
@@ -31,6 +35,37 @@ class InputError(TruecostError):
     """The data cannot be used: says what was read, where, what was expected and what to do."""
 
 
+def visible(text: str, keep: str = "") -> str:
+    r"""Text of others for a terminal: what would steer it is shown as an escape, such as `\x1b`.
+
+    Parameters
+    ----------
+    text : str
+    keep : str
+        Characters that stay: a message has lines, a cell of a table has none.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from truecost.errors import visible
+    >>> visible("a\x1b[2Jb")
+    'a\\x1b[2Jb'
+    """
+
+    def shown(found: re.Match[str]) -> str:
+        return found[0] if found[0] in keep else found[0].encode("unicode_escape").decode()
+
+    return HIDDEN.sub(shown, text)
+
+
+def message(text: str) -> str:
+    """A message for a terminal: its own lines and tabs stay."""
+    return visible(text, keep="\n\t")
+
+
 def first_five(items: Iterable[object]) -> str:
     """Up to five examples for a message, the rest as an ellipsis."""
     shown: list[str] = []
@@ -38,7 +73,7 @@ def first_five(items: Iterable[object]) -> str:
         if len(shown) == 5:
             shown.append("...")
             break
-        shown.append(_short(str(item)))
+        shown.append(_short(visible(str(item))))
     return ", ".join(shown)
 
 

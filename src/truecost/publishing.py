@@ -2,23 +2,30 @@
 
 Everything is written aside first, beside its place; then what stands there is moved away and the
 new files are moved in. Whatever stops this (a full disk, an interruption), what stood there before
-comes back.
+comes back. A process that is killed leaves its folder aside, with a note of the moves for as long
+as they are not complete: whoever writes or reads there next moves back what the note names
+(`tidy`). A lock tells such a folder from one in which somebody is still writing.
 """
 
+import json
+import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from truecost.errors import InputError
 
 ASIDE = ".truecost-"  # where files are written first, beside their places
+LOCK, MOVES = "lock", "moves"  # in it: held while it is used; what is moved, until all of it is
 Content = str | bytes | Mapping[str, bytes]  # of a file, or of the files of a folder by name
 
 
 def publish(files: Mapping[Path, Content], retire: Iterable[Path] = ()) -> None:
-    """Put files into their places, all of them or none.
+    """Put files into their places, all of them or none; of several folders each for itself when
+    the process is killed.
 
     Parameters
     ----------
@@ -41,12 +48,13 @@ def publish(files: Mapping[Path, Content], retire: Iterable[Path] = ()) -> None:
         for place, content in files.items():
             exchange.prepare(place, content)
         if not lone:  # one file takes the place of another in one step
+            exchange.note([*dict.fromkeys([*leaving, *files])])
             for place in dict.fromkeys([*leaving, *files]):
                 exchange.take_away(place)
-            exchange.come += files
         for place in files:
             exchange.put(place)
         exchange.done = True
+        exchange.commit()
     except OSError as error:
         raise InputError(f"{exchange.at}: cannot be written ({error.strerror})") from error
     finally:
@@ -54,14 +62,39 @@ def publish(files: Mapping[Path, Content], retire: Iterable[Path] = ()) -> None:
 
 
 def tidy(folder: Path) -> None:
-    """Remove what a killed `publish` left in a folder; nobody else may be writing there.
+    """Move back what a killed `publish` took away in a folder, and remove what it left.
+
+    What another process is writing stays, and so does everything where files cannot be locked.
 
     Parameters
     ----------
     folder : Path
+        It need not be there.
     """
-    for aside in folder.glob(f"{ASIDE}*"):
-        shutil.rmtree(aside, ignore_errors=True)
+    for left in folder.glob(f"{ASIDE}*"):
+        with suppress(OSError):  # it is going, or it is another user's
+            _settle(left)
+
+
+@contextmanager
+def aside(folder: Path) -> Iterator[Path]:
+    """A folder to write in, beside the places; nothing stays of it, even of one that was killed.
+
+    Parameters
+    ----------
+    folder : Path
+        Where it is made.
+
+    Yields
+    ------
+    Path
+    """
+    tidy(folder)
+    made, lock = _claim(folder)
+    try:
+        yield made
+    finally:
+        _release(made, lock)
 
 
 def refused(place: Path) -> str:
@@ -87,14 +120,12 @@ def refused(place: Path) -> str:
 
 
 class _Exchange:
-    """What was moved where, so that it can be moved back."""
+    """What is moved where, so that it can be moved back."""
 
     def __init__(self) -> None:
         self.at = Path()  # what is being written, for messages
-        self.aside: dict[Path, Path] = {}
+        self.aside: dict[Path, tuple[Path, int]] = {}  # by folder, with its lock
         self.made: list[Path] = []
-        self.gone: list[Path] = []
-        self.come: list[Path] = []
         self.done = False
 
     def prepare(self, place: Path, content: Content) -> None:
@@ -111,11 +142,11 @@ class _Exchange:
         if place.is_dir() and not isinstance(content, Mapping):
             raise IsADirectoryError(0, "it is a folder")
         if place.parent not in self.aside:
-            aside = Path(tempfile.mkdtemp(prefix=ASIDE, dir=place.parent))
-            self.aside[place.parent] = aside
-            (aside / "new").mkdir()
-            (aside / "old").mkdir()
-        _fill(self.aside[place.parent] / "new" / place.name, content)
+            tidy(place.parent)
+            self.aside[place.parent] = _claim(place.parent)
+            for name in ("new", "old"):
+                (self._aside(place) / name).mkdir()
+        _fill(self._aside(place) / "new" / place.name, content)
 
     @staticmethod
     def _refuse_devices(place: Path) -> None:
@@ -128,34 +159,117 @@ class _Exchange:
         if Path("/dev") in place.absolute().parents or not regular:
             raise OSError(0, "it is a device, not a file")
 
+    def note(self, places: Iterable[Path]) -> None:
+        """Write down in each folder what is about to be moved, and whether something is there."""
+        for folder, (aside, _) in self.aside.items():
+            moves = [(p.name, os.path.lexists(p)) for p in places if p.parent == folder]
+            draft = aside / f"{MOVES}.part"
+            draft.write_bytes(json.dumps(moves).encode())
+            draft.rename(aside / MOVES)
+
     def take_away(self, place: Path) -> None:
         """Move what stands in a place aside."""
         self.at = place
-        if place.exists() and place.parent in self.aside:
-            self.gone.append(place)  # noted first: an interruption between the two is harmless
-            place.rename(self._kept(place))
+        if os.path.lexists(place) and place.parent in self.aside:
+            place.rename(self._aside(place) / "old" / place.name)
 
     def put(self, place: Path) -> None:
         """Move what was written to its place."""
         self.at = place
-        (self.aside[place.parent] / "new" / place.name).rename(place)
+        (self._aside(place) / "new" / place.name).rename(place)
+
+    def commit(self) -> None:
+        """From here on the new files count."""
+        for aside, _ in self.aside.values():
+            (aside / MOVES).unlink(missing_ok=True)
 
     def finish(self) -> None:
         """Undo everything unless it was done; leave nothing aside."""
-        if not self.done:
-            for place in self.come:
-                _remove(place)
-            for place in self.gone:
-                if self._kept(place).exists():
-                    self._kept(place).replace(place)
-        for aside in self.aside.values():
-            shutil.rmtree(aside, ignore_errors=True)
+        with suppress(OSError):  # the next command tries it again
+            if self.done:
+                self.commit()
+        for aside, lock in self.aside.values():
+            with suppress(OSError):
+                _undo(aside)
+            _release(aside, lock)
         for folder in self.made:  # the innermost first
             if folder.exists() and not any(folder.iterdir()):
                 folder.rmdir()
 
-    def _kept(self, place: Path) -> Path:
-        return self.aside[place.parent] / "old" / place.name
+    def _aside(self, place: Path) -> Path:
+        return self.aside[place.parent][0]
+
+
+def _claim(folder: Path) -> tuple[Path, int]:
+    """A new folder aside, and its lock."""
+    while True:
+        made = Path(tempfile.mkdtemp(prefix=ASIDE, dir=folder))
+        try:
+            lock = os.open(made / LOCK, os.O_RDWR | os.O_CREAT)
+        except FileNotFoundError:
+            continue  # somebody tidied between the two
+        if _locked(lock) is not False and (made / LOCK).exists():
+            return made, lock
+        os.close(lock)
+
+
+def _release(made: Path, lock: int) -> None:
+    """Remove a folder aside, unless what it holds must still be moved back."""
+    os.close(lock)
+    if not (made / MOVES).exists():
+        shutil.rmtree(made, ignore_errors=True)
+
+
+def _locked(lock: int) -> bool | None:
+    """Whether a lock was free, and is held now; None where files cannot be locked."""
+    try:
+        import fcntl
+
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except (ImportError, OSError):
+        return None
+    return True
+
+
+def _settle(left: Path) -> None:
+    """Undo and remove a folder aside that nobody uses."""
+    with suppress(OSError):
+        left.rmdir()  # it was made or emptied, and no more
+    if not left.is_dir() or left.is_symlink():
+        return
+    try:
+        lock = os.open(left / LOCK, os.O_RDWR)
+    except FileNotFoundError:  # an earlier version left it, or somebody is removing it
+        if any((left / "new").glob("*")):
+            for kept in (left / "old").glob("*"):
+                kept.replace(left.parent / kept.name)
+        shutil.rmtree(left, ignore_errors=True)
+        return
+    try:
+        if _locked(lock):
+            _undo(left)
+            shutil.rmtree(left, ignore_errors=True)
+    finally:
+        os.close(lock)
+
+
+def _undo(aside: Path) -> None:
+    """Move back what was moved, if the note of the moves is there: as often as is needed."""
+    folder, note = aside.parent, aside / MOVES
+    if not note.exists():
+        return
+    moves = [(str(name), bool(there)) for name, there in json.loads(note.read_bytes())]
+    for name, there in reversed(moves):  # what was taken away first comes back last
+        kept, place = aside / "old" / name, folder / name
+        if not there and not os.path.lexists(aside / "new" / name):
+            _remove(place)
+        elif os.path.lexists(kept):
+            if kept.is_dir() or place.is_dir():
+                _remove(place)
+            kept.replace(place)
+    note.unlink()
 
 
 def _fill(place: Path, content: Content) -> None:
@@ -169,7 +283,7 @@ def _fill(place: Path, content: Content) -> None:
 
 
 def _remove(place: Path) -> None:
-    if place.is_dir():
-        shutil.rmtree(place, ignore_errors=True)
+    if place.is_dir() and not place.is_symlink():
+        shutil.rmtree(place)
     else:
         place.unlink(missing_ok=True)

@@ -12,7 +12,7 @@ import sys
 
 from cyclopts import App
 
-from truecost.errors import InputError, TruecostError
+from truecost.errors import InputError, TruecostError, message
 from truecost.names import ABBA_MAP_KEYS, MAP_KEYS, TERMS_MAP_KEYS
 from truecost.version import __version__
 
@@ -195,10 +195,10 @@ def _plain(error: Exception) -> str:
     return f"{said} (see --help)"
 
 
-def _fail(code: int, message: str, debug: bool) -> int:
+def _fail(code: int, text: str, debug: bool) -> int:
     if debug:
         import traceback
 
-        traceback.print_exc()
-    print(f"truecost: {message}", file=sys.stderr)
+        print(message(traceback.format_exc()), end="", file=sys.stderr)
+    print(message(f"truecost: {text}"), file=sys.stderr)
     return code

@@ -8,6 +8,8 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from truecost.errors import visible
+
 
 @dataclass(frozen=True)
 class Columns:
@@ -22,6 +24,20 @@ class Columns:
     said: tuple[str, ...] = ()
     below: tuple[str, ...] = ()  # notes that had no place beside the figures
     plain: bool = False  # no names above, and a long text goes on in the next line
+
+    def visible(self) -> "Columns":
+        """The table with nothing in it that would steer a terminal."""
+        return Columns(
+            names=tuple(map(visible, self.names)),
+            rows=tuple(tuple(map(visible, row)) for row in self.rows),
+            left=frozenset(map(visible, self.left)),
+            spare=tuple(map(visible, self.spare)),
+            about=tuple(map(visible, self.about)),
+            above=tuple(map(visible, self.above)),
+            said=tuple(map(visible, self.said)),
+            below=tuple(map(visible, self.below)),
+            plain=self.plain,
+        )
 
     def fitted(self, width: int) -> "Columns":
         """The table with one line for what every row has until it fits, then with its notes below,
@@ -123,7 +139,7 @@ class Columns:
             shown_name = "" if name == "note" else name
             side: Literal["left", "right"] = "left" if name in words else "right"
             wraps = self.plain and name == fitted.names[-1]
-            table.add_column(shown_name, justify=side, no_wrap=not wraps, overflow="ellipsis")
+            table.add_column(Text(shown_name), justify=side, no_wrap=not wraps, overflow="ellipsis")
         repeated = [n for n in self.about if n in self.names]
         before: list[str] = []
         for whole, row in zip(self.rows, fitted.rows, strict=True):

@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from truecost.cli.options import pairs
 from truecost.cli.writing import format_for, put, to_standard_output
-from truecost.errors import InputError, UsageError
+from truecost.errors import InputError, UsageError, message
 from truecost.names import COLUMNS, ScoreType
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Written:
         if not self.quiet:
             import sys
 
-            print(text, file=sys.stderr)
+            print(message(text), file=sys.stderr)
 
 
 @Parameter(name="*", group="Data")

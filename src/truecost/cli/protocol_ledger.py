@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from truecost.cli.options import PLAIN, Flag
+from truecost.errors import message
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,7 +68,7 @@ def ledger(
     if found.torn:
         screen.say(f"note: {file}: the last line was cut off; the next scoring mends it")
     for fault in found.faults:
-        print(f"error: {fault}", file=sys.stderr)
+        print(message(f"error: {fault}"), file=sys.stderr)
     return EXIT_INPUT if found.faults else 0
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from truecost.errors import InputError, UsageError
+from truecost.errors import InputError, UsageError, message
 
 if TYPE_CHECKING:
     from truecost.resources import Resources
@@ -59,7 +59,7 @@ def resources(*command: str, phase: str = "", recorded: Recorded = RECORDED) -> 
     if recorded.json:
         print(found.to_json(), end="", flush=True)
     if not recorded.quiet:
-        print(_said(found), file=sys.stderr)
+        print(message(_said(found)), file=sys.stderr)
     if recorded.output is not None:
         _write(recorded.output, found)
     if found.status:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from truecost.cli.options import KEPT, NO_INTERVAL, Flag, Interval, Kept, Output
-from truecost.errors import UsageError
+from truecost.errors import UsageError, message
 
 if TYPE_CHECKING:
     from truecost.study import Study
@@ -108,4 +108,4 @@ def report(
     from truecost.study.directory import render_again
 
     target = render_again(result, None if output is None else Path(output))
-    print(target)
+    print(message(str(target)))

@@ -18,7 +18,7 @@ from truecost.cli.of_methods import of_variance
 from truecost.cli.options import Output
 from truecost.cli.phases import about_online, dims_beside, side_by_side, sizes_of, split
 from truecost.digits import ShownIn, between, figure, percent, scale_of, signed
-from truecost.errors import counted
+from truecost.errors import counted, message, visible
 from truecost.flags import marks
 from truecost.gates import Verdict
 from truecost.leaderboard import Standing
@@ -50,7 +50,8 @@ class Screen:
     def show(self, tables: Iterable["Columns"]) -> None:
         """Print tables, fitted to the width of the screen."""
         width = self.out.width
-        for number, part in enumerate(p for table in tables for p in parts_of(table, width)):
+        parts = (part for table in tables for part in parts_of(table.visible(), width))
+        for number, part in enumerate(parts):
             if number:
                 self.out.print()
             with self.out.capture() as captured:
@@ -64,7 +65,7 @@ class Screen:
         """
         width = self.out.width - 1
         print()
-        for text in texts:
+        for text in map(message, texts):
             whole = not sys.stdout.isatty()
             print(text if whole else fill(text, width, subsequent_indent="  "))
 
@@ -81,13 +82,13 @@ class Screen:
         with Progress(*columns, console=console, transient=True) as bar:
             task = bar.add_task("reading", total=None)
             yield lambda what, done, total: bar.update(
-                task, description=escape(what), completed=done, total=total
+                task, description=escape(visible(what)), completed=done, total=total
             )
 
     def say(self, text: str) -> None:
         """One line on standard error, unless quiet."""
         if not self.output.quiet:
-            print(text, file=sys.stderr)
+            print(message(text), file=sys.stderr)
 
     def advise(self, problems: Sequence[Problem]) -> None:
         """Print what a reader should know; faults of the data even without advice."""
@@ -114,7 +115,7 @@ class Screen:
         """A line for each gate that did not pass, even when quiet; how many passed."""
         for gate in sorted(gates, key=lambda g: g.state != "fail"):
             if gate.state != "pass":
-                print(f"gate {gate.state}: {gate}", file=sys.stderr)
+                print(message(f"gate {gate.state}: {gate}"), file=sys.stderr)
             elif self.output.verbose or len(gates) == 1:
                 self.say(f"gate pass: {gate}")
         if len(gates) > 1:

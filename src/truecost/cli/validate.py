@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from truecost.cli.options import CHECKED, NO_DATA, Checked, Data
-from truecost.errors import UsageError, first_five
+from truecost.errors import UsageError, first_five, message
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,7 +68,7 @@ def validated(
     for listed in found.values():
         for c in listed:
             if not (output.quiet and c.state == "ok"):
-                print(f"{c.state}: {c.message}")
+                print(message(f"{c.state}: {c.message}"))
     of = f": {len(wrong)} of {len(found)} ({first_five(wrong)})" if len(found) > 1 else ""
-    print(f"NOT VALID{of}" if wrong else "valid")
+    print(message(f"NOT VALID{of}") if wrong else "valid")
     return EXIT_INPUT if wrong else 0

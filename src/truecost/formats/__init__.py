@@ -6,7 +6,6 @@ is not decided here but by the task that maps it. `write(table, path)` writes on
 
 import hashlib
 import io
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +15,6 @@ from truecost.formats.table import Table
 from truecost.formats.writers import write
 from truecost.names import STANDARD_INPUT, Task
 
-GZIP = b"\x1f\x8b"
 EXPECTED: dict[Task, str] = {
     "trials": "scores or labels of trials",
     "transcripts": "texts of utterances",
@@ -215,33 +213,12 @@ def read_bytes(path: str) -> bytes:
     Raises
     ------
     InputError
-        When it cannot be read, or the gzip data are damaged.
+        When it cannot be read, is a device, the gzip data are damaged or cut short, or it holds
+        more than the limits of `truecost.formats.streams`.
     """
-    import gzip
-    import zlib
+    from truecost.formats.streams import whole
 
-    data = _stored(path)
-    if not data.startswith(GZIP):
-        return data
-    try:
-        unpacked = gzip.decompress(data)
-    except (OSError, EOFError, zlib.error, MemoryError) as error:
-        raise InputError(
-            f"{shown(path)}: the gzip data are damaged or cut short ({error})"
-        ) from error
-    if unpacked.startswith(GZIP):
-        raise InputError(f"{shown(path)}: the file is gzipped twice: unpack it once (gunzip)")
-    return unpacked
-
-
-def _stored(path: str) -> bytes:
-    """The bytes of a file or of standard input as they are."""
-    try:
-        return sys.stdin.buffer.read() if path in STANDARD_INPUT else Path(path).read_bytes()
-    except FileNotFoundError:
-        raise InputError(f"{path}: there is no such file or folder") from None
-    except OSError as error:
-        raise InputError(f"{shown(path)}: cannot be read ({error.strerror or error})") from error
+    return whole(path)
 
 
 def sha256(path: str) -> str:
@@ -262,11 +239,13 @@ def sha256(path: str) -> str:
         When a file cannot be read.
     """
     from truecost.formats.folders import files_of
+    from truecost.formats.streams import stored_blocks
 
     digest = hashlib.sha256()
     files = files_of(Path(path)) if Path(path).is_dir() else [Path(path)]
     for file in files:
         if len(files) > 1:
             digest.update(file.name.encode() + b"\0")
-        digest.update(_stored(str(file)))
+        for block in stored_blocks(str(file)):
+            digest.update(block)
     return digest.hexdigest()

@@ -9,12 +9,14 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
+from zipfile import ZIP_STORED
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from truecost.errors import InputError
+from truecost.formats.streams import UNPACKED
 from truecost.formats.table import Table
 from truecost.formats.text import caught
 
@@ -55,7 +57,12 @@ def read_archive(stream: IO[bytes], source: str) -> Table:
 
 
 def _check_sizes(archive: Any) -> None:
-    """Refuse arrays whose header promises more than there is, before memory is asked for."""
+    """Refuse arrays whose header promises more than there is, or that unpack to more than the limit
+    of compressed files, before memory is asked for.
+    """
+    packed = (entry for entry in archive.infolist() if entry.compress_type != ZIP_STORED)
+    if sum(entry.file_size for entry in packed) > UNPACKED.size:
+        raise ValueError(f"it holds, when unpacked, more than {UNPACKED.lifted()}")
     for entry in archive.infolist():
         with archive.open(entry) as member:
             version = np.lib.format.read_magic(member)

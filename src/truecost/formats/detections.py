@@ -6,7 +6,6 @@ A table (CSV, TSV, Parquet, NDJSON) has a row for each detection, with the colum
 """
 
 import gzip
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
@@ -20,6 +19,7 @@ from truecost.formats import kwslist
 from truecost.formats.kwslist import DetectionList
 from truecost.formats.table import Table
 from truecost.formats.terms import Codes, Columns, encoded, read_either
+from truecost.publishing import aside
 
 DECISIONS = {"YES": True, "NO": False, "1": True, "0": False, "TRUE": True, "FALSE": False}
 
@@ -136,15 +136,15 @@ def write_kwslist(path: str, found: DetectionList) -> None:
     """
     target = Path(path).resolve()
     try:
-        with tempfile.TemporaryDirectory(dir=target.parent, prefix=".truecost-") as folder:
-            aside = Path(folder) / target.name
-            with aside.open("wb") as file:
+        with aside(target.parent) as folder:
+            draft = folder / target.name
+            with draft.open("wb") as file:
                 if path.lower().endswith(".gz"):
                     with gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
                         packed.writelines(_pieces(found))
                 else:
                     file.writelines(_pieces(found))
-            aside.replace(target)
+            draft.replace(target)
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror or error})") from error
 

@@ -1,21 +1,65 @@
-"""Files that are read a block at a time, so that memory does not grow with them.
+"""Files that are read a block at a time, so that memory does not grow with them, within limits.
 
 A gzipped file is unpacked on the way, a block at a time too, so that one that would fill the memory
-when unpacked does not.
+when unpacked does not. How much a compressed file may hold and how long a line may be is limited;
+environment variables lift that (`UNPACKED`, `LINE`). Devices are no files.
 """
 
+import io
+import math
+import os
+import stat
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import IO
 
-from truecost.errors import InputError
+from truecost.errors import InputError, UsageError
 from truecost.names import STANDARD_INPUT
+from truecost.publishing import tidy
 
 BLOCK = 1 << 18
 GZIP = b"\x1f\x8b"
 WITH_HEADER = 31  # zlib's window bits of gzip data
+HELD = 1 << 28  # bytes that are kept while the size of what is packed is found out
+BEFORE = b"\xef\xbb\xbf\xfe\xff\0 \t\r\n"  # what may stand before the first sign of a text
+LINELESS = (b"<", b"[", b"PK", b"PAR1", b"\x93NUMPY")  # XML, JSON, arrays: they need no lines
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A number of bytes, and the environment variable that states another one."""
+
+    variable: str
+    default: float
+
+    @property
+    def size(self) -> float:
+        """The limit that holds; UsageError when the variable is no number above 0."""
+        given = os.environ.get(self.variable) or str(self.default)
+        try:
+            size = float(given)
+        except ValueError:
+            size = math.nan
+        if not size > 0:
+            raise UsageError(
+                f"the environment variable {self.variable} is {given!r}; expected a number of "
+                f"bytes, such as 8e9, or inf for no limit"
+            )
+        return size
+
+    def lifted(self) -> str:
+        """The limit and what lifts it, for messages."""
+        return (
+            f"the limit of {self.size:.12g} bytes; if the file is as it should be, set the "
+            f"environment variable {self.variable} to a larger number"
+        )
+
+
+UNPACKED = Limit("TRUECOST_MAX_UNPACKED", 2e9)
+LINE = Limit("TRUECOST_MAX_LINE", 64e6)
 
 
 def blocks(path: str, size: int = BLOCK) -> Iterator[bytes]:
@@ -35,28 +79,117 @@ def blocks(path: str, size: int = BLOCK) -> Iterator[bytes]:
     Raises
     ------
     InputError
-        When it cannot be read, or the gzip data are damaged or cut short.
+        When it cannot be read, is a device, the gzip data are damaged or cut short, or a limit is
+        passed.
     """
     source = "standard input" if path in STANDARD_INPUT else path
-    stored = _stored(path, source, size)
-    first = next(stored, b"")
-    if not first.startswith(GZIP):
-        return chain([first] * bool(first), stored)
-    return _unpacked(chain([first], stored), source, size)
+    packed, stored = _peeked(stored_blocks(path, size))
+    return _lined(_unpacked(stored, source, size) if packed else stored, source)
 
 
-def _stored(path: str, source: str, size: int) -> Iterator[bytes]:
-    """The bytes as they are."""
+def whole(path: str) -> bytes:
+    """All that `blocks` gives; what is too large is refused before it fills the memory.
+
+    Parameters
+    ----------
+    path : str
+
+    Returns
+    -------
+    bytes
+
+    Raises
+    ------
+    InputError
+        As `blocks` does.
+    """
+    source = "standard input" if path in STANDARD_INPUT else path
+    packed, stored = _peeked(stored_blocks(path))
+    if not packed:
+        return _joined(_lined(stored, source))
+    kept, held, size = io.BytesIO(), io.BytesIO(), 0
+
+    def keeping() -> Iterator[bytes]:
+        for piece in stored:
+            kept.write(piece)
+            yield piece
+
+    for block in _lined(_unpacked(keeping(), source, BLOCK), source):
+        size += len(block)
+        if size <= HELD:
+            held.write(block)
+    if size <= HELD:
+        return held.getvalue()
+    held.close()
+    return _joined(_unpacked(pieces(kept.getvalue()), source, BLOCK))
+
+
+def first_line(path: str) -> bytes:
+    """The first line of a file, or as much of it as is there; InputError as `blocks` says."""
+    begun: list[bytes] = []
+    for block in blocks(path):
+        begun.append(block)
+        if b"\n" in block or begun[0].startswith(LINELESS):
+            break
+    return b"".join(begun).partition(b"\n")[0]
+
+
+def stored_blocks(path: str, size: int = BLOCK) -> Iterator[bytes]:
+    """The bytes of a file or of standard input as they are, a block at a time.
+
+    Parameters
+    ----------
+    path : str
+    size : int
+        Bytes of the blocks, at most.
+
+    Yields
+    ------
+    bytes
+        Never empty.
+
+    Raises
+    ------
+    InputError
+        When it cannot be read, or is a device.
+    """
+    if path in STANDARD_INPUT:
+        yield from _read(_standard_input(), "standard input", size)
+        return
+    with opened(path) as file:
+        yield from _read(file, path, size)
+
+
+def opened(path: str | Path) -> io.BufferedReader:
+    """A file, opened to read; what a killed command hid of it is put back first.
+
+    Parameters
+    ----------
+    path : str or Path
+        A device has no end, and is refused; a pipe is none.
+
+    Returns
+    -------
+    binary file
+
+    Raises
+    ------
+    InputError
+        When it is not there, is a device, or cannot be opened.
+    """
+    place = Path(path)
     try:
-        if path in STANDARD_INPUT:
-            yield from _read(_standard_input(), size)
-            return
-        with Path(path).open("rb") as file:
-            yield from _read(file, size)
+        if not os.path.lexists(place):
+            tidy(place.parent)
+        mode = place.stat().st_mode
+        if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
+            raise InputError(f"{path}: is a device; expected a file, or - for standard input")
+        return place.open("rb")
     except FileNotFoundError:
-        raise InputError(f"{path}: there is no such file") from None
-    except OSError as error:
-        raise InputError(f"{source}: cannot be read ({error.strerror or error})") from error
+        raise InputError(f"{path}: there is no such file or folder") from None
+    except (OSError, ValueError) as error:  # ValueError: a NUL byte in the name
+        said = getattr(error, "strerror", None) or error
+        raise InputError(f"{path}: cannot be read ({said})") from error
 
 
 def _standard_input() -> IO[bytes]:
@@ -71,14 +204,44 @@ def pieces(data: bytes, size: int = BLOCK) -> Iterator[bytes]:
         yield data[start : start + size]
 
 
-def _read(file: IO[bytes], size: int) -> Iterator[bytes]:
-    while piece := file.read(size):
-        yield piece
+def _read(file: IO[bytes], source: str, size: int) -> Iterator[bytes]:
+    try:
+        while piece := file.read(size):
+            yield piece
+    except OSError as error:
+        raise InputError(f"{source}: cannot be read ({error.strerror or error})") from error
+
+
+def _peeked(stored: Iterator[bytes]) -> tuple[bool, Iterator[bytes]]:
+    """Whether blocks are gzip data, and all of them again."""
+    first = next(stored, b"")
+    return first.startswith(GZIP), chain([first] * bool(first), stored)
+
+
+def _joined(found: Iterable[bytes]) -> bytes:
+    """Blocks as one, without a second copy of them."""
+    stream = io.BytesIO()
+    stream.writelines(found)
+    return stream.getvalue()
+
+
+def _lined(found: Iterable[bytes], source: str) -> Iterator[bytes]:
+    """The blocks, with no line in them that is too long."""
+    limit, text, since = LINE.size, None, 0
+    for block in found:
+        if text is None and (begun := block.lstrip(BEFORE)):
+            text = not begun.startswith(LINELESS)
+        first = block.find(b"\n")
+        if text is not False and since + (len(block) if first < 0 else first) > limit:
+            raise InputError(f"{source}: a line is longer than {LINE.lifted()}")
+        since = len(block) - block.rfind(b"\n") - 1 + (since if first < 0 else 0)
+        yield block
 
 
 def _unpacked(packed: Iterator[bytes], source: str, size: int) -> Iterator[bytes]:
     """What gzip data hold; a file may have several members, one after another."""
     unpacker, first = zlib.decompressobj(WITH_HEADER), True
+    total, limit = 0, UNPACKED.size
     try:
         for piece in packed:
             left = piece
@@ -95,6 +258,11 @@ def _unpacked(packed: Iterator[bytes], source: str, size: int) -> Iterator[bytes
                         f"{source}: the file is gzipped twice: unpack it once (gunzip)"
                     )
                 first = first and not block
+                total += len(block)
+                if total > limit:
+                    raise InputError(
+                        f"{source}: holds, when unpacked, more than {UNPACKED.lifted()}"
+                    )
                 if block:
                     yield block
     except zlib.error as error:

@@ -7,14 +7,17 @@ its line. A header with repeated names is refused, and so are blank lines before
 import io
 import re
 from collections.abc import Callable
+from typing import TypeVar
 
 import numpy as np
 import polars as pl
 
 from truecost.errors import InputError, counted
+from truecost.formats.streams import UNPACKED
 from truecost.formats.table import Table
 from truecost.formats.text import caught, clean, field_counts, line_at, quoted_field_counts
 
+Parsed = TypeVar("Parsed")
 KINDS = ("csv", "tsv", "parquet", "ndjson")
 SEPARATORS = {"csv": ",", "tsv": "\t"}
 WAYS = {  # to read columns with another separator, the likeliest first
@@ -25,6 +28,7 @@ WAYS = {  # to read columns with another separator, the likeliest first
     ",": "Say --input-format csv",
 }
 DECIMAL_COMMA = re.compile(rb"(?<![^;\n\"])-?\d+,\d+(?![^;\n\"])")  # all of a cell
+PACKED_BY = 100  # times smaller in the file than in memory: no real Parquet file is
 LOOKED_AT = 1 << 20  # bytes, in search of decimal commas
 FAULTS = (Exception, pl.exceptions.PanicException)  # what a parser may throw at damaged data
 
@@ -51,13 +55,23 @@ def read_columns(data: bytes, kind: str, source: str) -> Table:
         another width or no rows.
     """
     if kind == "parquet":
+        size = _parsed(lambda: _unpacked_size(data), f"{source}: ", kind)
+        if size > max(UNPACKED.size, PACKED_BY * len(data)):
+            raise InputError(f"{source}: takes, when unpacked, more than {UNPACKED.lifted()}")
         frame = _parsed(lambda: pl.read_parquet(io.BytesIO(data)), f"{source}: ", kind)
         return _filled(frame, source, -1)
     data = clean(data, source)
     return _objects(data, source) if kind == "ndjson" else _separated(data, kind, source)
 
 
-def _parsed(parse: Callable[[], pl.DataFrame], place: str, kind: str) -> pl.DataFrame:
+def _unpacked_size(data: bytes) -> int:
+    """About how many bytes a Parquet file takes in memory; values that repeat take none in it."""
+    stream = io.BytesIO(data)
+    rows: int = pl.scan_parquet(stream).select(pl.len()).collect().item()
+    return 8 * rows * len(pl.read_parquet_schema(stream))
+
+
+def _parsed(parse: Callable[[], Parsed], place: str, kind: str) -> Parsed:
     """What a parser gives; whatever it throws becomes an error of ours."""
     try:
         return parse()

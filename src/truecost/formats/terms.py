@@ -8,6 +8,7 @@ has no column `channel` is of recordings with one channel, whose name is 1 as NI
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
+from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy.typing as npt
 import polars as pl
 
 from truecost.errors import InputError, UsageError, counted, first_five
-from truecost.formats import shown, sniffing, table_of_bytes, tables, xml
+from truecost.formats import read_bytes, shown, sniffing, table_of_bytes, tables, xml
 from truecost.formats.streams import blocks
 from truecost.formats.table import Table
 from truecost.formats.trial_lists import is_number
@@ -103,7 +104,9 @@ def read_either(
     whole = chain([first] * bool(first), data)
     if stated == kind or (stated is None and xml.looks_like_xml(first)):
         return of_blocks(whole, shown(path))
-    table = table_of_bytes(b"".join(whole), path, stated, "terms")
+    # A file is read anew: what unpacks to more than the limit must not fill the memory before.
+    content = read_bytes(path) if Path(path).is_file() else b"".join(whole)
+    table = table_of_bytes(content, path, stated, "terms")
     refuse_kind(table, WANTED[kind])
     return of_table(table)
 

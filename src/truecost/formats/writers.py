@@ -14,7 +14,7 @@ from truecost.formats import encoding
 from truecost.formats.sniffing import by_ending
 from truecost.formats.table import Table
 from truecost.names import FORMATS
-from truecost.publishing import publish
+from truecost.publishing import publish, tidy
 
 
 def write(
@@ -134,6 +134,7 @@ def check_target(path: str, sources: Iterable[str] = (), *, force: bool = False)
         arrays.
     """
     target = Path(path).resolve()
+    tidy(target.parent)
     if not (target.is_file() or target.is_dir()):
         return
     if any(Path(source).exists() and target.samefile(source) for source in sources):

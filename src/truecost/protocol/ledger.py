@@ -184,10 +184,11 @@ def read_ledger(path: str | Path) -> Ledger:
     InputError
         When it cannot be read, or a line is none of a ledger.
     """
+    from truecost.formats.streams import opened
+
     try:
-        content = Path(path).read_bytes()
-    except FileNotFoundError:
-        raise InputError(f"{path}: there is no such file") from None
+        with opened(path) as file:
+            content = file.read()
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
     return parsed(content, str(path))

@@ -53,6 +53,7 @@ def sample_hash(path: str | Path) -> str:
     InputError
         When it cannot be read.
     """
+    from truecost.formats.streams import opened
     from truecost.speech.clips import read_wave
 
     try:
@@ -61,7 +62,7 @@ def sample_hash(path: str | Path) -> str:
     except InputError:
         pass
     try:
-        with Path(path).open("rb") as file:
+        with opened(path) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error

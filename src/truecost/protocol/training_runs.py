@@ -12,7 +12,6 @@ well. So nothing half-written counts, whenever anything is killed.
 """
 
 import shutil
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +23,7 @@ from truecost.errors import InputError, TruecostError
 from truecost.formats import sha256
 from truecost.protocol.commands import Command
 from truecost.protocol.training_processes import Ended
-from truecost.publishing import ASIDE
+from truecost.publishing import aside
 
 RUN = "run.json"
 LOGS = ("stdout.log", "stderr.log")
@@ -173,18 +172,13 @@ class Training:
             Reads the scores; raises what is wrong with them.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
-        for aside in self.folder.glob(f"{ASIDE}*"):  # what a killed run left
-            shutil.rmtree(aside, ignore_errors=True)
-        aside = Path(tempfile.mkdtemp(prefix=ASIDE, dir=self.folder)).absolute()
-        try:
-            out, logs = aside / self.name, (aside / LOGS[0], aside / LOGS[1])
+        with aside(self.folder.absolute()) as made:
+            out, logs = made / self.name, (made / LOGS[0], made / LOGS[1])
             values = {"seed": str(self.seed), "out": str(out), "train": str(self.train or "")}
             ended = run(self.command.filled(values), logs)
             for log in logs:
                 log.replace(self.folder / log.name)
             return self._failed(ended, out, check) or self._kept(ended, out)
-        finally:
-            shutil.rmtree(aside, ignore_errors=True)
 
     def _failed(self, ended: Ended, out: Path, check: Callable[[str], Any]) -> str:
         """Why the run does not count; empty when it does."""
@@ -231,13 +225,13 @@ class Training:
         )
         (self.folder / RUN).unlink(missing_ok=True)
         if out.is_symlink():  # what it points to may go with the folder of the attempt, or change
-            shutil.copyfile(out, aside := out.with_name(f"{out.name}.copy"))
-            out = aside
+            shutil.copyfile(out, copy := out.with_name(f"{out.name}.copy"))
+            out = copy
         out.replace(self.scores)
         text = msgspec.json.format(msgspec.json.encode(made), indent=2) + b"\n"
-        aside = out.with_name(RUN)
-        aside.write_bytes(text)
-        aside.replace(self.folder / RUN)
+        draft = out.with_name(RUN)
+        draft.write_bytes(text)
+        draft.replace(self.folder / RUN)
         return ""
 
 

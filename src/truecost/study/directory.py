@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from truecost.errors import UsageError
 from truecost.formats import read
 from truecost.gates import junit, markdown
-from truecost.publishing import publish
+from truecost.publishing import ASIDE, publish, tidy
 from truecost.study.itemised import frame_of_items
 from truecost.study.kept import KEPT
 from truecost.study.outcome import Outcome, ResultFile
@@ -43,9 +43,13 @@ def check_target(directory: str) -> Path:
         When there is something else.
     """
     target = Path(directory)
+    tidy(target)
     if target.exists() and (
         not target.is_dir()
-        or (any(target.iterdir()) and not any((target / name).exists() for name in OURS))
+        or (
+            not any((target / name).exists() for name in OURS)
+            and any(not path.name.startswith(ASIDE) for path in target.iterdir())
+        )
     ):
         raise UsageError(f"{target}: exists and is no result directory; choose another --output")
     return target

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from truecost.errors import InputError, UsageError
-from truecost.publishing import ASIDE
+from truecost.publishing import ASIDE, tidy
 
 if TYPE_CHECKING:
     from truecost.study.config import Study
@@ -50,6 +50,7 @@ class Work:
         """Refuse an output directory in which something else is (UsageError)."""
         if folder.exists() and not folder.is_dir():
             raise UsageError(f"{folder}: this is a file; choose another --output")
+        tidy(folder)
         if not folder.exists() or self._bare(folder):
             return
         begun = (folder / self.note).exists()

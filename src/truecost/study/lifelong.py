@@ -1,6 +1,5 @@
 """Life cycles of a study: event logs or tables of scores, read, checked and described."""
 
-import gzip
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -13,6 +12,7 @@ from msgspec import structs
 from truecost.errors import TruecostError, UsageError
 from truecost.formats import Table
 from truecost.formats.events import read_events
+from truecost.formats.streams import first_line
 from truecost.names import STANDARD_INPUT, LifelongKind
 from truecost.study.lifelong_runs import beside
 from truecost.study.lifelong_settings import options_of
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from truecost.study.sources import Source
 
 MAPPED = ("id", "label", "unit")  # columns of the tables beside event logs
-GZIP = b"\x1f\x8b"
 UNHELPED = ("frozen", "unsupervised")  # strategies of runs in which nobody helped
 OF_SCORES = ("higher", "bounds")  # keys of `[lifelong]` that go with tables of scores
 
@@ -92,16 +91,18 @@ def columns_of(path: str) -> list[str]:
     Returns
     -------
     list of str
-        Empty where the line tells none, or the file cannot be read.
+        Empty where the line tells none.
+
+    Raises
+    ------
+    InputError
+        When the file cannot be read.
     """
     try:
-        with Path(path).open("rb") as file:
-            zipped = file.read(2) == GZIP
-        with gzip.open(path) if zipped else Path(path).open("rb") as file:
-            first = file.readline().removeprefix(b"\xef\xbb\xbf").strip()
+        first = first_line(path).removeprefix(b"\xef\xbb\xbf").strip()
         if first.startswith(b"PAR1"):
             return list(pl.read_parquet_schema(path))
-    except (OSError, EOFError, pl.exceptions.PolarsError):
+    except (OSError, pl.exceptions.PolarsError):
         return []  # reading says what is wrong
     text = first.decode("utf-8", "replace")
     if not text.startswith("{"):

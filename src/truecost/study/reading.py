@@ -7,6 +7,7 @@ import msgspec
 
 from truecost.errors import InputError
 from truecost.formats import STANDARD_INPUT, read_bytes
+from truecost.publishing import tidy
 from truecost.results import Row
 from truecost.study.outcome import SCHEMA_VERSION, ResultFile
 
@@ -38,6 +39,8 @@ def read_result(path: str) -> ResultFile:
         When there is none, it is no JSON or not of this layout, or it holds no rows: says where.
     """
     file, shown = path, "standard input" if path in STANDARD_INPUT else path
+    if path not in STANDARD_INPUT:
+        tidy(Path(path) if Path(path).is_dir() else Path(path).parent)
     if path not in STANDARD_INPUT and Path(path).is_dir():
         file = shown = str(Path(path) / "result.json")
         if not Path(file).is_file():
