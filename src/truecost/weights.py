@@ -136,6 +136,22 @@ class Plan:
 
 
 @dataclass(frozen=True, eq=False)
+class Without:
+    """What the replicates of a block leave out, all else weighing one.
+
+    Attributes
+    ----------
+    factor : str
+    groups : ndarray of int64, shape (labels,)
+        Replicate of the block that leaves out (a unit of) each label, below 0 or from the number of
+        replicates up for those of other blocks.
+    """
+
+    factor: str
+    groups: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
 class Block:
     """Some replicates: for each factor a (replicates x units) matrix of counts.
 
@@ -148,10 +164,13 @@ class Block:
         float64 when strata lose a unit.
     count : int
         Number of replicates.
+    without : Without, optional
+        Of a jackknife without strata: which units each replicate leaves out.
     """
 
     rows: Mapping[str, Rows]
     count: int
+    without: Without | None = None
     _columns: dict[tuple[str, ...], Columns] = field(default_factory=dict, init=False, repr=False)
 
     def __getitem__(self, factor: str) -> Rows:
@@ -299,7 +318,13 @@ class Weights:
         return Block(
             {name: self._rows(factor, start, stop) for name, factor in self.factors.items()},
             stop - start,
+            self._left_out(start),
         )
+
+    def _left_out(self, start: int) -> Without | None:
+        if self.groups is None or self.groups.strata is not None:
+            return None
+        return Without(self.left, self.groups.codes - start)
 
     def _rows(self, factor: Factor, start: int, stop: int) -> Rows:
         rows: Counts

@@ -52,6 +52,34 @@ def entry_sums(
 
 
 @kernel
+def take_away(
+    groups: npt.NDArray[np.int64],
+    slots: npt.NDArray[np.int32],
+    cells: npt.NDArray[np.int64],
+    values: npt.NDArray[np.float64],
+    out: npt.NDArray[np.float64],
+) -> None:
+    """Take from `out` (cells x statistics x replicates) the `values` of what is left out.
+
+    `groups` is the replicate that leaves out each slot, outside of their range for none; an entry
+    goes once, however many of its slots go.
+    """
+    replicates = out.shape[2]
+    for e in range(len(cells)):
+        for side in range(slots.shape[1]):
+            group = groups[slots[e, side]]
+            if group < 0 or group >= replicates:
+                continue
+            again = False
+            for earlier in range(side):
+                again = again or groups[slots[e, earlier]] == group
+            if again:
+                continue
+            for s in range(values.shape[1]):
+                out[cells[e], s, group] -= values[e, s]
+
+
+@kernel
 def transpose_block(
     rows: npt.NDArray[np.unsignedinteger[Any]], columns: Columns, offset: int
 ) -> None:
