@@ -84,8 +84,9 @@ class Scoring:
     jobs : int, optional
         Threads; all cores by default. The result does not depend on their number.
     allow_reversed : bool
-        Accept the scores of a detection task that rank nontargets above targets (area under the
-        ROC curve below 0.5), which are refused otherwise.
+        Accept the scores of a detection task that rank nontargets above targets beyond chance
+        (the 99.9 % interval of the area under the ROC curve lies below 0.5), which are refused
+        otherwise.
     whole_shares : tuple of float, optional
         Class shares of the whole when a subset is scored: what the system takes from the data
         (the training prior, the prior of its decisions) does not change from subset to subset.

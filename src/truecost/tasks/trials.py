@@ -20,10 +20,13 @@ from truecost.tasks.counting import (
     PARTS_OF,
     class_shares,
     evidence_of,
+    llrs,
     parts_of,
     ranking_of,
+    sides_of,
 )
 from truecost.tasks.records import Trials
+from truecost.tasks.reversal import LEVEL, beyond_chance
 from truecost.tasks.scoring import Scoring
 from truecost.tasks.subsets import Masks
 
@@ -173,9 +176,11 @@ def _score_part(
 
 
 def refuse_reversed(trials: Trials, scoring: Scoring) -> None:
-    """Refuse scores that rank nontargets above targets, unless they are allowed: InputError.
+    """Refuse scores that rank nontargets above targets beyond chance, unless they are allowed:
+    InputError.
 
-    They are more often a mistake than a system.
+    They are more often a mistake than a system. Half of the systems that know nothing have an AUC
+    below 0.5: its interval must lie there (see `reversal`).
     """
     if scoring.allow_reversed or not trials.detection or "ranking" not in PARTS_OF[trials.kind]:
         return
@@ -185,9 +190,11 @@ def refuse_reversed(trials: Trials, scoring: Scoring) -> None:
         .sweep("ranking")
         .auc()[0]
     )
-    if area < 0.5:
+    if area < 0.5 and beyond_chance(
+        llrs(trials, scoring), trials.labels == 1, sides_of(trials, scoring), trials.weights
+    ):
         raise InputError(
             f"{trials.name}: the scores look reversed: a target outscores a nontarget "
-            f"in {area:.1%} of the pairs (AUC below 0.5); higher must mean target. Turn "
-            f"the sign or the labels, or say --allow-reversed if it is so"
+            f"in {area:.1%} of the pairs (AUC below 0.5, and its {LEVEL:.1%} interval too); higher "
+            f"must mean target. Turn the sign or the labels, or say --allow-reversed if it is so"
         )
