@@ -31,6 +31,12 @@ class Prices:
         Of an hour of CPU.
     operating : float
         Of running the system for one batch.
+
+    Raises
+    ------
+    UsageError
+        When a price is below 0, or the person's hour costs nothing, or has no price while others
+        have.
     """
 
     person: float | None = None
@@ -45,6 +51,14 @@ class Prices:
             raise UsageError(
                 "the price of the person's time is 0: then nothing is worth automating; "
                 "give what an hour costs"
+            )
+        if self.person is None and (self.cpu or self.operating):
+            given = ", ".join(
+                f"--{name}-price {price:g}" for name, price in vars(self).items() if price
+            )
+            raise UsageError(
+                f"{given} without --person-price: money is compared with labelling everything by "
+                f"hand; give the price of the person's hour too, or leave the others out"
             )
 
 
