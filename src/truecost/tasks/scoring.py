@@ -7,7 +7,7 @@ from typing import get_args
 import numpy as np
 
 from truecost.application import Application, check_priors
-from truecost.errors import UsageError
+from truecost.errors import UsageError, refuse_text
 from truecost.names import Method, SearchFactor
 from truecost.tasks.lifelong.options import LifelongScoring
 from truecost.tasks.streams.options import StreamScoring
@@ -105,7 +105,8 @@ class Scoring:
     Raises
     ------
     UsageError
-        When `clip` is out of range, or the training priors do not sum to 1.
+        When `clip` is out of range, the training priors do not sum to 1, or a text is given in
+        place of several names.
     """
 
     application: Application = field(default_factory=Application)
@@ -127,6 +128,7 @@ class Scoring:
     lifelong: LifelongScoring = field(default_factory=LifelongScoring)
 
     def __post_init__(self) -> None:
+        refuse_text(measures=self.measures, subsets=self.subsets, estimators=self.estimators)
         if self.jobs is not None and self.jobs < 1:
             raise UsageError(f"jobs is {self.jobs}: at least one thread is needed")
         if self.threshold is not None and not np.isfinite(self.threshold):
@@ -136,6 +138,11 @@ class Scoring:
                 f"clip is {self.clip:g}: a least probability between 0 and 0.5 is needed"
             )
         if self.training_prior is not None:
+            if np.ndim(self.training_prior) == 0:
+                raise UsageError(
+                    f"training_prior is {self.training_prior}: give that of each class, such as "
+                    f"(0.5, 0.5)"
+                )
             check_priors(self.training_prior)
 
     def refuse_bca_of_samples(self) -> None:

@@ -5,7 +5,7 @@ from typing import get_args
 
 import numpy as np
 
-from truecost.errors import UsageError
+from truecost.errors import UsageError, refuse_text
 from truecost.names import (
     AnnotationSet,
     Empty,
@@ -143,6 +143,7 @@ class StreamScoring:
 
     def _check_words(self) -> None:
         """Refuse words that are no choice."""
+        refuse_text(annotations=self.annotations)
         choices = {
             "queried": Queried,
             "pooling": Pooling,

@@ -11,7 +11,7 @@ from typing import get_args
 
 import polars as pl
 
-from truecost.errors import InputError, UsageError, counted, first_five, named
+from truecost.errors import InputError, UsageError, counted, first_five, named, refuse_text
 from truecost.formats import Table
 from truecost.formats.mapped import (
     filled,
@@ -67,6 +67,7 @@ class TextOptions:
     allow_duplicates: bool = False
 
     def __post_init__(self) -> None:
+        refuse_text(normalise=self.normalise)
         for key in self.columns:
             if key not in ITEM_MAP_KEYS:
                 raise UsageError(
