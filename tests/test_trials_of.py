@@ -129,6 +129,13 @@ def test_rows_are_compared_by_their_content():
     assert one.row() != tc.score(some("t"), scoring)[0].row()
 
 
+def test_an_estimate_is_stored_as_its_row():
+    [found] = tc.score(some(), tc.Scoring(measures=("cllr",), plan=tc.Plan(30)))
+    assert found.to_dict() == found.row().to_dict()
+    assert found.to_dict()["measure"] == "cllr"
+    assert "replicates" not in found.to_dict()
+
+
 def test_a_leaderboard_of_nothing_is_refused():
     with pytest.raises(tc.UsageError, match="at least one system"):
         standings([])
