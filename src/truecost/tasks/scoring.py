@@ -9,6 +9,7 @@ import numpy as np
 from truecost.application import Application, check_priors
 from truecost.errors import UsageError, refuse_text
 from truecost.names import Method, SearchFactor
+from truecost.tasks.arguments import checked
 from truecost.tasks.lifelong.options import LifelongScoring
 from truecost.tasks.streams.options import StreamScoring
 from truecost.weights import Plan
@@ -128,6 +129,8 @@ class Scoring:
     lifelong: LifelongScoring = field(default_factory=LifelongScoring)
 
     def __post_init__(self) -> None:
+        checked("application", self.application, Application, "an Application (or truecost.preset)")
+        checked("plan", self.plan, Plan, "a Plan, such as truecost.Plan(2000, seed=0)")
         refuse_text(measures=self.measures, subsets=self.subsets, estimators=self.estimators)
         if self.jobs is not None and self.jobs < 1:
             raise UsageError(f"jobs is {self.jobs}: at least one thread is needed")
