@@ -1,6 +1,6 @@
 """What to compute and how: measures, application, resampling, and how scores become decisions."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import get_args
 
@@ -91,6 +91,8 @@ class Scoring:
     whole_shares : tuple of float, optional
         Class shares of the whole when a subset is scored: what the system takes from the data
         (the training prior, the prior of its decisions) does not change from subset to subset.
+    whole_thresholds : mapping of str to float
+        Thresholds that measures chose on the whole, by their label, when a subset is scored.
     estimators : tuple of str
         Of relative measures (AB/BA): `corrected`, `direct`, `pooled`, `ab`, `soft`; those that the
         log allows when left out.
@@ -122,6 +124,7 @@ class Scoring:
     jobs: int | None = None
     allow_reversed: bool = False
     whole_shares: tuple[float, ...] | None = None
+    whole_thresholds: Mapping[str, float] = field(default_factory=dict)
     progress: Callable[[str, int, int], None] | None = field(default=None, compare=False)
     estimators: tuple[str, ...] = ()
     terms: TermsScoring = TermsScoring()

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from truecost.application import Application
 from truecost.errors import InputError, UsageError, first_five
-from truecost.estimates import estimate
+from truecost.estimates import Context, estimate
 from truecost.evidence import Evidence
 from truecost.factors import Factor
 from truecost.measures import Measure, find, registry
@@ -25,6 +25,7 @@ from truecost.tasks.counting import (
     ranking_of,
     sides_of,
 )
+from truecost.tasks.frozen import at_threshold, thresholds_of
 from truecost.tasks.records import Trials
 from truecost.tasks.reversal import LEVEL, beyond_chance
 from truecost.tasks.scoring import Scoring
@@ -142,10 +143,14 @@ def score_trials(
     about = {**(dims or {}), "system": trials.name}
     rows = _score_part(trials, scoring, measures, about)
     fixed = scoring
-    if trials.classes:
-        fixed = replace(scoring, whole_shares=tuple(class_shares(trials).tolist()))
     if masks is None:
         masks = [mask for subset in scoring.subsets for mask in trials.masks(subset)]
+    if masks and trials.classes:
+        fixed = replace(
+            scoring,
+            whole_shares=tuple(class_shares(trials).tolist()),
+            whole_thresholds=thresholds_of(trials, scoring, measures),
+        )
     for name, mask in masks:
         rows += _score_part(trials.take(mask), fixed, measures, {**about, "subset": name})
     return rows
@@ -154,8 +159,29 @@ def score_trials(
 def _score_part(
     trials: Trials, scoring: Scoring, measures: Sequence[Measure], dims: Mapping[str, str]
 ) -> list[Estimate]:
-    evidence = evidence_of(trials, scoring, measures)
-    tell, what = scoring.progress, " ".join(dims.values())
+    """The rows of some trials in the order of the measures."""
+    at_own = [m for m in measures if m.label not in scoring.whole_thresholds]
+    found: list[Estimate] = []
+    if at_own:
+        evidence = evidence_of(trials, scoring, at_own)
+        context = context_of(trials, scoring, evidence, dims)
+        found = _estimated(trials, scoring, evidence, at_own, context)
+    for measure in measures:
+        if measure.label in scoring.whole_thresholds:
+            evidence, rate, context = at_threshold(trials, scoring, measure, dims)
+            found += _estimated(trials, scoring, evidence, [rate], context)
+    rows = {row.label: row for row in found}
+    return [rows[measure.label] for measure in measures]
+
+
+def _estimated(
+    trials: Trials,
+    scoring: Scoring,
+    evidence: Evidence,
+    measures: Sequence[Measure],
+    context: Context,
+) -> list[Estimate]:
+    tell, what = scoring.progress, " ".join(context.dims.values())
     if trials.weights is not None and trials.origin is None:
         scoring.refuse_bca_of_samples()
     if scoring.plan.scheme == "blocks" and len(evidence.factors) > 1:
@@ -169,7 +195,7 @@ def _score_part(
         scoring.plan,
         level=scoring.level,
         method=scoring.method,
-        context=context_of(trials, scoring, evidence, dims),
+        context=context,
         jobs=scoring.jobs,
         progress=None if tell is None else lambda done, total: tell(what, done, total),
     )
