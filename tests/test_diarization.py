@@ -21,6 +21,7 @@ TURNS = st.lists(
     ).map(lambda t: (*t[:3], round(t[2] + t[3] / 1000, 3))),
     min_size=1,
     max_size=14,
+    unique=True,
 )
 
 

@@ -497,6 +497,25 @@ def test_prices_that_are_none():
         Prices(person=1, cpu=-1)
 
 
+def test_a_price_of_the_machine_needs_one_of_the_person():
+    with pytest.raises(UsageError, match="--cpu-price 7 without --person-price"):
+        Prices(cpu=7.0)
+    with pytest.raises(UsageError, match="--operating-price 2 without --person-price"):
+        Prices(operating=2.0)
+
+
+def test_a_price_of_cpu_that_nobody_recorded_is_refused():
+    items = [("a", 1, 0, 1), ("b", 0, 1, 1)]
+    events = [event | {"cpu_seconds": None} for event in batch_of(0, items)]
+    how = StreamScoring(item_seconds=4.0, prices=Prices(person=36.0, cpu=500.0))
+    said = "an hour of CPU has the price 500, and no CPU was recorded.*leave out --cpu-price"
+    with pytest.raises(UsageError, match=said):
+        rows_of(log_of(events), how)
+    rows_of(log_of(batch_of(0, items)), how)  # the adaptation took half a second
+    rows_of(log_of([*events, before(2) | {"cpu_seconds": 1.0}]), how)
+    rows_of(log_of(events), how, cpu_s=2.0)
+
+
 def test_intervals_are_the_same_for_any_number_of_threads():
     online = read_online([at_random(3, streams=("a", "b"), batches=12)])
     found = [

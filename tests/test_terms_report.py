@@ -356,6 +356,22 @@ def test_cross_entropy_is_told_in_its_parts(scored):
     assert "The best affine calibration accepts from score" in line.more
 
 
+def test_no_equation_is_written_that_does_not_hold(scored, run):
+    def said(story):
+        return next(x for x in search_sections.scores(story).lines if x.name == "fair").text
+
+    asked = run(measures=["atwv", "cnxe", "min_cnxe"])
+    least = row_of(asked, "min_cnxe").value
+    assert f"; minimum {least:.4g} [" in said(story_of(asked))
+    assert "loss" not in said(story_of(asked))
+    assert "=" not in said(story_of(asked))
+    assert "=" not in said(story_of(run(measures=["atwv", "cnxe"])))
+    other = said(changed(scored, "min_cnxe", value=least / 2))
+    assert "=" not in other
+    assert "; minimum" in other
+    assert "; loss" in other
+
+
 def test_reasons_are_said_once(scored):
     why = {"value": None, "lower": None, "upper": None, "reason": "undefined: nothing"}
     story = changed(scored, "cnxe", **why)

@@ -36,6 +36,45 @@ def test_other_further_columns_are_kept():
     assert trials.scores.tolist() == SCORES
 
 
+def test_two_factors_are_crossed_as_those_of_a_file():
+    labels = np.arange(40) % 2
+    scores = np.random.default_rng(0).normal(2.0 * labels)
+    units = {"unit": np.arange(40) % 5, "unit2": np.arange(40) // 8}
+    scoring = tc.Scoring(measures=("auc",), plan=tc.Plan(20))
+    (row,) = tc.score(tc.Trials.of(scores, labels, kind="llr", **units), scoring)
+    assert row.units_by_factor == {"unit": 5, "unit2": 5}
+    assert "crossed" in row.flags
+    (first,) = tc.score(tc.Trials.of(scores, labels, kind="llr", unit=units["unit"]), scoring)
+    assert row.replicates.tolist() != first.replicates.tolist()
+
+
+def test_strata_of_units_are_drawn_each_by_itself():
+    labels, units = np.arange(40) % 2, np.arange(40) // 4
+    trials = tc.Trials.of(labels, labels, kind="llr", unit=units, stratum=units % 2)
+    assert trials.strata.tolist() == (units % 2).astype(str).tolist()
+    with pytest.raises(tc.InputError, match="stratum"):
+        tc.score(
+            tc.Trials.of(labels, labels, kind="llr", unit=units, stratum=np.arange(40) % 2),
+            tc.Scoring(plan=tc.Plan(5)),
+        )
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("uni2", "Trials.of has no parameter 'uni2': did you mean 'unit2'"),
+        ("unit3", "did you mean 'unit"),
+        ("strata", "no argument strata .did you mean stratum"),
+        ("weigth", "did you mean 'weight'"),
+        ("annotator", "did you mean 'annotators'"),
+        ("soft", "cannot be named 'soft', which means something in files"),
+    ],
+)
+def test_a_further_column_with_nearly_the_name_of_an_argument_is_refused(name, said):
+    with pytest.raises(tc.UsageError, match=said):
+        tc.Trials.of(SCORES, LABELS, kind="llr", **{name: [1, 2, 3]})
+
+
 @pytest.mark.parametrize(
     ("arrays", "said"),
     [
@@ -88,6 +127,13 @@ def test_rows_are_compared_by_their_content():
     [one], [other] = tc.score(some(), scoring), tc.score(some(), scoring)
     assert one.row() == other.row()
     assert one.row() != tc.score(some("t"), scoring)[0].row()
+
+
+def test_an_estimate_is_stored_as_its_row():
+    [found] = tc.score(some(), tc.Scoring(measures=("cllr",), plan=tc.Plan(30)))
+    assert found.to_dict() == found.row().to_dict()
+    assert found.to_dict()["measure"] == "cllr"
+    assert "replicates" not in found.to_dict()
 
 
 def test_a_leaderboard_of_nothing_is_refused():

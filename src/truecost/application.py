@@ -368,8 +368,8 @@ def preset(name: str) -> Application:
     UsageError
         When there is no such preset.
     """
-    if name not in PRESETS:
-        close = get_close_matches(name, PRESETS, n=1)
+    if str(name) not in PRESETS:
+        close = get_close_matches(str(name), PRESETS, n=1)
         hint = f"did you mean {close[0]!r}? " if close else ""
         raise UsageError(f"preset {name!r} is not known: {hint}choose one of {', '.join(PRESETS)}")
     return PRESETS[name].application

@@ -66,6 +66,19 @@ def message(text: str) -> str:
     return visible(text, keep="\n\t")
 
 
+def refuse_text(**given: object) -> None:
+    """Refuse a single text in place of names, which Python would take letter by letter: UsageError.
+
+    Parameters
+    ----------
+    **given : object
+        Values of options by their names.
+    """
+    for name, value in given.items():
+        if isinstance(value, str):
+            raise UsageError(f"{name} is the text {value!r}, not several names: write ({value!r},)")
+
+
 def first_five(items: Iterable[object]) -> str:
     """Up to five examples for a message, the rest as an ellipsis."""
     shown: list[str] = []

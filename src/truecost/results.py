@@ -257,6 +257,10 @@ class Estimate(Row, frozen=True, kw_only=True, eq=False):
         """The part that is stored and printed: a `Row`."""
         return Row(**{name: getattr(self, name) for name in Row.__struct_fields__})
 
+    def to_dict(self) -> dict[str, Any]:
+        """As `Row.to_dict`: the replicates are not stored."""
+        return self.row().to_dict()
+
     @property
     def half_width(self) -> float:
         """(upper - lower) / 2, in the unit of the measure; NaN when an end is missing."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from truecost.errors import InputError, UsageError, counted, first_five
+from truecost.errors import InputError, UsageError, counted, first_five, refuse_text
 from truecost.factors import Factor
 from truecost.weights import Plan
 
@@ -54,6 +54,8 @@ class Runs:
     sets: str = ""
 
     def __post_init__(self) -> None:
+        refuse_text(hold=self.hold)
+        refuse_text(**self.levels)
         columns = list(self.levels.values())
         if not columns or not columns[0]:
             raise UsageError(f"method {self.method!r} has no runs: say what tells them apart")

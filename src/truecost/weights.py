@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from truecost.drawing import Counts, draw_rows
-from truecost.errors import UsageError
+from truecost.errors import UsageError, refuse_text
 from truecost.factors import Factor
 from truecost.jackknife import Groups
 from truecost.names import Scheme
@@ -77,6 +77,7 @@ class Plan:
     hold: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        refuse_text(hold=self.hold)
         if not 1 <= self.replicates <= MOST_REPLICATES:
             raise UsageError(
                 f"replicates is {self.replicates}: it must lie between 1 and {MOST_REPLICATES}"

@@ -24,6 +24,8 @@ class Records:
     """FILE with further columns (speaker, document), joined by id, or COLUMN=FILE."""
     missing: Missing | None = None
     """What to do with what a system lacks (error unless given; worst counts it as empty)."""
+    allow_duplicates: Annotated[bool, Flag] = False
+    """Accept words and turns that stand twice at the same time (transcripts, diarization)."""
     input_format: str | None = None
     """Format of the outputs; recognised unless given. See: truecost list formats"""
     reference_format: str | None = None
@@ -42,6 +44,7 @@ class Records:
             metadata=self.metadata,
             lines=options.lines,
             missing=self.missing,
+            allow_duplicates=self.allow_duplicates or None,
             input_format=self.input_format,
             reference_format=self.reference_format,
         )

@@ -46,6 +46,8 @@ class Given:
     """COLUMN=FILE: one value (document) a line, for texts that have one a line."""
     missing: Missing | None = None
     """What to do with what an output lacks (error unless given; worst counts it as empty)."""
+    allow_duplicates: Annotated[bool, Flag] = False
+    """Accept words and turns that stand twice at the same time (transcripts, diarization)."""
     input_format: str | None = None
     """Format of the outputs; recognised unless given. See: truecost list formats"""
     reference_format: str | None = None
@@ -214,6 +216,7 @@ def penalised_of(given: Given, chosen: Chosen, drawn: Drawn = DRAWN) -> "list[Pe
         metadata=given.metadata,
         lines=given.lines,
         missing=given.missing,
+        allow_duplicates=given.allow_duplicates or None,
         input_format=given.input_format,
         reference_format=given.reference_format,
     )

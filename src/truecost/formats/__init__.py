@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from truecost.errors import InputError
+from truecost.errors import InputError, UsageError
 from truecost.formats.table import Table
 from truecost.formats.writers import write
 from truecost.names import STANDARD_INPUT, Task
@@ -29,13 +29,13 @@ __all__ = ["STANDARD_INPUT", "Table", "read", "read_bytes", "sha256", "write"]
 
 
 def read(
-    path: str, input_format: str | None = None, task: Task = "trials", *, empty: bool = False
+    path: str | Path, input_format: str | None = None, task: Task = "trials", *, empty: bool = False
 ) -> Table:
     """Read a file, a folder, or standard input.
 
     Parameters
     ----------
-    path : str
+    path : str or Path
         A file, gzipped or not, a folder of .npy files, a folder of RTTM, UEM, trn, STM or CTM
         files that is read as one, or `-` for standard input.
     input_format : str, optional
@@ -68,6 +68,12 @@ def read(
     """
     from truecost.formats import arrays, folders, nist, nothing, sniffing
 
+    if not isinstance(path, str | Path):
+        raise UsageError(
+            f"path is of type {type(path).__name__}: give the path of a file; frames and arrays "
+            f"need no reading (truecost.load takes a frame, truecost.Trials.of arrays)"
+        )
+    path = str(path)
     stated = None if input_format is None else sniffing.known(input_format, task)
     piped = path in STANDARD_INPUT
     if task == "trials" and not piped and Path(path).is_dir() and stated in (None, "npy"):

@@ -34,6 +34,42 @@ def refuse_repeated(
     raise InputError(f"{source}: {stand} more than once: {first_five(shown)}; {rule}")
 
 
+def refuse_repeated_rows(
+    table: Table, keys: pl.DataFrame, noun: str, rows: pl.Series | None = None
+) -> None:
+    """Refuse rows of which all keys are those of another row; names both places of the first.
+
+    Parameters
+    ----------
+    table : Table
+    keys : polars.DataFrame
+        What makes two rows the same.
+    noun : str
+        What a row is, in the singular.
+    rows : polars.Series of int, optional
+        Row of the table of each row of the keys; all of them in their order when left out.
+
+    Raises
+    ------
+    InputError
+        When there are such rows.
+    """
+    again = ~keys.select(pl.struct(pl.all()).is_first_distinct()).to_series()
+    if not again.any():
+        return
+    second = int(again.arg_true()[0])
+    same = keys.select(pl.all().eq_missing(pl.all().get(second))).select(pl.all_horizontal("*"))
+    places = [int(same.to_series().arg_true()[0]), second]
+    lines = [table.where(p if rows is None else int(rows[p])) for p in places]
+    count = int(again.sum())
+    raise InputError(
+        f"{table.source}: {counted(count, noun, 'repeat')} another one (same "
+        f"{', '.join(keys.columns)}): {'' if count == 1 else 'the first, '}{lines[1]}, repeats "
+        f"{lines[0]}: was a file joined to itself? Leave {'it' if count == 1 else 'them'} out, or "
+        f"say --allow-duplicates"
+    )
+
+
 def _placed(ids: pl.Series, repeated: pl.Series, where: Callable[[int], str]) -> Iterator[str]:
     """Each id with the places of its first two rows."""
     for name in repeated:

@@ -1,8 +1,9 @@
 """Measures that choose a threshold on the evaluation data, or sweep all of them.
 
 All read the ranking of the trials, `ranking` (code 1 target, 0 nontarget). The threshold is chosen
-anew in each replicate. They describe the scores; they do not measure decisions (paper 003, 3.1).
-All are undefined (NaN) in a replicate in which a class has no trials. Accept when score >= t.
+anew in each replicate; subsets keep that of the whole where a measure says so. They describe the
+scores; they do not measure decisions (paper 003, 3.1). All are undefined (NaN) in a replicate in
+which a class has no trials. Accept when score >= t.
 """
 
 from dataclasses import replace
@@ -16,6 +17,7 @@ from truecost.measures.rules import Rate, Rule, at_threshold
 from truecost.sweep import EER_KINDS, Sweep
 
 RANKING = ("ranking",)
+OWN = ":own"  # behind a rate: a subset chooses its own threshold, not that of the whole
 
 
 def _priors(sweep: Sweep, application: Application) -> tuple[np.ndarray, np.ndarray]:
@@ -71,8 +73,10 @@ def auc(totals: Totals, application: Application) -> Result:
 def miss_at_fa(totals: Totals, application: Application, rate: float) -> Result:
     """Least miss rate among the thresholds whose false-alarm rate is at most the given one.
 
-    min Pmiss(t) over t with Pfa(t) <= rate. Range [0, 1], lower is better; the reference, chance,
-    gets 1 - rate. Paper 003, section 3.1, on what it does not tell.
+    min Pmiss(t) over t with Pfa(t) <= rate. A subset has its miss rate at the threshold that is
+    chosen on all trials, held in every replicate; with `:own` behind the rate at its own. Range [0,
+    1], lower is better; the reference, chance, gets 1 - rate. Paper 003, section 3.1, on what it
+    does not tell.
     """
     del application
     return totals.sweep("ranking").miss_at([rate])[0][:, 0], 1 - rate
@@ -81,8 +85,10 @@ def miss_at_fa(totals: Totals, application: Application, rate: float) -> Result:
 def fa_at_miss(totals: Totals, application: Application, rate: float) -> Result:
     """Least false-alarm rate among the thresholds whose miss rate is at most the given one.
 
-    min Pfa(t) over t with Pmiss(t) <= rate. Range [0, 1], lower is better; the reference, chance,
-    gets 1 - rate. Paper 003, section 3.1, on what it does not tell.
+    min Pfa(t) over t with Pmiss(t) <= rate. A subset has its false-alarm rate at the threshold that
+    is chosen on all trials, held in every replicate; with `:own` behind the rate at its own. Range
+    [0, 1], lower is better; the reference, chance, gets 1 - rate. Paper 003, section 3.1, on what
+    it does not tell.
     """
     del application
     return totals.sweep("ranking").fa_at([rate])[0][:, 0], 1 - rate
@@ -95,7 +101,7 @@ def _kind(text: str) -> str:
 
 
 def _rate(text: str) -> float:
-    rate = float(text)
+    rate = float(text.removesuffix(OWN))
     if not 0 <= rate <= 1:
         raise ValueError("a rate lies between 0 and 1")
     return rate

@@ -1,6 +1,7 @@
 """The sections of searches for terms: error rates, values by threshold, queries, scores."""
 
 from collections.abc import Callable, Mapping, Sequence
+from math import isclose
 
 import numpy as np
 
@@ -370,19 +371,28 @@ def _entropy(story: Story, found: SearchDescription, name: str) -> list[Line]:
         if row.measure != "cnxe":
             continue
         variant = row.parameters.get("variant", "pooled")
-        said = [f"Cnxe {value(row)}"]
-        for measure, sign in (("min_cnxe", "= min"), ("cnxe_loss", "+ loss")):
-            part = rows.get(label.replace("cnxe", measure, 1))
-            if row.value is not None and part is not None:
-                said.append(f"{sign} {plain(part)}")
+        parts = [rows.get(label.replace("cnxe", name, 1)) for name in ("min_cnxe", "cnxe_loss")]
         state = against_naive(row)
         about = name if variant == "pooled" else f"{name}, {variant.replace('_', ' ')}"
         beyond = (_calibrated(found), caveats(row).capitalize()) if variant == "pooled" else ()
         more = "".join(f"{text}. " for text in beyond if text).strip()
         lines.append(
-            Line(GOOD.get(state, "open"), CHIPS.get(state, ""), about, " ".join(said), more)
+            Line(GOOD.get(state, "open"), CHIPS.get(state, ""), about, _made_of(row, *parts), more)
         )
     return lines
+
+
+def _made_of(row: Row, least: Row | None, loss: Row | None) -> str:
+    """Cross entropy as an equation where both of its terms are there and add up to it."""
+    whole = f"Cnxe {value(row)}"
+    if row.value is None:
+        return whole
+    terms = [None if part is None else part.value for part in (least, loss)]
+    total = None if None in terms else sum(filter(None, terms))
+    if least and loss and total is not None and isclose(row.value, total, abs_tol=1e-9):
+        return f"{whole} = min {plain(least)} + loss {plain(loss)}"
+    named = (("minimum", least), ("loss", loss))
+    return "; ".join([whole, *(f"{name} {plain(part)}" for name, part in named if part)])
 
 
 def _calibrated(found: SearchDescription) -> str:

@@ -36,14 +36,14 @@ _OF_LOGS = (
 _OF_SEARCHES = ("ecf", "rttm", "occurrences", "kwlist")
 _OF_RUNS = ("resources", "runs", "strategy", "budget")  # of systems
 _NOT_OF_TRIALS = (
-    *("reference", "reference_map", "reference_format", "lines"),
+    *("reference", "reference_map", "reference_format", "lines", "allow_duplicates"),
     *(*_OF_LOGS, *_OF_SEARCHES),
 )
 DATA_OF: Mapping[str, tuple[str, ...]] = {
     "trials": tuple(n for n in DataTable.__struct_fields__ if n not in _NOT_OF_TRIALS),
-    "transcripts": (*_OF_ITEMS, "lines"),
+    "transcripts": (*_OF_ITEMS, "lines", "allow_duplicates"),
     "translation": (*_OF_ITEMS, "lines"),
-    "diarization": _OF_ITEMS,
+    "diarization": (*_OF_ITEMS, "allow_duplicates"),
     "abba": ("map", "metadata", "input_format", *_OF_LOGS),
     "terms": (*_OF_SEARCHES, "type", "map", "reference_map", "input_format"),
     "stream": ("type", "map", "target", "classes", "labels", "input_format"),

@@ -18,6 +18,7 @@ from truecost.study.itemised import frame_of_items
 from truecost.study.kept import KEPT
 from truecost.study.outcome import Outcome, ResultFile
 from truecost.study.reading import read_result
+from truecost.tasks.arguments import checked
 
 if TYPE_CHECKING:
     import polars as pl
@@ -79,7 +80,9 @@ def write(outcome: Outcome, directory: str) -> Path:
     from truecost.report.lifelong_store import frame_of_lives
     from truecost.report.online_store import frame_of_streams
 
-    target = check_target(directory)
+    checked("outcome", outcome, Outcome, "an Outcome, as truecost.run gives it")
+    checked("directory", directory, (str, Path), "the path of a folder")
+    target = check_target(str(directory))
     curves, items = frame_of_outcome(outcome), frame_of_items(outcome)
     files = {"report.html": _page(outcome.result, curves, items).encode()}
     stored = curves

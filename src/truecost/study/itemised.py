@@ -176,6 +176,7 @@ def _count(
     if task == "translation":
         chosen = translation.TranslationOptions(**maps, **common, **given)
         return translation.count(references, table, chosen, source.name, parts)
+    common["allow_duplicates"] = bool(source.data.allow_duplicates)
     if task == "diarization":
         uem = None
         if (path := given.pop("uem", None)) is not None:

@@ -255,6 +255,10 @@ def _options(kind: Kind, given: Penalised) -> Any:
         common["missing"] = missing
     elif missing != "error":
         raise UsageError("--missing is not for classes: a decision that is missing has no cost")
+    if given.data.allow_duplicates:
+        if kind.name not in ("transcripts", "diarization"):
+            raise UsageError(f"--allow-duplicates is for times: {kind.name} has none")
+        common["allow_duplicates"] = True
     make: Any = kind.options
     return make(**common, **given.options)
 

@@ -133,7 +133,8 @@ def _valid(
                 refuse_reversed(record, scoring[source.name])
         except TruecostError as error:
             said = str(error)
-            faults.append(said if said.startswith(source.file) else f"{source.name}: {said}")
+            named = said.startswith((source.file, f"{source.name}:"))
+            faults.append(said if named else f"{source.name}: {said}")
         else:
             found.append(record)
     if faults and not keep_going:

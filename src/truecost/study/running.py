@@ -14,16 +14,18 @@ from truecost.study.outcome import Case, Outcome, Part, Problem
 from truecost.study.reader import Reader
 from truecost.study.settings import Progress, scoring_of
 from truecost.study.sources import read_system, sources_of
+from truecost.tasks.arguments import checked
 from truecost.tasks.scoring import Scoring
 from truecost.tasks.systems import System, compare_systems, pair, score
 
 
-def run(study: Study, progress: Progress | None = None) -> Outcome:
+def run(study: Study | str | Path, progress: Progress | None = None) -> Outcome:
     """Score the systems of a study, compare them with the baseline, and check the gates.
 
     Parameters
     ----------
-    study : Study
+    study : Study, str or Path
+        A path is that of a study file (TOML), as `Study.read` takes it.
     progress : callable, optional
         Told what is being scored, the replicates done and all of them, from time to time.
 
@@ -55,6 +57,9 @@ def run(study: Study, progress: Progress | None = None) -> Outcome:
     >>> print(outcome.estimates[0], outcome.gates[0].state)
     act_dcf 0.5097 [0.3838, 0.6394] pass
     """
+    if isinstance(study, str | Path):
+        study = Study.read(str(study))
+    checked("study", study, Study, "a Study (Study.of makes one of tables) or the path of its file")
     check_task(study)
     if study.source.given():
         raise UsageError(

@@ -74,6 +74,8 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
         Least share of the annotators that makes a label accepted.
     missing : {"error", "drop", "worst"}, optional
         What to do with trials that have no score.
+    allow_duplicates : bool, optional
+        Accept words and turns that stand twice at the same time (transcripts, diarization).
     llr_base : float, optional
         Base of the logarithm of likelihood ratios.
     training_prior : float or tuple of float, optional
@@ -122,6 +124,7 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     annotators: Annotators | None = None
     accept: float | None = None
     missing: Missing | None = None
+    allow_duplicates: bool | None = None
     llr_base: float | None = None
     training_prior: float | tuple[float, ...] | None = None
     threshold: float | None = None

@@ -9,8 +9,9 @@ from truecost.study.config import Study
 from truecost.study.itemised import counting_of, read_items, read_output, reference_map
 from truecost.study.reader import Reader, options_of
 from truecost.study.sources import Source, sources_of
-from truecost.tasks.diarization.segments import rows_of, turns_of
+from truecost.tasks.diarization.segments import refuse_repeated_turns, rows_of, turns_of
 from truecost.tasks.listing import Naming, check_ids
+from truecost.tasks.transcripts.utterances import refuse_repeated_texts
 from truecost.tasks.validation import Check, validate
 
 
@@ -150,7 +151,11 @@ def _read(source: Source, reader: Reader) -> tuple[Table | None, list[Check]]:
     try:
         table = read_output(source, reader)
         if reader.task == "diarization":
-            rows_of(turns_of(table, source.data.map))
+            rows = rows_of(turned := turns_of(table, source.data.map))
+            if not source.data.allow_duplicates:
+                refuse_repeated_turns(turned, rows)
+        if table.format == "ctm" and not source.data.allow_duplicates:
+            refuse_repeated_texts(table, "word")
     except TruecostError as error:
         return None, [Check("file", "error", str(error))]
     read = f"{table.source}: {counted(len(table), 'row')} read"

@@ -238,7 +238,7 @@ def further_columns(
     for name, given in columns.items():
         if close := get_close_matches(name, options, n=1, cutoff=CLOSE):
             raise UsageError(
-                f"{counts.__name__} has no parameter {name!r}: did you mean {close[0]!r}? "
+                f"{counts.__qualname__} has no parameter {name!r}: did you mean {close[0]!r}? "
                 f"(call a further column otherwise)"
             )
         if name in meanings:
@@ -248,8 +248,8 @@ def further_columns(
             )
         if given is not None and not _has_entries(given):
             raise UsageError(
-                f"{counts.__name__} has no parameter {name!r}, and a further column needs a value "
-                f"for each {item}, but {name} is {_told(given)}; the parameters are "
+                f"{counts.__qualname__} has no parameter {name!r}, and a further column needs a "
+                f"value for each {item}, but {name} is {_told(given)}; the parameters are "
                 f"{', '.join(options)}"
             )
     return {k: column_in(k, given) for k, given in columns.items() if given is not None}

@@ -186,6 +186,7 @@ def count_diarization(
     uem: Columns | pl.DataFrame | Any | None = None,
     tolerance: float = 0.0,
     merge_gaps: float = 0.0,
+    allow_duplicates: bool = False,
     measures: Iterable[str] | str = (),
     name: str = "system",
 ) -> Items:
@@ -207,6 +208,8 @@ def count_diarization(
     tolerance, merge_gaps : float
         For measures of voice activity: seconds left out on each side of a boundary of speech, and
         gaps that count as speech.
+    allow_duplicates : bool
+        Take a segment that stands twice as one; it is refused otherwise.
     measures : iterable of str, or str
         What will be asked for, so that only its parts are counted; those of the task when left out.
     name : str
@@ -221,7 +224,8 @@ def count_diarization(
     Raises
     ------
     InputError
-        When there are no columns, times cannot be used, or the recordings are not the same.
+        When there are no columns, times cannot be used, a segment stands twice, or the recordings
+        are not the same.
     UsageError
         When a number is out of range, or a column or a measure is not known.
 
@@ -237,11 +241,18 @@ def count_diarization(
     from truecost.tasks.diarization import COUNTING, DiarizationOptions, count
 
     checked("name", name, str, "a text")
-    checked("skip_overlap", skip_overlap, (bool, np.bool_), "True or False")
+    for parameter, choice in {
+        "skip_overlap": skip_overlap,
+        "allow_duplicates": allow_duplicates,
+    }.items():
+        checked(parameter, choice, (bool, np.bool_), "True or False")
     times = {"collar": collar, "tolerance": tolerance, "merge_gaps": merge_gaps}
     for parameter, seconds in times.items():
         checked(parameter, seconds, Real, "seconds")
-    options = DiarizationOptions(collar, skip_overlap, mapping, tolerance, merge_gaps)
+    options = DiarizationOptions(
+        *(collar, skip_overlap, mapping, tolerance, merge_gaps),
+        allow_duplicates=bool(allow_duplicates),
+    )
     right, said = _segments("reference", reference), _segments("hypothesis", hypothesis)
     regions = None if uem is None else _segments("uem", uem)
     found = count(right, said, options, name, regions, _parts(measures, COUNTING))

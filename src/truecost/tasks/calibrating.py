@@ -20,6 +20,7 @@ from truecost.formats import Table
 from truecost.names import ScoreType
 from truecost.splits import shared_units
 from truecost.tasks.applying import bare_trials, beside, present, problems_of_scores
+from truecost.tasks.arguments import checked
 from truecost.tasks.columns import Options
 from truecost.tasks.counting import class_shares
 from truecost.tasks.crossfitting import Fold, cross_fit, dealt, given, training_shares
@@ -279,6 +280,7 @@ def calibrate(
     >>> round(cllr.value, 2)
     0.81
     """
+    checked("trials", trials, Trials, "Trials (truecost.load or truecost.Trials.of makes them)")
     if trials.kind in ("decision", "number"):
         raise UsageError(f"{trials.name}: type {trials.kind} has no scores to calibrate")
     if trials.several_right:

@@ -7,7 +7,7 @@ from typing import Any, get_args
 import numpy as np
 import numpy.typing as npt
 
-from truecost.errors import InputError, UsageError, counted
+from truecost.errors import InputError, UsageError, counted, refuse_text
 from truecost.formats import Table
 from truecost.formats.mapped import mapped_column, refuse_repeated, refuse_rows
 from truecost.names import (
@@ -76,6 +76,7 @@ class Options:
     accept: float | None = None
 
     def __post_init__(self) -> None:
+        refuse_text(classes=self.classes)
         if self.kind not in SCORE_TYPES:
             raise UsageError(
                 f"score type {self.kind!r} is not known: choose one of {', '.join(SCORE_TYPES)}"

@@ -9,6 +9,7 @@ from typing import Any
 from truecost.comparison import compare
 from truecost.errors import UsageError
 from truecost.results import Comparison, Estimate
+from truecost.tasks.arguments import checked
 from truecost.tasks.calibrating import Calibrated, calibrate, scoring_after
 from truecost.tasks.records import Trials
 from truecost.tasks.scoring import Scoring
@@ -78,6 +79,7 @@ def decompose(
     >>> print(found.actual[0].value > 1, loss.difference.lower > 0)
     True True
     """
+    checked("trials", trials, Trials, "Trials (truecost.load or truecost.Trials.of makes them)")
     if trials.kind == "score":
         raise UsageError(
             f"{trials.name}: type score has no actual cost to decompose; say what the scores are, "

@@ -5,12 +5,13 @@ what cannot be scored: missing, extra or repeated ids, scores that are not finit
 the set. Nothing is guessed; `missing` says what to do with trials that have no score.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.formats import Table
@@ -18,6 +19,7 @@ from truecost.formats.mapped import optional_texts, refuse_rows, unit_columns
 from truecost.names import POSTERIORS
 from truecost.tasks import columns as read
 from truecost.tasks.annotators import Annotation, annotation_of, answers_of
+from truecost.tasks.arguments import checked, columns_in
 from truecost.tasks.columns import Options
 from truecost.tasks.joining import join, join_metadata
 from truecost.tasks.labels import (
@@ -31,10 +33,15 @@ from truecost.tasks.labels import (
 from truecost.tasks.records import Trials
 
 Floats = npt.NDArray[np.float64]
+Columns = Mapping[str, npt.ArrayLike]
+_HOW = (
+    "give a Table, as truecost.read makes it of a file, a frame of polars or pandas, or columns; "
+    "truecost.Trials.of takes arrays"
+)
 
 
 def load(
-    table: Table,
+    table: Table | Columns | pl.DataFrame | Any,
     options: Options,
     name: str,
     key: Table | None = None,
@@ -44,8 +51,9 @@ def load(
 
     Parameters
     ----------
-    table : Table
-        Scores, as `truecost.read` gives them; labels and units too when there is no key.
+    table : Table, frame of polars or pandas, or mapping of str to array_like
+        Scores, as `truecost.read` gives them, or columns; labels and units too when there is no
+        key.
     options : Options
         What the columns mean.
     name : str
@@ -70,6 +78,9 @@ def load(
     UsageError
         When columns are not found, or the options do not go together or with the table.
     """
+    checked("options", options, Options, "what the columns mean, truecost.Options")
+    if not isinstance(table, Table):
+        table = Table(name, columns_in("table", table, lambda: _HOW), ordered=True)
     if len(table) == 0:
         raise InputError(f"{table.source}: there are no trials")
     if key is not None:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.errors import InputError, UsageError, counted, first_five
+from truecost.errors import InputError, UsageError, counted, first_five, refuse_text
 from truecost.formats import Table
 from truecost.methods import Estimator, MethodEstimate, compare_methods, estimate_method, refuse_bca
 from truecost.results import Comparison
@@ -73,6 +73,7 @@ class RunColumns:
     hold: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        refuse_text(runs=self.runs, hold=self.hold)
         if not 1 <= len(self.runs) <= 2 or "" in self.runs or len({*self.runs}) < len(self.runs):
             raise UsageError(
                 f"--runs {'+'.join(self.runs)} is not understood: name one column or two different "

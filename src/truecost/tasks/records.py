@@ -10,13 +10,14 @@ import polars as pl
 
 from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.formats import Table
-from truecost.names import Annotators, ScoreType
+from truecost.names import MAP_KEYS, Annotators, ScoreType
 from truecost.tasks.annotators import Annotation
+from truecost.tasks.arguments import further_columns
 from truecost.tasks.columns import Options
 from truecost.tasks.subsets import Masks, masks_of
 
 Floats = npt.NDArray[np.float64]
-SIMILAR = {"units": "unit", "weights": "weight", "targets": "labels"}
+SIMILAR = {"units": "unit", "weights": "weight", "targets": "labels", "strata": "stratum"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +97,8 @@ class Trials:
         kind: ScoreType,
         name: str = "system",
         unit: npt.ArrayLike | None = None,
+        unit2: npt.ArrayLike | None = None,
+        stratum: npt.ArrayLike | None = None,
         ids: npt.ArrayLike | None = None,
         weight: npt.ArrayLike | None = None,
         target: str | None = None,
@@ -117,8 +120,10 @@ class Trials:
             What the scores are (see `Options`).
         name : str
             Name of the system.
-        unit, ids, weight : array_like, shape (N,), optional
-            What is resampled together, trial ids, trial weights.
+        unit, unit2 : array_like, shape (N,), optional
+            What is resampled together; a second factor, crossed with the first.
+        stratum, ids, weight : array_like, shape (N,), optional
+            Stratum of the unit (or stream, for moving blocks), trial ids, trial weights.
         target : str, optional
             Label of the class to detect, where it is not clear.
         annotators : {"votes", "any"}, optional
@@ -137,7 +142,8 @@ class Trials:
         InputError
             When lengths differ, or scores, labels, units, ids or weights cannot be used.
         UsageError
-            When the score type is not known or does not go with the arrays.
+            When the score type is not known or does not go with the arrays, or the name of a column
+            is nearly that of an argument.
 
         Examples
         --------
@@ -146,7 +152,8 @@ class Trials:
         >>> len(trials), trials.classes, trials.labels.tolist()
         (3, ('nontarget', 'target'), [1, 0, 1])
         """
-        given = {"unit": unit, "id": ids, "weight": weight, **columns}
+        given = {"unit": unit, "unit2": unit2, "stratum": stratum, "id": ids, "weight": weight}
+        given |= columns
         said, matrix = np.asarray(labels), np.asarray(scores)
         _check_shapes(name, {"scores": matrix, "labels": said}, 2)
         _check_shapes(name, {k: np.asarray(v) for k, v in given.items() if v is not None}, 1)
@@ -162,6 +169,7 @@ class Trials:
                 f"{name}: a further column cannot be named {first_five(taken)}: this is the name "
                 f"of what the arguments give; call it otherwise"
             )
+        further_columns(columns, Trials.of, "trial", MAP_KEYS)
         flat |= {k: np.asarray(v) for k, v in given.items() if v is not None}
         if matrix.ndim == 1:
             flat["score"] = matrix
@@ -176,7 +184,7 @@ class Trials:
             {"score": matrix} if matrix.ndim == 2 else {},
             ordered=True,
         )
-        mapped = {"weight": "weight"} if weight is not None else {}
+        mapped = {k: k for k in ("unit2", "stratum", "weight") if given[k] is not None}
         if people or annotators is not None:
             mapped["annotators"] = "+".join(people or ["label"])
         options = Options(kind, mapped, target=target, annotators=annotators, accept=accept)

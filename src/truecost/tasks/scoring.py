@@ -1,14 +1,15 @@
 """What to compute and how: measures, application, resampling, and how scores become decisions."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import get_args
 
 import numpy as np
 
 from truecost.application import Application, check_priors
-from truecost.errors import UsageError
+from truecost.errors import UsageError, refuse_text
 from truecost.names import ICC, Method, SearchFactor
+from truecost.tasks.arguments import checked
 from truecost.tasks.lifelong.options import LifelongScoring
 from truecost.tasks.streams.options import StreamScoring
 from truecost.weights import Plan
@@ -87,11 +88,14 @@ class Scoring:
     jobs : int, optional
         Threads; all cores by default. The result does not depend on their number.
     allow_reversed : bool
-        Accept the scores of a detection task that rank nontargets above targets (area under the
-        ROC curve below 0.5), which are refused otherwise.
+        Accept the scores of a detection task that rank nontargets above targets beyond chance
+        (the 99.9 % interval of the area under the ROC curve lies below 0.5), which are refused
+        otherwise.
     whole_shares : tuple of float, optional
         Class shares of the whole when a subset is scored: what the system takes from the data
         (the training prior, the prior of its decisions) does not change from subset to subset.
+    whole_thresholds : mapping of str to float
+        Thresholds that measures chose on the whole, by their label, when a subset is scored.
     estimators : tuple of str
         Of relative measures (AB/BA): `corrected`, `direct`, `pooled`, `ab`, `soft`; those that the
         log allows when left out.
@@ -107,7 +111,8 @@ class Scoring:
     Raises
     ------
     UsageError
-        When `clip` is out of range, or the training priors do not sum to 1.
+        When `clip` is out of range, the training priors do not sum to 1, or a text is given in
+        place of several names.
     """
 
     application: Application = field(default_factory=Application)
@@ -123,6 +128,7 @@ class Scoring:
     jobs: int | None = None
     allow_reversed: bool = False
     whole_shares: tuple[float, ...] | None = None
+    whole_thresholds: Mapping[str, float] = field(default_factory=dict)
     progress: Callable[[str, int, int], None] | None = field(default=None, compare=False)
     estimators: tuple[str, ...] = ()
     terms: TermsScoring = TermsScoring()
@@ -130,6 +136,9 @@ class Scoring:
     lifelong: LifelongScoring = field(default_factory=LifelongScoring)
 
     def __post_init__(self) -> None:
+        checked("application", self.application, Application, "an Application (or truecost.preset)")
+        checked("plan", self.plan, Plan, "a Plan, such as truecost.Plan(2000, seed=0)")
+        refuse_text(measures=self.measures, subsets=self.subsets, estimators=self.estimators)
         if self.jobs is not None and self.jobs < 1:
             raise UsageError(f"jobs is {self.jobs}: at least one thread is needed")
         if not 0 <= self.icc <= 1:
@@ -141,6 +150,11 @@ class Scoring:
                 f"clip is {self.clip:g}: a least probability between 0 and 0.5 is needed"
             )
         if self.training_prior is not None:
+            if np.ndim(self.training_prior) == 0:
+                raise UsageError(
+                    f"training_prior is {self.training_prior}: give that of each class, such as "
+                    f"(0.5, 0.5)"
+                )
             check_priors(self.training_prior)
 
     def refuse_bca_of_samples(self) -> None:

@@ -8,6 +8,7 @@ from truecost.measures import Measure
 from truecost.results import Comparison, Estimate
 from truecost.tasks import items, pairing, trials
 from truecost.tasks.abba.records import Deployment
+from truecost.tasks.arguments import checked
 from truecost.tasks.items import Items
 from truecost.tasks.lifelong.records import Lifelong, pair_lifelong
 from truecost.tasks.records import Trials
@@ -73,6 +74,7 @@ def score(
     act_dcf 0.61 [0.51, 0.75]
     cllr 0.46 [0.38, 0.54]
     """
+    checked("scoring", scoring, Scoring, "a Scoring (what to compute and how)")
     if isinstance(system, Items):
         return items.score_items(system, scoring, masks, dims)
     if isinstance(system, Deployment):
@@ -91,13 +93,18 @@ def score(
         from truecost.tasks.lifelong.scoring import score_lifelong
 
         return score_lifelong(system, scoring, masks, dims)
-    if not isinstance(system, Trials):
+    _refuse_other(system)
+    return trials.score_trials(system, scoring, masks, dims)
+
+
+def _refuse_other(system: object) -> None:
+    """Refuse what is no system: UsageError."""
+    if not isinstance(system, System):
         raise UsageError(
             f"a {type(system).__name__} is nothing that can be scored: give Trials, Items, a "
             f"Deployment (tc.abba), a Search (tc.terms.read_search), an Online (tc.stream.read) "
             f"or a Lifelong (tc.lifelong)"
         )
-    return trials.score_trials(system, scoring, masks, dims)
 
 
 def measures_for(system: System, scoring: Scoring) -> list[Measure]:
@@ -154,11 +161,13 @@ def pair(systems: Sequence[System]) -> list[System]:
     Raises
     ------
     UsageError
-        When a system of trials has no ids, systems are of different tasks, or they are deployments
-        of AB/BA, of which each is a comparison already.
+        When one is no system or, of trials, has no ids, systems are of different tasks, or they are
+        deployments of AB/BA, of which each is a comparison already.
     InputError
         When ids, labels, weights, strata or units do not agree.
     """
+    for system in systems:
+        _refuse_other(system)
     if any(isinstance(system, Deployment) for system in systems):
         raise UsageError(
             "a deployment compares model B with model A already: deployments stand side by side, "
@@ -215,9 +224,11 @@ def compare_systems(
     InputError
         When ids, labels or units do not agree, or as `score` says.
     """
+    checked("systems", systems, (list, tuple), "a list of systems, the first one the baseline")
     if len(systems) < 2:
         raise UsageError("a comparison needs at least two systems")
     same = systems if paired else pair(systems)
+    checked("scoring", scoring, (Scoring, list, tuple), "a Scoring, or one for each system")
     scorings = [scoring] * len(same) if isinstance(scoring, Scoring) else scoring
     # The first system says which trials a subset holds: they are the same for all.
     masks = [mask for subset in scorings[0].subsets for mask in same[0].masks(subset)]

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from truecost.application import Application
 from truecost.errors import InputError, UsageError, first_five
-from truecost.estimates import estimate
+from truecost.estimates import Context, estimate
 from truecost.evidence import Evidence
 from truecost.factors import Factor
 from truecost.measures import Measure, find, registry
@@ -20,10 +20,14 @@ from truecost.tasks.counting import (
     PARTS_OF,
     class_shares,
     evidence_of,
+    llrs,
     parts_of,
     ranking_of,
+    sides_of,
 )
+from truecost.tasks.frozen import at_threshold, thresholds_of
 from truecost.tasks.records import Trials
+from truecost.tasks.reversal import LEVEL, beyond_chance
 from truecost.tasks.scoring import Scoring
 from truecost.tasks.subsets import Masks
 
@@ -139,10 +143,14 @@ def score_trials(
     about = {**(dims or {}), "system": trials.name}
     rows = _score_part(trials, scoring, measures, about)
     fixed = scoring
-    if trials.classes:
-        fixed = replace(scoring, whole_shares=tuple(class_shares(trials).tolist()))
     if masks is None:
         masks = [mask for subset in scoring.subsets for mask in trials.masks(subset)]
+    if masks and trials.classes:
+        fixed = replace(
+            scoring,
+            whole_shares=tuple(class_shares(trials).tolist()),
+            whole_thresholds=thresholds_of(trials, scoring, measures),
+        )
     for name, mask in masks:
         rows += _score_part(trials.take(mask), fixed, measures, {**about, "subset": name})
     return rows
@@ -151,8 +159,29 @@ def score_trials(
 def _score_part(
     trials: Trials, scoring: Scoring, measures: Sequence[Measure], dims: Mapping[str, str]
 ) -> list[Estimate]:
-    evidence = evidence_of(trials, scoring, measures)
-    tell, what = scoring.progress, " ".join(dims.values())
+    """The rows of some trials in the order of the measures."""
+    at_own = [m for m in measures if m.label not in scoring.whole_thresholds]
+    found: list[Estimate] = []
+    if at_own:
+        evidence = evidence_of(trials, scoring, at_own)
+        context = context_of(trials, scoring, evidence, dims)
+        found = _estimated(trials, scoring, evidence, at_own, context)
+    for measure in measures:
+        if measure.label in scoring.whole_thresholds:
+            evidence, rate, context = at_threshold(trials, scoring, measure, dims)
+            found += _estimated(trials, scoring, evidence, [rate], context)
+    rows = {row.label: row for row in found}
+    return [rows[measure.label] for measure in measures]
+
+
+def _estimated(
+    trials: Trials,
+    scoring: Scoring,
+    evidence: Evidence,
+    measures: Sequence[Measure],
+    context: Context,
+) -> list[Estimate]:
+    tell, what = scoring.progress, " ".join(context.dims.values())
     if trials.weights is not None and trials.origin is None:
         scoring.refuse_bca_of_samples()
     if scoring.plan.scheme == "blocks" and len(evidence.factors) > 1:
@@ -167,16 +196,18 @@ def _score_part(
         level=scoring.level,
         method=scoring.method,
         icc=scoring.icc,
-        context=context_of(trials, scoring, evidence, dims),
+        context=context,
         jobs=scoring.jobs,
         progress=None if tell is None else lambda done, total: tell(what, done, total),
     )
 
 
 def refuse_reversed(trials: Trials, scoring: Scoring) -> None:
-    """Refuse scores that rank nontargets above targets, unless they are allowed: InputError.
+    """Refuse scores that rank nontargets above targets beyond chance, unless they are allowed:
+    InputError.
 
-    They are more often a mistake than a system.
+    They are more often a mistake than a system. Half of the systems that know nothing have an AUC
+    below 0.5: its interval must lie there (see `reversal`).
     """
     if scoring.allow_reversed or not trials.detection or "ranking" not in PARTS_OF[trials.kind]:
         return
@@ -186,9 +217,11 @@ def refuse_reversed(trials: Trials, scoring: Scoring) -> None:
         .sweep("ranking")
         .auc()[0]
     )
-    if area < 0.5:
+    if area < 0.5 and beyond_chance(
+        llrs(trials, scoring), trials.labels == 1, sides_of(trials, scoring), trials.weights
+    ):
         raise InputError(
             f"{trials.name}: the scores look reversed: a target outscores a nontarget "
-            f"in {area:.1%} of the pairs (AUC below 0.5); higher must mean target. Turn "
-            f"the sign or the labels, or say --allow-reversed if it is so"
+            f"in {area:.1%} of the pairs (AUC below 0.5, and its {LEVEL:.1%} interval too); higher "
+            f"must mean target. Turn the sign or the labels, or say --allow-reversed if it is so"
         )

@@ -86,6 +86,8 @@ class DiarizationOptions:
         segments; columns of these names need no mapping.
     reference_columns : mapping of str to str, optional
         The same for the reference, where its columns are not those of the output.
+    allow_duplicates : bool
+        Take a turn that stands twice as one; it is refused otherwise.
 
     Raises
     ------
@@ -101,6 +103,7 @@ class DiarizationOptions:
     missing: Missing = "error"
     columns: Mapping[str, str] = field(default_factory=dict)
     reference_columns: Mapping[str, str] | None = None
+    allow_duplicates: bool = False
 
     def __post_init__(self) -> None:
         for key in {**self.columns, **(self.reference_columns or {})}:
@@ -146,6 +149,8 @@ class DiarizationOptions:
         said.append(f"region:{'uem' if uem else 'extent'}")
         if self.missing != "error":
             said.append(f"missing:{self.missing}")
+        if self.allow_duplicates:
+            said.append("duplicates:allowed")
         return "|".join(said)
 
 
@@ -188,12 +193,15 @@ def count(
     UsageError
         When a column is missing, or a choice enters none of the parts.
     InputError
-        When a row is invalid (with its line), a recording is in the output only, or one is missing
-        there and `options.missing` is "error", or nothing is left to score.
+        When a row is invalid or repeated (with its line), a recording is in the output only, or one
+        is missing there and `options.missing` is "error", or nothing is left to score.
     """
     options.check(parts)
     columns = options.columns, options.reference_columns
-    found = gather(reference, hypothesis, uem, options.missing, *columns)
+    found = gather(
+        *(reference, hypothesis, uem, options.missing, *columns),
+        allow_duplicates=options.allow_duplicates,
+    )
     size = len(found.ids)
     spoken, output = Speech.of(*found.reference, size), Speech.of(*found.output, size)
     scenes, counts = [], dict[str, Statistics]()

@@ -27,6 +27,7 @@ from truecost.tasks.diarization.segments import (
     SPEECH,
     UNSCORED,
     lasting,
+    refuse_repeated_turns,
     rows_of,
     turns_of,
 )
@@ -70,6 +71,8 @@ def gather(
     missing: Missing,
     columns: Mapping[str, str],
     reference_columns: Mapping[str, str] | None = None,
+    *,
+    allow_duplicates: bool = True,
 ) -> Recordings:
     """The recordings to score.
 
@@ -86,6 +89,8 @@ def gather(
         Column of each key that is mapped, in tables of reference and output.
     reference_columns : mapping of str to str, optional
         The same for the reference, where its columns are not those of the output.
+    allow_duplicates : bool
+        Take a turn that stands twice as one.
 
     Returns
     -------
@@ -105,6 +110,9 @@ def gather(
     rows = [rows_of(table) for table in tables[:2]] + [
         rows_of(table, "region", speaker=False) for table in tables[2:]
     ]
+    if not allow_duplicates:
+        for table, found in zip(tables[:2], rows[:2], strict=True):
+            refuse_repeated_turns(table, found)
     rows, several = _identified(rows)
     kept, problems = [], []
     for table, found, noun in zip(tables, rows, ("segment", "segment", "region"), strict=False):

@@ -13,7 +13,7 @@ import polars as pl
 
 from truecost.errors import InputError, counted
 from truecost.formats import Table
-from truecost.formats.mapped import filled, refuse_rows
+from truecost.formats.mapped import filled, refuse_repeated_rows, refuse_rows
 from truecost.formats.rttm import LEFT_OUT, ROWS
 from truecost.formats.segments import FIXED, segments_of
 from truecost.speech.spans import MICRO
@@ -21,6 +21,7 @@ from truecost.speech.spans import MICRO
 LATEST = 1e10  # seconds; beyond any clock, and sums of such times still fit into 64 bits
 SPEECH, UNSCORED, NOISES = "SPEAKER", "NOSCORE", "NON-LEX"  # types of RTTM
 NO_NAME = "<NA>"
+WHOLE = ("recording", "channel", "speaker", "start", "end")  # what makes two turns the same
 
 
 def turns_of(table: Table, columns: Mapping[str, str]) -> Table:
@@ -98,6 +99,14 @@ def rows_of(table: Table, noun: str = "segment", speaker: bool = True) -> pl.Dat
     for name, times in (("start", starts), ("end", ends)):
         columns[name] = pl.Series(np.rint(times * MICRO).astype(np.int64))
     return pl.DataFrame(columns)
+
+
+def refuse_repeated_turns(table: Table, rows: pl.DataFrame) -> None:
+    """Refuse a turn that stands twice, with both lines: InputError."""
+    turns = rows.with_row_index("row").filter(
+        (pl.col("type") == SPEECH) & (pl.col("end") > pl.col("start"))
+    )
+    refuse_repeated_rows(table, turns.select(*WHOLE), "turn", turns["row"])
 
 
 def _texts(table: Table, name: str, default: str) -> pl.Series:

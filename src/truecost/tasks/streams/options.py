@@ -5,7 +5,7 @@ from typing import get_args
 
 import numpy as np
 
-from truecost.errors import UsageError
+from truecost.errors import UsageError, refuse_text
 from truecost.names import (
     AnnotationSet,
     Empty,
@@ -31,6 +31,12 @@ class Prices:
         Of an hour of CPU.
     operating : float
         Of running the system for one batch.
+
+    Raises
+    ------
+    UsageError
+        When a price is below 0, or the person's hour costs nothing, or has no price while others
+        have.
     """
 
     person: float | None = None
@@ -45,6 +51,14 @@ class Prices:
             raise UsageError(
                 "the price of the person's time is 0: then nothing is worth automating; "
                 "give what an hour costs"
+            )
+        if self.person is None and (self.cpu or self.operating):
+            given = ", ".join(
+                f"--{name}-price {price:g}" for name, price in vars(self).items() if price
+            )
+            raise UsageError(
+                f"{given} without --person-price: money is compared with labelling everything by "
+                f"hand; give the price of the person's hour too, or leave the others out"
             )
 
 
@@ -129,6 +143,7 @@ class StreamScoring:
 
     def _check_words(self) -> None:
         """Refuse words that are no choice."""
+        refuse_text(annotations=self.annotations)
         choices = {
             "queried": Queried,
             "pooling": Pooling,

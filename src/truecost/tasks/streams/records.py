@@ -85,6 +85,12 @@ class Online:
     def __len__(self) -> int:
         return self.items.height
 
+    @property
+    def cpu_seconds(self) -> float:
+        """Seconds of CPU that were recorded: in the events, before the streams, of whole runs."""
+        told = self.batches.select(pl.col("cpu_pre").sum() + pl.col("cpu_rest").sum()).item()
+        return float(told + self.before["cpu"].sum() + self.cpu_s)
+
     @cached_property
     def sizes(self) -> Array:
         """Number of items of each batch."""

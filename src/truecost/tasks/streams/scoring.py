@@ -104,6 +104,13 @@ def score_online(
             "bca intervals are not defined for event logs (moving blocks of batches are not "
             "exchangeable): use the percentile method"
         )
+    if how.prices.cpu and not online.cpu_seconds:
+        raise UsageError(
+            f"{online.name}: an hour of CPU has the price {how.prices.cpu:g}, and no CPU was "
+            f"recorded, so that it would cost nothing: log cpu_seconds with predict and adapt "
+            f"events (record_cpu = true in a live run), name records of truecost resources "
+            f"(resources of the system in a study), or leave out --cpu-price"
+        )
     about = {**(dims or {}), "system": online.name, **online.about}
     chosen = replace(scoring, application=application)
     rows = Rows(Counted.of(online, application, how), chosen, about).of(measures)

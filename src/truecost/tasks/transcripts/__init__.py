@@ -155,6 +155,8 @@ def _signature(joined: Joined, options: TextOptions, steps: Sequence[str]) -> li
         said.append(f"missing:{options.missing}")
     if options.outside != "error":
         said.append(f"outside:{options.outside}")
+    if options.allow_duplicates:
+        said.append("duplicates:allowed")
     return said
 
 

@@ -14,7 +14,12 @@ from truecost.errors import InputError, counted, first_five
 from truecost.factors import encode
 from truecost.formats import Table
 from truecost.formats.mapped import refuse_rows
-from truecost.tasks.transcripts.utterances import TextOptions, Texts, texts_of
+from truecost.tasks.transcripts.utterances import (
+    TextOptions,
+    Texts,
+    refuse_repeated_texts,
+    texts_of,
+)
 
 Ints = npt.NDArray[np.int64]
 LATEST = 10_000_000  # seconds; times of 200,000 channels side by side still fit into 64 bits
@@ -46,9 +51,12 @@ def words_of_segments(
     Raises
     ------
     InputError
-        When words lie in several segments at once, or in none and `outside` is "error".
+        When words lie in several segments at once, or in none and `outside` is "error", or stand
+        twice.
     """
     scored = texts_of(reference, options)
+    if not options.allow_duplicates:
+        refuse_repeated_texts(hypothesis, "word")
     times = _Times.of(reference, hypothesis)
     place = _segments(times)
     if (several := place == SEVERAL).any():

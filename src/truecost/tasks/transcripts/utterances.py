@@ -11,13 +11,19 @@ from typing import get_args
 
 import polars as pl
 
-from truecost.errors import InputError, UsageError, counted, first_five, named
+from truecost.errors import InputError, UsageError, counted, first_five, named, refuse_text
 from truecost.formats import Table
-from truecost.formats.mapped import filled, mapped_column, refuse_repeated
+from truecost.formats.mapped import (
+    filled,
+    mapped_column,
+    refuse_repeated,
+    refuse_repeated_rows,
+)
 from truecost.names import ITEM_MAP_KEYS, Missing, Outside
 
 UNSCORED = "IGNORE_TIME_SEGMENT_IN_SCORING"  # STM: nothing in this segment counts
 ALTERNATIONS = ("trn", "stm")  # formats whose references may leave open what was said
+WHOLE = ("recording", "channel", "speaker", "start", "duration", "end")  # where a text stands
 SEPARATOR = "+"  # between the columns that name an utterance, and between their values
 
 
@@ -42,6 +48,9 @@ class TextOptions:
         are put together in the order of time. SegLST goes by recording unless told otherwise.
     outside : {"error", "drop"}
         What to do with words of a CTM file that lie in no segment of the reference.
+    allow_duplicates : bool
+        Count words or texts that stand twice at the same time in one recording, each of them; they
+        are refused otherwise.
 
     Raises
     ------
@@ -55,8 +64,10 @@ class TextOptions:
     reference_columns: Mapping[str, str] | None = None
     by: str | None = None
     outside: Outside = "error"
+    allow_duplicates: bool = False
 
     def __post_init__(self) -> None:
+        refuse_text(normalise=self.normalise)
         for key in self.columns:
             if key not in ITEM_MAP_KEYS:
                 raise UsageError(
@@ -143,8 +154,8 @@ def texts_of(table: Table, options: TextOptions) -> Texts:
     UsageError
         When a column is not there.
     InputError
-        When ids are empty or repeat, or a recording has several speakers and nothing says how to
-        take them apart.
+        When ids are empty or repeat, a text stands twice at the same time, or a recording has
+        several speakers and nothing says how to take them apart.
     """
     by = options.by or ("recording" if table.format == "seglst" else "")
     column = options.columns.get("text", "word" if table.format == "ctm" else "text")
@@ -165,8 +176,28 @@ def texts_of(table: Table, options: TextOptions) -> Texts:
         return Texts(table, frame, kept, unscored=unscored)
     if not options.by:
         _refuse_several_speakers(table)
+    if not options.allow_duplicates:
+        refuse_repeated_texts(table, column)
     kept = _constant(table, frame, kept)
     return Texts(table, _put_together(table, frame), kept, by, unscored)
+
+
+def refuse_repeated_texts(table: Table, column: str) -> None:
+    """Refuse a text that stands twice at the same time: InputError.
+
+    Without times a word may follow itself.
+
+    Parameters
+    ----------
+    table : Table
+    column : str
+        That of the texts.
+    """
+    if "start" in table.columns:
+        names = [name for name in WHOLE if name in table.frame.columns]
+        timed = table.frame.with_row_index("row").filter(pl.col("start").is_not_null())
+        noun = "word" if table.format == "ctm" else "text"
+        refuse_repeated_rows(table, timed.select(*names, column), noun, timed["row"])
 
 
 def _names(table: Table, by: str, options: TextOptions) -> pl.Series:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from truecost.application import Application
-from truecost.errors import InputError, UsageError, counted, first_five
+from truecost.errors import InputError, UsageError, counted, first_five, refuse_text
 from truecost.tasks.lifelong.kinds.base import (
     Both,
     Kind,
@@ -55,6 +55,7 @@ class ClassOptions:
     reference_columns: Mapping[str, str] | None = None
 
     def __post_init__(self) -> None:
+        refuse_text(classes=self.classes)
         double = next((name for name in self.classes if self.classes.count(name) > 1), None)
         if double is not None:
             raise UsageError(f"class {double!r} is named twice: each has one row of the costs")

@@ -1,0 +1,108 @@
+"""A subset keeps the threshold that an operating point chose on all trials."""
+
+import numpy as np
+import pytest
+
+import truecost as tc
+
+RNG = np.random.default_rng(5)
+ROOM = np.arange(600) // 300
+LABELS = np.arange(600) % 2
+SCORES = RNG.normal(2.0 * LABELS) + 1.5 * ROOM  # the second room has higher scores
+TRIALS = tc.Trials.of(
+    *(SCORES, LABELS), kind="score", unit=np.arange(600) // 6, room=np.array(["a", "b"])[ROOM]
+)
+PLAN = tc.Plan(40, seed=1)
+
+
+def rows_of(*measures, trials=TRIALS, **more):
+    scoring = tc.Scoring(measures=measures, plan=PLAN, subsets=("room",), **more)
+    return {(row.dims.get("subset", ""), row.label): row for row in tc.score(trials, scoring)}
+
+
+def threshold_of(name, rate):
+    """The slow way: the best threshold of all trials."""
+    right, wrong = SCORES[LABELS == 1], SCORES[LABELS == 0]
+    found = [(np.mean(right < t), np.mean(wrong >= t), t) for t in np.sort(SCORES)]
+    if name == "miss_at_fa":
+        return min((miss, t) for miss, fa, t in found if fa <= rate)[1]
+    return min((fa, -t) for miss, fa, t in found if miss <= rate)[1] * -1
+
+
+def rate_of(name, room, threshold):
+    chosen = (room == ROOM) & ((name == "miss_at_fa") == LABELS)
+    accepted = SCORES[chosen] >= threshold
+    return np.mean(~accepted if name == "miss_at_fa" else accepted)
+
+
+@pytest.mark.parametrize(("name", "rate"), [("miss_at_fa", 0.1), ("fa_at_miss", 0.2)])
+def test_a_subset_is_judged_at_the_threshold_of_the_whole(name, rate):
+    found = rows_of(f"{name}:{rate}")
+    threshold = threshold_of(name, rate)
+    for k, room in enumerate("ab"):
+        row = found[f"room={room}", f"{name}:{rate}"]
+        assert row.value == pytest.approx(rate_of(name, k, threshold))
+        low = np.max(SCORES[threshold > SCORES])
+        assert low < row.threshold <= threshold + 1e-12
+        assert "threshold-of:whole" in row.signature
+        assert row.reference == pytest.approx(1 - rate)
+        assert {"misses", "false_alarms"} <= row.counts.keys()
+    whole = found["", f"{name}:{rate}"]
+    assert "threshold-of" not in whole.signature
+    both = [rate_of(name, k, threshold) for k in (0, 1)]
+    assert whole.value == pytest.approx(np.mean(both))  # as many trials of each class in each room
+
+
+def test_its_own_threshold_is_chosen_when_asked_for():
+    found = rows_of("miss_at_fa:0.1", "miss_at_fa:0.1:own")
+    alone = TRIALS.take(ROOM == 1)
+    (expected,) = tc.score(alone, tc.Scoring(measures=("miss_at_fa:0.1",), plan=PLAN))
+    own = found["room=b", "miss_at_fa:0.1:own"]
+    assert own.value == expected.value
+    assert own.replicates.tolist() == expected.replicates.tolist()
+    assert found["room=b", "miss_at_fa:0.1"].value < own.value
+    assert found["", "miss_at_fa:0.1:own"].value == found["", "miss_at_fa:0.1"].value
+
+
+def test_the_threshold_is_held_in_replicates():
+    found = rows_of("miss_at_fa:0.1")["room=a", "miss_at_fa:0.1"]
+    alone = TRIALS.take(ROOM == 0)
+    decided = tc.Trials.of(
+        *((alone.scores >= found.threshold).astype(int), alone.labels),
+        kind="decision",
+        unit=alone.units["unit"][0],
+    )
+    (expected,) = tc.score(decided, tc.Scoring(measures=("p_miss",), plan=PLAN))
+    assert found.replicates.tolist() == expected.replicates.tolist()
+
+
+def test_rows_keep_the_order_of_the_measures_and_are_compared():
+    names = ("miss_at_fa:0.1", "eer", "fa_at_miss:0.1", "auc")
+    scoring = tc.Scoring(measures=names, plan=PLAN, subsets=("room",))
+    labels = [row.label for row in tc.score(TRIALS, scoring)]
+    assert labels == ["miss_at_fa:0.1", "eer:rocch", "fa_at_miss:0.1", "auc"] * 3
+    _, [compared] = tc.compare_systems([TRIALS, TRIALS], scoring)
+    assert [c.difference.value for c in compared] == [0.0] * 12
+
+
+def test_posteriors_keep_the_training_prior_of_the_whole():
+    posteriors = 1 / (1 + np.exp(-SCORES))
+    trials = tc.Trials.of(
+        *(posteriors, LABELS),
+        kind="posterior",
+        unit=np.arange(600) // 6,
+        room=np.array(["a", "b"])[ROOM],
+    )
+    some = trials.take(np.arange(600) % 3 != 1)
+    of_scores = rows_of("miss_at_fa:0.1", trials=TRIALS.take(np.arange(600) % 3 != 1))
+    found = rows_of("miss_at_fa:0.1", trials=some)
+    for key, row in found.items():
+        assert row.value == of_scores[key].value
+
+
+def test_rejecting_everything_stays_so_in_subsets():
+    scores = np.where(LABELS == 1, np.arange(600) % 7, 100.0)
+    room = np.array(["a", "b"])[ROOM]
+    trials = tc.Trials.of(scores, LABELS, kind="score", room=room, unit=np.arange(600) // 6)
+    found = rows_of("miss_at_fa:0.01", trials=trials, allow_reversed=True)
+    assert {row.value for row in found.values()} == {1.0}

@@ -1,0 +1,81 @@
+"""What public functions say to what they cannot take, and the inputs that lie near."""
+
+from importlib.resources import files
+
+import numpy as np
+import polars as pl
+import pytest
+
+import truecost as tc
+
+LABELS = np.arange(40) % 2
+SCORES = np.random.default_rng(0).normal(2.0 * LABELS)
+FRAME = pl.DataFrame({"score": SCORES, "label": LABELS})
+TRIALS = tc.Trials.of(SCORES, LABELS, kind="llr")
+SCORING = tc.Scoring(measures=("auc",), plan=tc.Plan(10))
+
+
+@pytest.mark.parametrize("wrong", [None, 3, "x", FRAME], ids=["None", "number", "text", "frame"])
+@pytest.mark.parametrize(
+    ("call", "parameter"),
+    [
+        (lambda x: tc.score(TRIALS, x), "scoring is"),
+        (lambda x: tc.score(x, SCORING), "nothing that can be scored"),
+        (lambda x: tc.compare_systems(x, SCORING), "systems is"),
+        (lambda x: tc.compare_systems([x, TRIALS], SCORING), "nothing that can be scored"),
+        (lambda x: tc.compare_systems([TRIALS, x, TRIALS], SCORING), "nothing that can be scored"),
+        (lambda x: tc.compare_systems([TRIALS, TRIALS], x), "scoring is"),
+        (tc.calibrate, "trials is"),
+        (tc.decompose, "trials is"),
+        (lambda x: tc.write(x, "out"), "outcome is"),
+        (lambda x: tc.load(FRAME, x, "s"), "options is"),
+        (tc.Scoring, "application is"),
+        (lambda x: tc.Scoring(plan=x), "plan is"),
+        (tc.preset, "is not known"),
+    ],
+)
+def test_what_is_of_another_type_is_named(call, parameter, wrong):
+    with pytest.raises(tc.UsageError, match=parameter):
+        call(wrong)
+
+
+@pytest.mark.parametrize("wrong", [None, 3, FRAME], ids=["None", "number", "frame"])
+def test_what_is_no_path_is_named(wrong):
+    with pytest.raises(tc.UsageError, match="path of a file; frames and arrays need no reading"):
+        tc.read(wrong)
+    with pytest.raises(tc.UsageError, match=r"study is .* or the path of its file"):
+        tc.run(wrong)
+
+
+@pytest.mark.parametrize("wrong", [None, 3, "scores.csv"])
+def test_what_is_no_table_is_named(wrong):
+    with pytest.raises(tc.InputError, match=r"table is .*truecost\.read makes it of a file"):
+        tc.load(wrong, tc.Options("llr"), "s")
+
+
+@pytest.mark.parametrize("made", [FRAME, FRAME.to_dict(as_series=False)], ids=["frame", "columns"])
+def test_a_frame_is_loaded(made):
+    trials = tc.load(made, tc.Options("llr"), "s")
+    assert trials.scores.tolist() == SCORES.tolist()
+    assert trials.labels.tolist() == LABELS.tolist()
+
+
+def test_a_frame_of_pandas_is_loaded():
+    pandas = pytest.importorskip("pandas")
+    made = pandas.DataFrame({"score": SCORES, "label": LABELS})
+    assert tc.load(made, tc.Options("llr"), "s").scores.tolist() == SCORES.tolist()
+
+
+def test_a_study_runs_from_its_path(tmp_path):
+    scores = files("truecost") / "data" / "demo" / "network.csv"
+    path = tmp_path / "study.toml"
+    path.write_text(
+        f"measures = ['act_dcf']\n[interval]\nreplicates = 5\n"
+        f"[data]\ntype = 'llr'\nmap = {{ id = 'trial', unit = 'speaker' }}\n"
+        f"[application]\nprior = 0.05\n[systems.network]\nfile = '{scores}'\n"
+    )
+    found = tc.run(path)
+    assert [row.measure for row in found.estimates] == ["act_dcf"]
+    assert tc.run(str(path)).estimates[0].value == found.estimates[0].value
+    with pytest.raises(tc.InputError, match="there is no such file"):
+        tc.run(tmp_path / "other.toml")
