@@ -69,4 +69,4 @@ def _extremes(centres: Floats, q: Floats, weight: float, level: float) -> tuple[
     fine = (q <= most) | (q == q.min())
     reach = np.sqrt(np.maximum(most - q[fine], 0) / weight)
     low, high = float((centres[fine] - reach).min()), float((centres[fine] + reach).max())
-    return np.sin(max(low, 0.0)) ** 2, np.sin(min(high, np.pi / 2)) ** 2
+    return float(np.sin(max(low, 0.0)) ** 2), float(np.sin(min(high, np.pi / 2)) ** 2)
