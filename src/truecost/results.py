@@ -120,7 +120,9 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         - `outside`: the value lies outside its own interval (moving blocks: errors stand at an end;
           of a stream; forgetting_max: the best of many versions is better by chance);
         - `best_of_many`: the best of several systems that were scored one after another on this
-          evaluation set, as the ledger says: `counts["best_of"]` of them.
+          evaluation set, as the ledger says: `counts["best_of"]` of them;
+        - `alone`: the interval of a difference excludes 0, but the difference does not hold among
+          all `counts["compared"]` comparisons of its measure in the run.
     signature : str
         How the figure was computed: measure, parameters, choices while reading and scoring,
         resampling, method, level and version, separated by bars.

@@ -292,7 +292,7 @@ def _beside(comparison: Comparison, what: str) -> str:
     """A system against a predictor, in words."""
     found = comparison.difference
     known = {"better": "better than", "worse": "worse than", "same": "as good as"}
-    said = known.get(comparison.verdict, "not better beyond doubt than")
+    said = known.get(comparison.verdict, "not shown to be better than")
     return (
         f"{found.dims['system']} is {said} what {what} alone tell{'' if ', ' in what else 's'}: "
         f"difference in {found.label} "
