@@ -256,9 +256,9 @@ def test_many_systems_do_not_take_long(template):
     rng = np.random.default_rng(1)
     errors, size = boards.drawn(rng, np.linspace(0, 0.1, 60), 100)
     rows = boards.rows_of(errors, size, boards.weights_of(rng, 100, 2000), template)
-    start = time.perf_counter()
+    start = time.process_time()
     standings(rows)
-    assert time.perf_counter() - start < 20  # a busy machine
+    assert time.process_time() - start < 10
 
 
 # ---- comparisons of one run ----
