@@ -26,6 +26,7 @@ TIERS = (
         "replication",
         "resources",
         "scopes",
+        "simultaneous",
         "single_runs",
         "variance",
         "warned",

@@ -267,6 +267,15 @@ _ALL = (
         beware="the best of several on this evaluation set",
         rule="best-of-many",
     ),
+    Flag(
+        "alone",
+        "alone",
+        "a difference marked alone holds by its own interval, but not among all comparisons of its "
+        "measure in this run (step-down of Romano and Wolf, 2005): of many intervals some exclude "
+        "0 by chance; say before you look which comparison decides, or collect more units",
+        caveat="it holds alone, not among all comparisons of its measure in this run",
+        beware="holds alone, not among all comparisons of its measure in this run",
+    ),
 )
 FLAGS = {flag.name: flag for flag in _ALL}
 

@@ -1,9 +1,15 @@
-"""Leaderboards: many systems on the same trials, with ranks that respect paired intervals.
+"""Leaderboards: many systems on the same trials, with ranks that hold together.
 
-A rank is a claim about order, so it comes from the paired differences: the rank of a system is one
-more than the number of systems whose difference from it excludes 0 on the better side. Systems that
-the data do not tell apart share a rank. How far a rank could move is the percentile interval of the
-place of the system in each replicate.
+A rank is a claim about order, so it comes from the paired differences of all pairs, judged together
+by the step-down of Romano and Wolf (`truecost.simultaneous`): a system is worse than another when
+their difference holds among all pairs and its own interval excludes 0, or when a third one stands
+between them. The rank of a system is one more than the number of systems that it is worse than, so
+systems of one rank form a tie group: none of them is worse than another. The places that a system
+may have follow from the same claims (Mogstad, Romano, Shaikh and Wilhelm 2024).
+
+Which systems may be the best is Hsu's comparison with the best: a system that is beaten by another
+one, or worse than another one, is not. That a rank is wrong has the probability 1 - level at most,
+over the whole board; so has that a given best system is said not to be.
 """
 
 from collections.abc import Sequence
@@ -12,13 +18,15 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from truecost.comparison import compare
+from truecost.comparison import compare, derived, paired
 from truecost.digits import ShownIn
 from truecost.errors import UsageError
-from truecost.intervals import interval
-from truecost.results import Comparison, Estimate
+from truecost.measures.base import difference
+from truecost.results import Comparison, Estimate, verdict_of
+from truecost.simultaneous import Bools, Contrasts, beaten, contrast, step_down
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,18 +35,25 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     Attributes
     ----------
     rank : int
-        One more than the number of systems that are better beyond doubt.
+        One more than the number of systems that it is worse than, by the step-down over all pairs;
+        an undefined one stands behind all others.
     system : str
     measure : str
         With its variant.
     value, lower, upper : float or None
         The measure and its interval.
     place_lower, place_upper : int or None
-        Interval of the place in replicates, 1 for the first; None when the value is undefined.
+        The places that it may have, 1 for the best, of all systems together; None when undefined.
+    may_be_best : bool or None
+        Whether it is neither beaten (Hsu) nor worse than any other; None when undefined.
     difference, difference_lower, difference_upper : float or None
-        From the first system, paired; None for the first itself.
+        From the first system, paired, with the interval of this difference alone; None for the
+        first itself.
     verdict : {"first", "better", "worse", "same", "undecided"}
-        What the paired difference from the first says.
+        Against the first, among all pairs.
+    alone : bool
+        Whether the interval of the difference from the first excludes 0 alone, but it does not hold
+        among all pairs.
     shown_in : {"", "percent"}
         How readers see the figures.
     """
@@ -51,15 +66,17 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     upper: float | None
     place_lower: int | None
     place_upper: int | None
+    may_be_best: bool | None = None
     difference: float | None = None
     difference_lower: float | None = None
     difference_upper: float | None = None
     verdict: str = "first"
+    alone: bool = False
     shown_in: ShownIn = ""
 
 
 def standings(estimates: Sequence[Estimate]) -> tuple[Standing, ...]:
-    """Systems in order of a measure, with ranks that respect the paired intervals.
+    """Systems in order of a measure, with ranks and places that hold together.
 
     Parameters
     ----------
@@ -92,18 +109,21 @@ def standings(estimates: Sequence[Estimate]) -> tuple[Standing, ...]:
     ...     trials = tc.Trials.of(decisions, labels, kind="decision", unit=speakers, name=name)
     ...     rows += tc.score(trials, scoring)
     >>> for line in standings(rows):
-    ...     print(line.rank, line.system, round(line.value, 3), line.verdict)
-    1 c 0.0 first
-    2 b 0.25 worse
-    2 a 0.333 worse
+    ...     print(line.rank, line.system, round(line.value, 3), line.verdict, line.may_be_best)
+    1 c 0.0 first True
+    2 b 0.25 worse False
+    2 a 0.333 worse False
     """
     if not estimates:
         raise UsageError("a leaderboard needs at least one system: there is no estimate")
     ordered = sorted(estimates, key=_order)
-    places = _places(np.stack([e.replicates for e in ordered]), ordered[0].direction)
-    pairs = [[compare(a, b) if a is not b else None for b in ordered] for a in ordered]
+    first, *others = ordered
+    against = [compare(one, first) for one in others]  # refuses what cannot be paired
+    worse, best = _claims(ordered)
+    known = sum(one.value is not None for one in ordered)
     return tuple(
-        _standing(e, places[k], pairs[k], pairs[k][0] if k else None) for k, e in enumerate(ordered)
+        _standing(one, k, (worse, best), known, against[k - 1] if k else None)
+        for k, one in enumerate(ordered)
     )
 
 
@@ -113,38 +133,68 @@ def _order(estimate: Estimate) -> tuple[bool, float, str]:
     return undefined, value if estimate.direction == "lower" else -value, estimate.dims["system"]
 
 
-def _places(values: Floats, direction: str) -> Floats:
-    """Place of each system in each replicate, from 1; ties share the best place; NaN undefined."""
-    signed = values if direction == "lower" else -values
-    places = np.empty_like(signed)
-    for r in range(signed.shape[1]):
-        column = signed[:, r]
-        places[:, r] = 1 + np.searchsorted(np.sort(column), column)  # NaN sorts last
-    return np.where(np.isnan(values), np.nan, places)
+def _claims(ordered: Sequence[Estimate]) -> tuple[Bools, Bools]:
+    """Which system is worse than which (row than column), and which may be the best."""
+    count, level = len(ordered), ordered[0].level
+    first, second = np.triu_indices(count, 1)
+    sign = 1 if ordered[0].direction == "lower" else -1
+    pairs = [*zip(first.tolist(), second.tolist(), strict=True)]
+    family = Contrasts.of([_between(ordered[i], ordered[j]) for i, j in pairs])
+    replicates = np.stack([e.replicates for e in ordered])
+
+    def centred(some: Ints) -> Floats:
+        with np.errstate(invalid="ignore"):
+            return replicates[first[some]] - replicates[second[some]] - family.value[some, None]
+
+    worse = np.zeros((count, count), bool)
+    for k in np.flatnonzero(step_down(family, centred, replicates.shape[1], level)).tolist():
+        better, other = pairs[k]  # the best stands first
+        own = derived("difference", difference, ordered[other], ordered[better])
+        worse[other, better] = verdict_of(own) == "worse"
+    for k in range(count):  # whom a better one is worse than, it is worse than too
+        worse[k] |= worse[worse[k]].any(axis=0)
+    matrix = family.square(first, second, count)
+    signed = Contrasts(sign * matrix.value, matrix.se, matrix.nu, matrix.lift)
+    return worse, ~(beaten(signed, sign * replicates, level) | worse.any(axis=1))
+
+
+def _between(one: Estimate, other: Estimate) -> tuple[float, float, float, float]:
+    """The contrast of two systems."""
+    with np.errstate(invalid="ignore"):
+        value = float(difference(one.point, other.point))
+        replicates = difference(one.replicates, other.replicates)
+    return contrast(value, paired(one, other, difference), replicates, one.n_units)
 
 
 def _standing(
     estimate: Estimate,
-    places: Floats,
-    pairs: Sequence[Comparison | None],
+    k: int,
+    claims: tuple[Bools, Bools],
+    defined: int,
     to_first: Comparison | None,
 ) -> Standing:
-    worse = sum(pair is not None and pair.verdict == "worse" for pair in pairs)
-    low, high = interval(places, estimate.level)
-    known = estimate.value is not None and np.isfinite(low)
+    worse, best = claims
+    known = estimate.value is not None
+    behind = int(worse[k].sum()) if known else defined
     difference = None if to_first is None else to_first.difference
+    alone = to_first is not None and to_first.verdict == "worse" and not worse[k, 0]
+    verdict = "first" if to_first is None else "undecided" if alone else to_first.verdict
+    if worse[k, 0]:
+        verdict = "worse"
     return Standing(
-        rank=1 + worse,
+        rank=1 + behind,
         system=estimate.dims["system"],
         measure=estimate.label,
         value=estimate.value,
         lower=estimate.lower,
         upper=estimate.upper,
-        place_lower=int(np.floor(low)) if known else None,
-        place_upper=int(np.ceil(high)) if known else None,
+        place_lower=1 + behind if known else None,
+        place_upper=defined - int(worse[:, k].sum()) if known else None,
+        may_be_best=bool(best[k]) if known else None,
         difference=None if difference is None else difference.value,
         difference_lower=None if difference is None else difference.lower,
         difference_upper=None if difference is None else difference.upper,
-        verdict="first" if to_first is None else to_first.verdict,
+        verdict=verdict,
+        alone=alone,
         shown_in=estimate.shown_in,
     )

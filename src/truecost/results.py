@@ -150,7 +150,9 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         - `separated`: no target scores below a nontarget;
         - `outside`: the value lies outside its own interval;
         - `best_of_many`: the best of several systems that were scored one after another on this
-          evaluation set, as the ledger says: `counts["best_of"]` of them.
+          evaluation set, as the ledger says: `counts["best_of"]` of them;
+        - `alone`: the interval of a difference excludes 0, but the difference does not hold among
+          all `counts["compared"]` comparisons of its measure in the run.
     signature : str
         How the figure was computed: measure, parameters, choices while reading and scoring,
         resampling, method, level and version, separated by bars.

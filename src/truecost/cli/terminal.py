@@ -299,12 +299,18 @@ def _pairs(comparisons: Sequence[Comparison]) -> Columns:
     cells = tuple(
         (
             *(*_about(c.difference, dims), c.difference.label),
-            *(*figures(c.difference), *figures(c.ratio), c.verdict),
+            *(*figures(c.difference), *figures(c.ratio), _verdict(c)),
         )
         for c in comparisons
     )
     spare = ("ratio interval", "ratio")
     return Columns((*dims, *names), cells, spare=spare, about=dims, above=("against", *ABOVE))
+
+
+def _verdict(found: Comparison) -> str:
+    """The verdict of a comparison, and whether it holds alone."""
+    alone = (FLAGS[f].mark for f in found.difference.flags if f == "alone")
+    return ", ".join((found.verdict, *alone))
 
 
 def _from_first(standing: Standing) -> str:
@@ -316,11 +322,13 @@ def _from_first(standing: Standing) -> str:
 
 
 def standings_table(outcome: Outcome, width: int) -> Columns:
-    """A leaderboard: rank, interval of the place, the measure, the difference from the first, and
-    the values of other measures that were asked for, as many as the width allows.
+    """A leaderboard: rank, places, the measure, whether a system may be the best, the difference
+    from the first, and the values of other measures that were asked for, as many as the width
+    allows.
     """
     board = outcome.leaderboard
-    names = ("rank", "place", "system", board[0].measure, "interval", "from first", "its interval")
+    first = ("rank", "place", "system", board[0].measure, "interval", "may be best")
+    names = (*first, "from first", "its interval")
     rows = tuple(
         (
             str(s.rank),
@@ -328,21 +336,29 @@ def standings_table(outcome: Outcome, width: int) -> Columns:
             s.system,
             figure(s.value, scale_of(s.shown_in)),
             between(s.lower, s.upper, scale_of(s.shown_in)),
+            {None: "", True: "yes", False: "no"}[s.may_be_best],
             _from_first(s),
             between(s.difference_lower, s.difference_upper, scale_of(s.shown_in, True)),
         )
         for s in board
     )
-    table = Columns(names, rows, spare=("its interval", "from first", "place"))
+    table = Columns(names, rows, spare=("its interval", "from first", "place", "may be best"))
+    notes = [FLAGS["alone"].mark if s.alone else "" for s in board]
+    room = width - 2 - (2 + max(map(len, notes)) if any(notes) else 0)
     for label, values in _asked_beside(outcome).items():
-        cells = zip(table.rows, (values[s.system] for s in board), strict=True)
-        more = replace(
-            table, names=(*table.names, label), rows=tuple((*row, cell) for row, cell in cells)
-        )
-        if more.width() > width - 2:
+        more = _beside(table, label, [values[s.system] for s in board])
+        if more.width() > room:
             break
         table = more
-    return table
+    return _beside(table, "note", notes) if any(notes) else table
+
+
+def _beside(table: Columns, name: str, cells: Sequence[str]) -> Columns:
+    """A table with one more column at the right."""
+    rows = zip(table.rows, cells, strict=True)
+    return replace(
+        table, names=(*table.names, name), rows=tuple((*row, cell) for row, cell in rows)
+    )
 
 
 def _asked_beside(outcome: Outcome) -> dict[str, dict[str, str]]:

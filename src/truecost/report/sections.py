@@ -69,7 +69,7 @@ ENTROPIES = ("cnxe", "min_cnxe")  # of searches: they and their values share an 
 
 
 def leaderboard(story: Story) -> Section | None:
-    """Submissions by rank, with the intervals of value and place."""
+    """Submissions by rank, with the intervals of their values and the places left open."""
     board = story.result.leaderboard
     if not board:
         return None
@@ -86,8 +86,8 @@ def leaderboard(story: Story) -> Section | None:
         reference=row.reference,
     )
     text = (
-        f"{story.title} ({story.main}) of each submission with its interval. Hollow ones are worse "
-        f"than the first: the interval of the difference excludes 0."
+        f"{story.title} ({story.main}) of each submission with its interval. Submissions of one "
+        f"rank are tied; hollow ones are worse than the first."
     )
     tables = [of_standings("Submissions by rank", board, row.level)]
     if story.left_out:

@@ -7,6 +7,7 @@ from functools import cached_property
 
 from truecost.captions import dims_of, items_of, units_shown
 from truecost.digits import between, figure, percent, scale_of, signed
+from truecost.flags import FLAGS
 from truecost.leaderboard import Standing
 from truecost.names import PARTS
 from truecost.report.numbers import Numbers
@@ -132,9 +133,10 @@ def of_standings(caption: str, board: Sequence[Standing], level: float) -> Table
         (
             *(str(s.rank), s.system, place_of(s), figure(s.value, scale_of(s.shown_in))),
             between(s.lower, s.upper, scale_of(s.shown_in)),
+            {None: "", True: "yes", False: "no"}[s.may_be_best],
             "" if s.difference is None else signed(s.difference, scale_of(s.shown_in, True)),
             between(s.difference_lower, s.difference_upper, scale_of(s.shown_in, True)),
-            s.verdict,
+            ", ".join((s.verdict, *([FLAGS["alone"].mark] if s.alone else []))),
         )
         for s in board
     ]
@@ -145,6 +147,7 @@ def of_standings(caption: str, board: Sequence[Standing], level: float) -> Table
         "place",
         board[0].measure,
         interval,
+        "may be best",
         "from the first",
         "its interval",
     )
@@ -162,7 +165,7 @@ def of_systems(caption: str, rows: Sequence[Row], said: Sequence[str]) -> Table:
 
 
 def place_of(standing: Standing) -> str:
-    """The interval of the place: `1-3`, or `1`."""
+    """The places that are left open: `1-3`, or `1`."""
     if standing.place_lower is None or standing.place_upper is None:
         return ""
     ends = dict.fromkeys((standing.place_lower, standing.place_upper))

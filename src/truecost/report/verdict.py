@@ -174,6 +174,8 @@ def _first(story: Story) -> Group:
     more = f"the first of {counted(len(board), 'submission')}"
     if ties:
         more += f"; {listed(ties)} {'shares' if len(ties) == 1 else 'share'} its rank"
+    if (able := sum(s.may_be_best is True for s in board)) > 1:
+        more += f"; {able} may be the best"
     more += f". Each was scored on {_size(row)}."
     if story.left_out:
         more += f" {counted(len(story.left_out), 'further one')} could not be scored: see below."

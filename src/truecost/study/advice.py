@@ -91,6 +91,8 @@ def _halved(study: "Study") -> bool:
 def _on_flags(parts: Sequence[Part]) -> list[Problem]:
     """The advice of each flag; of deployments with the row that it is about, if not all."""
     rows = [(e, _flags(e, part)) for part in parts for e in part.estimates]
+    compared = [c.difference for part in parts for c in part.comparisons]
+    rows += [(row, ("alone",)) for row in compared if "alone" in row.flags]
     sides = any(map(_is_trial_list, parts))
     deployed = any(isinstance(s, Deployment) for part in parts for s in part.systems)
     found = []

@@ -25,9 +25,10 @@ from truecost.tasks.systems import SHARED, System, pair
 from truecost.tasks.trials import refuse_reversed
 
 SAID = (
-    "ranks: one more than the number of submissions that are better beyond doubt (paired "
-    "difference, {level} interval, not corrected for the number of pairs); place: where a "
-    "submission stands in {level} of the replicates"
+    "ranks: one more than the number of submissions that are better, by the paired differences of "
+    "all pairs judged together ({level}); equal ranks are ties; place: the places left open; "
+    "may be best: not beaten in the comparison with the best ({level}); its interval: of that "
+    "difference alone"
 )
 
 

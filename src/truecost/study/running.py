@@ -1,12 +1,15 @@
 """Running a study: read the files, score every system for every application, compare, judge."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 import msgspec
 
 from truecost.errors import InputError, UsageError
 from truecost.measures import find
+from truecost.simultaneous import marked
 from truecost.study.advice import problems_of, unused
 from truecost.study.checking import check_task
 from truecost.study.config import Study
@@ -95,6 +98,7 @@ def run(study: Study | str | Path, progress: Progress | None = None) -> Outcome:
             chosen = {s.name: scoring_of(kept, table, s.data, progress, reader) for s in sources}
             parts.append(_part(study, reader, systems, chosen, dims))
     refuse_lost(study, missing)
+    parts = _marked(parts)
     return Outcome(
         tuple(parts),
         (
@@ -139,6 +143,14 @@ def _part(
     if study.abba.thresholds:
         return described(chosen_part(systems, scoring, dims, study, reader))
     return described(score_part(systems, scoring, dims, None))
+
+
+def _marked(parts: Sequence[Part]) -> list[Part]:
+    """The parts with their comparisons judged together: which hold only alone."""
+    found = iter(marked([c for part in parts for c in part.comparisons]))
+    return [
+        replace(part, comparisons=tuple(islice(found, len(part.comparisons)))) for part in parts
+    ]
 
 
 def _remarks(study: Study, parts: Sequence[Part]) -> tuple[str, ...]:

@@ -27,8 +27,8 @@ def leaderboard(
 ) -> Axes:
     """A row a system, best first: its value with its interval, its rank at the right.
 
-    Systems that the data do not tell apart from the first are filled, those that are worse beyond
-    doubt are hollow. One far from the others does not widen the axis: an arrow points to it.
+    Systems that the data do not tell apart from the first are filled, those that are worse are
+    hollow. One far from the others does not widen the axis: an arrow points to it.
 
     Parameters
     ----------
