@@ -314,7 +314,7 @@ def test_a_gate_decides_by_auto_intervals_unless_it_names_a_method():
     percentile, bca = row(method="percentile"), row(method="bca")
     for one in (percentile, bca):
         said = rf"interval of act_dcf \(A\) is of the method {one.method}; .* score again with "
-        said += rf"--method auto, or name method={one.method} in the gate"
+        said += rf"--method auto, or accept this one with method={one.method}"
         with pytest.raises(tc.UsageError, match=said):
             states("act_dcf:max_upper=0.5", [one])
         assert states(f"act_dcf:max_upper=0.5,method={one.method}", [one]) == ["pass"]
@@ -504,7 +504,7 @@ def test_assert_gate_refuses_limits_that_make_no_sense(scored, which, limits, sa
 
 def test_assert_gate_names_the_method_too(scored):
     percentile = msgspec.structs.replace(scored[1].row(), method="percentile")
-    with pytest.raises(tc.UsageError, match="name method=percentile in the gate"):
+    with pytest.raises(tc.UsageError, match="accept this one with method=percentile in the gate"):
         assert_gate(percentile, max_upper=1)
     assert assert_gate(percentile, max_upper=1, method="percentile").state == "pass"
 

@@ -44,8 +44,8 @@ def check_method(gate: Gate, row: Row) -> None:
     if gate.method == "auto":
         todo = (
             f"gates decide by auto intervals, as {row.method} intervals may be too narrow where "
-            f"errors are few: score again with --method auto, or name method={row.method} in the "
-            f"gate"
+            f"errors are few: score again with --method auto, or accept this one with "
+            f"method={row.method} in the gate"
         )
     else:
         todo = (
