@@ -13,6 +13,7 @@ from scipy.special import betaincinv
 
 import truecost as tc
 from gated import ROWS, row, states
+from truecost.flags import FLAGS
 from truecost.gates import Gate, assert_gate, check, exit_code, parse_gate
 from truecost.gates.needed import needed
 
@@ -244,6 +245,12 @@ def test_flags_are_mentioned():
     [verdict] = check([Gate(measure="act_dcf", max_upper=0.5)], [flagged])
     assert verdict.message == ("the upper end 0.4 keeps the limit; beware: few units, few errors")
     assert verdict.flags == ("few_units", "few_errors")
+
+
+def test_flags_without_words_for_gates_leave_no_gap():
+    [verdict] = check([Gate(measure="act_dcf", max_upper=0.5)], [row(flags=tuple(FLAGS))])
+    assert ", ," not in verdict.message
+    assert "beware: ," not in verdict.message
 
 
 @pytest.mark.parametrize(

@@ -182,7 +182,7 @@ def judge(gate: Gate, row: Row) -> Verdict:
     elif not (message := _unknown(row)):
         units = needed(gate, row)
         message = _too_few(gate, row, units)
-    said = ", ".join(map(beware, row.flags))
+    said = ", ".join(filter(None, map(beware, row.flags)))
     return Verdict(
         gate=gate,
         state=state,
