@@ -14,7 +14,7 @@ def row(value=0.3, lower=0.2, upper=0.4, measure="act_dcf", **changes):
     variant = changes.pop("variant", None)
     fields = {
         "level": 0.95,
-        "method": "percentile",
+        "method": "auto",
         "reference": 1.0,
         "direction": "lower",
         "factors": ("speaker",),

@@ -190,7 +190,7 @@ def test_collections_and_gates(folder):
 
 def test_a_gate_on_a_chosen_threshold(folder):
     asked = {"thresholds": True, "max_rfpr": 0.4, "min_rrecall": 0.9, "grid": [0.6, 0.65, 0.7]}
-    gate = [{"measure": "rrecall:max-rfpr=0.4", "min_lower": 0.5}]
+    gate = [{"measure": "rrecall:max-rfpr=0.4", "min_lower": 0.5, "method": "percentile"}]
     outcome = tc.run(study(folder, abba=asked, gate=gate))
     assert [g.state for g in outcome.gates] == ["pass"]
     with pytest.raises(UsageError, match=r"name the variant, such as rrecall:max-rfpr=0\.4"):

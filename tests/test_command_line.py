@@ -210,10 +210,10 @@ def test_plan_says_how_many_more_units(run, files):
     code, out, _ = run("plan", "A.csv", "--type", "llr", "--map", MAP, "--measure", "nec", "--json")
     row = json.loads(out)["rows"][0]
     assert code == 0
-    assert (row["units_needed"], row["more_units"]) == (160, 120)
+    assert (row["units_needed"], row["more_units"]) == (192, 152)  # 1.2 times 4 times 40
     _, out, _ = run("plan", "A.csv", "--type", "llr", "--map", MAP, "--measure", "nec", "--json",
                     "--half-width", row["half_width"] / 3)  # fmt: skip
-    assert json.loads(out)["rows"][0]["units_needed"] == 360
+    assert json.loads(out)["rows"][0]["units_needed"] == 432
 
 
 @pytest.mark.parametrize("kind", ["measures", "formats", "presets", "types", "map"])

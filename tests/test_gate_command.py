@@ -159,8 +159,40 @@ def test_what_is_printed(run, result):
         ["A", "act_dcf", "0.3", "[0.2,", "0.4]", "<=", "0.35", "undecided"],
         ["B", "act_dcf", "0.2", "[0.15,", "0.25]", "<=", "0.35", "pass"],
     ]
-    assert err.startswith("undecided: act_dcf (A): the limit 0.35 lies in the interval: about 300")
+    assert err.startswith("undecided: act_dcf (A): the limit 0.35 lies in the interval: about 718")
     assert run(result, "--gate", "act_dcf:max_upper=0.35", "--quiet")[2] == ""
+
+
+@pytest.mark.parametrize("method", ["auto", "percentile"])
+def test_no_error_among_600_nontargets_is_no_proof_of_one_in_ten_million(run, tmp_path, method):
+    """`p_fa 0 [0, 0]`, the percentile interval, would keep any limit."""
+    lines = [f"t{k},{k % 50 == 0:d},{4 if k % 50 == 0 else -4}" for k in range(612)]
+    table = tmp_path / "s.csv"
+    table.write_text("\n".join(["id,label,score", *lines[1:]]), encoding="utf-8")
+    out = tmp_path / "scored"
+    wanted = ("--type", "llr", "--measure", "p_fa", "--method", method, "-o", out, "--quiet")
+    assert cli.run(["score", *map(str, (table, *wanted))]) == 0
+    code, _, err = run(out, "--gate", "p_fa:max_upper=1e-7")
+    assert code == 4
+    assert "undecided: p_fa" in err
+    assert ("if the value stays exactly 0;" if method == "auto" else "has no width") in err
+    assert (
+        run(out, "--gate", "p_fa:max_upper=1e-7,method=percentile")[0] == (4, 2)[method == "auto"]
+    )
+    assert run(out, "--gate", "p_fa:max_upper=0.01")[0] == (0 if method == "auto" else 4)
+
+
+def test_a_result_of_another_method_is_refused(run, tmp_path):
+    old = stored([row(method="percentile")], tmp_path / "old")
+    code, out, err = run(old, "--gate", "act_dcf:max_upper=0.5")
+    assert (code, out) == (2, "")
+    assert "the interval of act_dcf (A) is of the method percentile; gates decide by auto" in err
+    assert run(old, "--gate", "act_dcf:max_upper=0.5,method=percentile")[0] == 0
+    gates = tmp_path / "gates.toml"
+    gates.write_text('[[gate]]\nmeasure = "act_dcf"\nmax_upper = 0.5\nmethod = "percentile"\n')
+    assert run(old, "--gates", gates)[0] == 0
+    gates.write_text('[[gate]]\nmeasure = "act_dcf"\nmax_upper = 0.5\nmethod = "exact"\n')
+    assert "gate 1: method: Invalid" in run(old, "--gates", gates)[2]
 
 
 def test_the_verdicts_as_json(run, result):

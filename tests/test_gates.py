@@ -8,10 +8,14 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from msgspec import structs
+from scipy.special import betaincinv
 
 import truecost as tc
 from gated import ROWS, row, states
+from truecost.flags import FLAGS
 from truecost.gates import Gate, assert_gate, check, exit_code, parse_gate
+from truecost.gates.needed import needed
 
 # -- the three states
 
@@ -41,9 +45,9 @@ def test_the_state_is_monotone_in_the_limit(ends, one, other):
 def test_what_a_state_says_of_value_and_ends(ends, limit):
     value, lower, upper = ends
     [verdict] = check([Gate(measure="act_dcf", max_upper=limit)], [row(*ends)])
-    highest, lowest = max(value, upper), min(value, lower)
-    assert (verdict.state == "pass") == (highest <= limit)
-    assert (verdict.state == "fail") == (lowest > limit)
+    highest, lowest, wide = max(value, upper), min(value, lower), lower < upper
+    assert (verdict.state == "pass") == (wide and highest <= limit)
+    assert (verdict.state == "fail") == (wide and lowest > limit)
     assert (verdict.units_needed is None) or verdict.state == "undecided"
 
 
@@ -56,23 +60,23 @@ def test_a_lower_limit_is_the_mirror_of_an_upper_one(ends, limit):
     assert (up.state, up.units_needed) == (down.state, down.units_needed)
 
 
-@given(intervals(), ENDS)
-def test_so_many_units_decide_and_far_fewer_do_not(ends, limit):
-    """The interval drawn in by sqrt(n / N) around its value keeps clear of the limit."""
-    value, lower, upper = ends
-    assume(lower <= value <= upper)
+@given(ENDS, st.floats(0.01, 1), st.floats(0.01, 1), st.floats(-0.95, 0.95))
+def test_so_many_units_decide_and_far_fewer_do_not(value, below, above, share):
+    """Drawn in by sqrt(n / N) around its value, and .84 standard errors off, it meets the limit."""
+    lower, upper = value - below, value + above
+    limit = value + share * (above if share > 0 else below)
     gate = Gate(measure="act_dcf", max_upper=limit)
-    [verdict] = check([gate], [row(*ends)])
+    [verdict] = check([gate], [row(value, lower, upper)])
     assume(verdict.units_needed is not None)
 
     def state_with(units):
-        shrink = math.sqrt(100 / units)
+        shrink = math.sqrt(100 / units) * (1 + 0.8416212 / 1.9599640)
         drawn_in = (value, value + (lower - value) * shrink, value + (upper - value) * shrink)
         return check([gate], [row(*drawn_in)])[0].state
 
-    assert verdict.units_needed > 100
+    assert verdict.units_needed > 200  # (1 + .84 / 1.96)^2 = 2.04 of an end on the limit
     assert state_with(verdict.units_needed * 1.0001) == ("pass" if value <= limit else "fail")
-    assert verdict.units_needed == 101 or state_with(verdict.units_needed * 0.98) == "undecided"
+    assert state_with(verdict.units_needed * 0.98) == "undecided"
 
 
 def test_a_limit_on_an_end_is_kept():
@@ -85,21 +89,125 @@ def test_a_limit_on_an_end_is_kept():
 
 
 def test_units_needed_by_hand():
-    """n (a / w)^2: 100 (0.1 / 0.05)^2 = 400, 300 more."""
+    """n ((z + .84) / z a / w)^2 = 100 ((1.96 + .8416) / 1.96 * .1 / .05)^2 = 817.3; where the value
+    is uncertain, away / SE = 1.96 / 2 = .98 and the smaller root of 1.96 r + .8416 sqrt(1 - r^2) =
+    .98 is r = .0717, so that N = 100 / r^2.
+    """
     [verdict] = check([parse_gate("act_dcf:max_upper=0.35,system=A")], ROWS)
-    assert verdict.units_needed == 400
+    assert verdict.units_needed == 818
     assert verdict.message == (
-        "the limit 0.35 lies in the interval: about 300 more speakers would decide, 400 in all, "
-        "if the value stays where it is"
+        "the limit 0.35 lies in the interval: about 718 more speakers would decide, 818 in all, "
+        "with 80% power if the true value is 0.3; allowing for the uncertainty of the value, 19453 "
+        "in all"
     )
+    r = math.sqrt(100 / 19453)
+    assert 1.95996 * r + 0.84162 * math.sqrt(1 - r**2) == pytest.approx(0.97998, abs=1e-5)
+
+
+def test_no_number_is_enough_where_the_value_may_lie_beyond_the_limit():
+    """away / SE = 1.96 * .04 / .1 = .78, below .84: with one in five the truth lies beyond it."""
+    [verdict] = check([parse_gate("act_dcf:max_upper=0.34,system=A")], ROWS)
+    assert verdict.units_needed == 1278  # 100 (1.4294 * 2.5)^2 = 1277.01
+    assert verdict.message.endswith(
+        "1278 in all, with 80% power if the true value is 0.3; allowing for the uncertainty of the "
+        "value, no number gives 80% power, as it may lie beyond the limit"
+    )
+
+
+def test_the_level_enters_the_units_needed():
+    """At level .9, z = 1.6449: 100 ((1.6449 + .8416) / 1.6449 * 2)^2 = 914.1."""
+    [verdict] = check([Gate(measure="act_dcf", max_upper=0.35)], [row(level=0.9)])
+    assert verdict.units_needed == 915
+
+
+def test_without_errors_an_end_comes_closer_in_proportion_to_the_units():
+    """An upper end of 3.7 / n keeps .001 from 3,700 units on."""
+    none = row(0.0, 0.0, 3.7 / 600, n_units=600)
+    [verdict] = check([Gate(measure="act_dcf", max_upper=0.001)], [none])
+    assert verdict.units_needed == 3700
+    assert "3100 more speakers would decide, 3700 in all, if the value stays exactly 0;" in (
+        verdict.message
+    )
+    full = row(1.0, 1 - 3.7 / 600, 1.0, n_units=600, direction="higher")
+    [verdict] = check([Gate(measure="act_dcf", min_lower=0.999)], [full])
+    assert verdict.units_needed == 3700
+
+
+def test_crossed_factors_grow_alike():
+    both = row(factors=("query", "document"), units_by_factor={"query": 100, "document": 300})
+    [verdict] = check([Gate(measure="act_dcf", max_upper=0.35)], [both])
+    assert verdict.message == (
+        "the limit 0.35 lies in the interval: about 8.18 times as many units would decide (818 of "
+        "query, 2454 of document) with 80% power if the true value is 0.3; allowing for the "
+        "uncertainty of the value, 195 times as many"
+    )
+
+
+# -- the claims, on simulated errors of units with a trial each
+
+
+def limits(errors, trials):
+    """Binomial limits, as rule B of `truecost.intervals` has them for single trials."""
+    low = betaincinv(errors + 0.25, trials - errors + 0.75, 0.025) if errors else 0.0
+    return min(errors / trials, low), betaincinv(errors + 0.75, trials - errors + 0.25, 0.975)
+
+
+def decided(units_of, seed, n=300, rate=0.1, limit=0.15, runs=1500):
+    """How often as many units as `units_of` plans pass the gate: where the truth is the value, and
+    where it is drawn from what the data tell.
+    """
+    rng, gate = np.random.default_rng(seed), Gate(measure="act_dcf", max_upper=limit)
+    passed = []
+    for _ in range(runs):
+        seen = rng.binomial(n, rate)
+        low, high = limits(seen, n)
+        if not seen / n < limit < high:
+            continue
+        units = units_of(gate, row(seen / n, low, high, n_units=n))
+        if units is None or units > 30 * n:  # nobody collects so many
+            continue
+        truths = (seen / n, rng.beta(seen + 0.5, n - seen + 0.5))
+        ends = [limits(seen + rng.binomial(units - n, truth), units)[1] for truth in truths]
+        passed.append([end <= limit for end in ends])
+    return np.mean(passed, axis=0)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [{}, {"limit": 0.13}, {"rate": 0.05, "limit": 0.08}, {"n": 60, "rate": 0.2, "limit": 0.35}],
+)
+def test_the_units_needed_decide_with_the_power_that_they_promise(case):
+    def today(_, found):  # the ends just on the limit
+        return math.ceil(found.n_units * ((found.upper - found.value) / (limit - found.value)) ** 2)
+
+    limit = case.get("limit", 0.15)
+    if_value, _ = decided(lambda *of: needed(*of).if_value, 1, **case)
+    _, unsure = decided(lambda *of: needed(*of).unsure, 2, **case)
+    before, _ = decided(today, 3, **case)
+    assert 0.83 <= if_value <= 0.97
+    assert 0.77 <= unsure <= 0.93
+    assert 0.45 <= before <= 0.65  # what this replaced
+
+
+@pytest.mark.parametrize(("n", "rate", "wanted"), [(300, 0.1, 0.015), (100, 0.2, 0.04)])
+def test_a_planned_half_width_is_reached_in_87_of_100(n, rate, wanted):
+    rng, reached = np.random.default_rng(4), []
+    for _ in range(1500):
+        seen = rng.binomial(n, rate)
+        low, high = limits(seen, n)
+        fields = structs.asdict(row(seen / n, low, high, n_units=n))
+        plan = tc.Estimate(**fields, point=seen / n, replicates=np.empty(0)).units_for(wanted)
+        low, high = limits(rng.binomial(int(plan), rate), int(plan))
+        reached.append((high - low) / 2 <= wanted)
+    assert 0.84 <= np.mean(reached) <= 0.90
 
 
 def test_a_value_beyond_the_limit_would_more_likely_fail():
     [verdict] = check([parse_gate("act_dcf:max_upper=0.25,system=A")], ROWS)
     assert verdict.state == "undecided"
-    assert verdict.units_needed == 400
+    assert verdict.units_needed == 818
     assert "the value itself lies above the limit 0.25" in verdict.message
-    assert "more speakers would more likely make it fail (about 300 more)" in verdict.message
+    assert "more speakers would more likely make it fail (about 718 more)" in verdict.message
 
 
 def test_a_value_on_the_limit_is_not_helped_by_data():
@@ -111,9 +219,10 @@ def test_a_value_on_the_limit_is_not_helped_by_data():
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"n_units": 1, "upper": 0.3000001}, "about 1 more speaker would decide, 2 in all"),
-        ({"factors": ("query",)}, "300 more queries"),
-        ({"factors": ("speaker", "session")}, "300 more units of speaker and of session each"),
+        ({"n_units": 1, "upper": 0.3000001}, "about 2 more speakers would decide, 3 in all"),
+        ({"n_units": 1, "value": 0.0, "lower": 0.0, "upper": 0.3000001}, "about 1 more speaker wo"),
+        ({"factors": ("query",)}, "718 more queries"),
+        ({"factors": ("speaker", "session")}, "718 more units of speaker and of session each"),
     ],
 )
 def test_units_are_named_by_their_factor(changes, said):
@@ -136,6 +245,12 @@ def test_flags_are_mentioned():
     [verdict] = check([Gate(measure="act_dcf", max_upper=0.5)], [flagged])
     assert verdict.message == ("the upper end 0.4 keeps the limit; beware: few units, few errors")
     assert verdict.flags == ("few_units", "few_errors")
+
+
+def test_flags_without_words_for_gates_leave_no_gap():
+    [verdict] = check([Gate(measure="act_dcf", max_upper=0.5)], [row(flags=tuple(FLAGS))])
+    assert ", ," not in verdict.message
+    assert "beware: ," not in verdict.message
 
 
 @pytest.mark.parametrize(
@@ -184,6 +299,72 @@ def test_an_infinite_value_whose_interval_lies_beyond_the_limit_fails():
 def test_an_end_close_to_the_limit_is_told_apart_from_it():
     [verdict] = check([Gate(measure="act_dcf", max_upper=0.4)], [row(upper=0.39999999)])
     assert "0.39999999" in verdict.message
+
+
+# -- which intervals decide
+
+
+@pytest.mark.parametrize("ends", [(0.0, 0.0, 0.0), (0.005086, 0.005086, 0.005086 * (1 + 1e-10))])
+@pytest.mark.parametrize(("method", "todo"), [("auto", "collect"), ("percentile", "--method auto")])
+def test_an_interval_without_width_neither_passes_nor_fails(ends, method, todo):
+    for limit in (1e-7, 0.5):
+        [verdict] = check([Gate(measure="act_dcf", max_upper=limit)], [row(*ends, method=method)])
+        assert (verdict.state, verdict.units_needed) == ("undecided", None)
+        assert verdict.message.startswith("the interval has no width")
+        assert todo in verdict.message
+    flagged = row(0.3, 0.2999, 0.3, flags=("no_spread",))
+    assert states("act_dcf:max_upper=0.1", [flagged]) == ["undecided"]
+    assert states("act_dcf:max_upper=0.5", [row(0.3, 0.3, 0.3000001)]) == ["pass"]
+
+
+def test_a_gate_decides_by_auto_intervals_unless_it_names_a_method():
+    percentile, bca = row(method="percentile"), row(method="bca")
+    for one in (percentile, bca):
+        said = rf"interval of act_dcf \(A\) is of the method {one.method}; .* score again with "
+        said += rf"--method auto, or accept this one with method={one.method}"
+        with pytest.raises(tc.UsageError, match=said):
+            states("act_dcf:max_upper=0.5", [one])
+        assert states(f"act_dcf:max_upper=0.5,method={one.method}", [one]) == ["pass"]
+    with pytest.raises(tc.UsageError, match=r"the gate names method=bca: score again with"):
+        states("act_dcf:max_upper=0.5,method=bca", [percentile])
+    with pytest.raises(tc.UsageError, match=r"names method=percentile: .* or name method=auto"):
+        states("act_dcf:max_upper=0.5,method=percentile", [row()])
+    with pytest.raises(tc.UsageError, match="method is 'exact': write auto, percentile or bca"):
+        states("act_dcf:max_upper=0.5,method=exact")
+
+
+def test_what_decides_nothing_is_of_any_method():
+    missing = row(0.3, None, None, method="percentile", reason="there is 1 unit only")
+    assert states("act_dcf:max_upper=0.5", [missing]) == ["undecided"]
+    once = row(0.3, None, None, **(ONCE | {"method": "percentile"}))
+    assert states("act_dcf:max_upper=0.5", [once]) == ["pass"]
+
+
+def test_the_delta_method_stands_in_for_any():
+    for gate in ("act_dcf:max_upper=0.5", "act_dcf:max_upper=0.5,method=percentile"):
+        assert states(gate, [row(method="delta")]) == ["pass"]
+
+
+def test_intervals_made_in_different_ways_are_not_compared():
+    def made(icc, **changes):
+        return row(signature=f"act_dcf|auto:0.95|icc:{icc}|truecost:1", **changes)
+
+    gap = made(
+        0.1, value=-0.1, lower=-0.2, upper=-0.05, system="B", kind="difference", baseline="A"
+    )
+    alike = [made(0.1), made(0.1, system="B"), gap]
+    assert states("act_dcf:max_upper_delta=0,baseline=A", alike) == ["pass"]
+    assert states("act_dcf:max_upper=0.5", alike) == ["pass", "pass"]
+    other = [made(0.3), *alike[1:]]
+    for gate in ("act_dcf:max_upper_delta=0,baseline=A", "act_dcf:max_upper=0.5"):
+        with pytest.raises(
+            tc.UsageError, match=r"different ways .*icc 0\.[13].*--method and --icc"
+        ):
+            states(gate, other)
+    mixed = [row(method="percentile"), *alike[1:]]
+    with pytest.raises(tc.UsageError, match=r"act_dcf against A \(B\) and act_dcf \(A\) were made"):
+        states("act_dcf:max_upper_delta=0,baseline=A", mixed)
+    assert states("act_dcf:max_upper=0.5,system=B", mixed) == ["pass"]
 
 
 # -- which rows a gate is about
@@ -328,6 +509,13 @@ def test_assert_gate_refuses_limits_that_make_no_sense(scored, which, limits, sa
         assert_gate(scored[which], **limits)
 
 
+def test_assert_gate_names_the_method_too(scored):
+    percentile = msgspec.structs.replace(scored[1].row(), method="percentile")
+    with pytest.raises(tc.UsageError, match="accept this one with method=percentile in the gate"):
+        assert_gate(percentile, max_upper=1)
+    assert assert_gate(percentile, max_upper=1, method="percentile").state == "pass"
+
+
 def test_assert_gate_refuses_ratios(scored):
     with pytest.raises(tc.UsageError, match="not on ratios"):
         assert_gate(scored[2].ratio, max_upper=1)
@@ -344,7 +532,7 @@ def test_assert_gate_refuses_ratios(scored):
     ],
 )
 def test_a_limit_in_percent_on_a_share_is_refused(limit, message):
-    items = tc.count_transcripts(["a b", "c"], ["a b", "d"])
+    items = tc.count_transcripts(["a b", "c"] * 5, ["a b", "d"] * 5)
     [share] = tc.score(items, tc.Scoring(measures=("wer",), plan=tc.Plan(50)))
     with pytest.raises(tc.UsageError, match=re.escape(message)):
         assert_gate(share, **limit)

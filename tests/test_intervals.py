@@ -1,6 +1,7 @@
 """Intervals: percentile and BCa ends, coverage, flags, schemes, undefined and infinite values."""
 
 import dataclasses
+import math
 import re
 
 import numpy as np
@@ -281,6 +282,11 @@ def test_half_widths_of_shares_are_shares(skewed):
         with pytest.raises(tc.UsageError, match=re.escape(f"of mean is a share, and {said}")):
             found.units_for(width)
     assert found.units_for(0.5) > 0
+    # Those at hand are enough for their own width, 1.2 times as many for a smaller one.
+    for times, units in ((1, 1), (2, 0.3), (0.5, 4.8), (0.999, 1.2)):
+        needed = found.units_for(times * found.half_width)
+        assert needed == pytest.approx(units * found.n_units, rel=0.01, abs=1)
+    assert found.units_for() == math.ceil(4.8 * found.n_units)
     assert estimate(numbers(*skewed), tc.Plan(50)).units_for(5) > 0
 
 

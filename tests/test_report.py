@@ -29,10 +29,11 @@ from truecost.report import (
     words,
 )
 from truecost.report.drawing import Drawing
+from truecost.report.lifelong_verdict import against_zero
 from truecost.report.plots.rows import WEAK
 from truecost.report.section import Section
 from truecost.report.story import Story
-from truecost.results import Row
+from truecost.results import Row, verdict_of
 from truecost.study.ranking import rank
 
 
@@ -655,6 +656,10 @@ def test_words_of_one_and_of_many():
     assert words.counts(row(counts={"errors": 2.5})) == "2.5 errors in 9 trials; 20 units"
     assert words.counts(row(flags=("trials_as_units",))) == "9 trials"
     assert words.against_naive(row(reference=None)) == words.against_naive(row(value=None)) == ""
+    for lost, said in ((2, "better"), (3, "undecided")):  # of 50 replicates, as of differences
+        assert words.against_naive(row(n_undefined=lost)) == said
+        assert verdict_of(row(-0.5, -0.6, -0.4, kind="difference", n_undefined=lost)) == said
+    assert against_zero(row(reference=0.0, n_undefined=3)) == "undecided"
     assert words.value(row(value=None, reason="undefined: no targets")) == "undefined: no targets"
 
 

@@ -342,7 +342,7 @@ def test_plan_says_how_many_more_batches(result, run):
         ("imlm", "pre", 12),
         ("imlm", "post", 12),
     ]
-    assert [row["units_needed"] for row in rows] == [48, 48]
+    assert [row["units_needed"] for row in rows] == [58, 58]  # 1.2 times 48
     code, out, err = run(line)
     assert code == 0
     assert "phase" in out.splitlines()[0]

@@ -60,7 +60,7 @@ def compare(system: Estimate, baseline: Estimate) -> Comparison:
     """
     for name in (
         *("measure", "parameters", "factors", "n_units", "n_trials", "n_replicates"),
-        *("level", "method", "subset", "resampling"),
+        *("level", "method", "icc", "subset", "resampling"),
     ):
         a, b = (getattr(e, name, None) or e.dims.get(name) for e in (system, baseline))
         if a != b:

@@ -74,7 +74,8 @@ def gate(
     gate
         MEASURE:KEY=VALUE,...; keys: max_upper or min_lower, or baseline with max_upper_delta or
         min_lower_delta; system, subset, application, collection, estimator, phase, strategy,
-        budget, version, policy, name, undecided=fail|pass. May be repeated.
+        budget, version, policy, name, undecided=fail|pass, method=auto|percentile|bca (of the
+        intervals; auto where it names none). May be repeated.
     gates
         TOML file with [[gate]] tables; a study file will do.
     """

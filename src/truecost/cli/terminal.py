@@ -309,7 +309,7 @@ def _pairs(comparisons: Sequence[Comparison]) -> Columns:
 
 def _verdict(found: Comparison) -> str:
     """The verdict of a comparison, and whether it holds alone."""
-    alone = (FLAGS[f].mark for f in found.difference.flags if f == "alone")
+    alone = marks([f for f in found.difference.flags if f == "alone"])
     return ", ".join((found.verdict, *alone))
 
 
@@ -343,7 +343,7 @@ def standings_table(outcome: Outcome, width: int) -> Columns:
         for s in board
     )
     table = Columns(names, rows, spare=("its interval", "from first", "place", "may be best"))
-    notes = [FLAGS["alone"].mark if s.alone else "" for s in board]
+    notes = [", ".join(marks(["alone"])) if s.alone else "" for s in board]
     room = width - 2 - (2 + max(map(len, notes)) if any(notes) else 0)
     for label, values in _asked_beside(outcome).items():
         more = _beside(table, label, [values[s.system] for s in board])

@@ -128,6 +128,12 @@ def plan(
     planned(study_of(files, data, costs, interval, measure, (), output.config), half_width, output)
 
 
+SPARED = (
+    "the width of an interval shrinks with the square root of the number of units; a fifth more "
+    "is planned, so that about 87% of such plans reach the wanted width"
+)
+
+
 def planned(
     chosen: "Study",
     half_width: float | None,
@@ -151,7 +157,7 @@ def planned(
         print(json_text({"rows": rows}), end="")
     else:
         screen.show(plan_table(rows))
-        screen.say("the width of an interval shrinks with the square root of the number of units")
+        screen.say(SPARED)
         if said := _counted_by(outcome):
             screen.say(said)
         for text in further(outcome) if further else ():

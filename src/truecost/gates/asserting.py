@@ -6,6 +6,7 @@ from typing import Literal
 from truecost.errors import UsageError
 from truecost.gates.checking import Verdict, judge
 from truecost.gates.gate import LIMITS, Gate
+from truecost.names import Method
 from truecost.results import Comparison, Row
 
 
@@ -17,6 +18,7 @@ def assert_gate(
     max_upper_delta: float | None = None,
     min_lower_delta: float | None = None,
     undecided: Literal["fail", "pass"] = "fail",
+    method: Method = "auto",
 ) -> Verdict:
     """Assert in a test that an interval keeps a limit.
 
@@ -32,6 +34,8 @@ def assert_gate(
         The same for a comparison or a row that is a difference.
     undecided : {"fail", "pass"}
         What to do when the limit lies in the interval.
+    method : {"auto", "percentile", "bca"}
+        How the interval was made; one of another method is refused.
 
     Returns
     -------
@@ -43,7 +47,8 @@ def assert_gate(
     AssertionError
         When it does not, with value, interval, limit, units needed and signature.
     UsageError
-        When there is not exactly one limit, or it does not go with the estimate.
+        When there is not exactly one limit, or it does not go with the estimate, or the interval is
+        of another method.
 
     Examples
     --------
@@ -66,6 +71,7 @@ def assert_gate(
         max_upper_delta=max_upper_delta,
         min_lower_delta=min_lower_delta,
         undecided=undecided,
+        method=method,
     )
     gate.check_direction(row.direction)
     gate.check_size(row.shown_in)

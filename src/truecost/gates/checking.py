@@ -11,11 +11,12 @@ from truecost.errors import plural
 from truecost.flags import beware, telling
 from truecost.gates.gate import Gate, number
 from truecost.gates.matching import rows_of
-from truecost.results import MOST_UNDEFINED, Row, figures
+from truecost.gates.methods import check_alike, check_method, without_width
+from truecost.gates.needed import NOTHING, Needed, needed
+from truecost.results import Row, figures
 
 State = Literal["pass", "fail", "undecided"]
 PASSED, FAILED, UNDECIDED = 0, 1, 4  # exit codes
-MOST_UNITS = 10**9  # more than this is no advice
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -40,9 +41,10 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     message : str
         Why, for a reader.
     units_needed : int or None
-        About how many units in all would decide an undecided gate, when the value stays as it is:
-        n (a / w)^2 with a the distance from the value to the end of the interval beyond the limit
-        (or, for a value beyond it, to the other end) and w that from the value to the limit.
+        About how many units in all would decide an undecided gate with 80 % power if the truth is
+        the value: n ((z + .84) / z * a / w)^2 with a the distance from the value to the end of the
+        interval beyond the limit (or, for a value beyond it, to the other end), w that from the
+        value to the limit, and z = 1.96 at level .95.
     reason : str or None
         Why the value or an end of its interval is missing.
     flags : tuple of str
@@ -120,7 +122,8 @@ def check(gates: Iterable[Gate], rows: Sequence[Row]) -> tuple[Verdict, ...]:
     ------
     UsageError
         When a gate fits no row, or several of the same system, or its limit does not go with the
-        direction of the measure, or is in percent where the measure is a share.
+        direction of the measure, or is in percent where the measure is a share; when an interval
+        was made by another method than the gate decides by, or two by different ones.
 
     Examples
     --------
@@ -134,7 +137,9 @@ def check(gates: Iterable[Gate], rows: Sequence[Row]) -> tuple[Verdict, ...]:
     """
     found = []
     for gate in gates:
-        for row in rows_of(gate, rows):
+        about = rows_of(gate, rows)
+        check_alike(gate, about, rows)
+        for row in about:
             gate.check_direction(row.direction)
             gate.check_size(row.shown_in)
             found.append(judge(gate, row))
@@ -170,14 +175,14 @@ def judge(gate: Gate, row: Row) -> Verdict:
     -------
     Verdict
     """
-    state, message = state_of(gate, row), ""
-    units: int | None = None
-    if state == "undecided":
-        units = None if _unknown(row) else _units_needed(gate, row)
-        message = _unknown(row) or _too_few(gate, row, units)
-    else:
+    check_method(gate, row)
+    state, units = state_of(gate, row), NOTHING
+    if state != "undecided":
         message = _decided(gate, row, state)
-    said = ", ".join(map(beware, telling(row.flags)))
+    elif not (message := _unknown(row)):
+        units = needed(gate, row)
+        message = _too_few(gate, row, units)
+    said = ", ".join(filter(None, map(beware, telling(row.flags))))
     return Verdict(
         gate=gate,
         state=state,
@@ -189,7 +194,7 @@ def judge(gate: Gate, row: Row) -> Verdict:
         level=row.level,
         limit=gate.limit,
         message=message + (f"; beware: {said}" if said else ""),
-        units_needed=units,
+        units_needed=units.if_value,
         reason=row.reason,
         flags=row.flags,
         shown_in=row.shown_in,
@@ -202,7 +207,8 @@ def state_of(gate: Gate, row: Row) -> State:
 
     An interval need not hold its value: where it does not, the value counts as an end of it, so
     that no gate passes with a value beyond the limit. What was measured once has no interval, and
-    no number of units would give it one: its value decides.
+    no number of units would give it one: its value decides. An interval without width decides
+    nothing: no spread in the data is no certainty.
     """
     sign = 1 if gate.is_upper else -1
     near, far = (row.lower, row.upper) if gate.is_upper else (row.upper, row.lower)
@@ -212,7 +218,7 @@ def state_of(gate: Gate, row: Row) -> State:
 
     if measured_once(row):
         return "fail" if beyond(row.value) else "pass"  # type: ignore[arg-type]
-    if row.n_undefined > MOST_UNDEFINED * row.n_replicates:
+    if row.often_undefined or without_width(row):
         return "undecided"
     # A value without end is beyond every limit, and so is an end of the interval without end.
     if near is not None and beyond(near) and (row.value is None or beyond(row.value)):
@@ -234,7 +240,10 @@ def _unknown(row: Row) -> str:
         return f"there is no value: {_why(row)}"
     if row.lower is None or row.upper is None:
         return f"there is no whole interval: {_why(row)}"
-    if row.n_undefined > MOST_UNDEFINED * row.n_replicates:
+    if without_width(row):
+        more = "collect more units" if row.method == "auto" else "score again with --method auto"
+        return f"the interval has no width, so the data tell nothing about its ends: {more}"
+    if row.often_undefined:
         share = row.n_undefined / row.n_replicates
         return f"undefined in {share:.0%} of the replicates: the interval speaks of the others only"
     return ""
@@ -269,45 +278,46 @@ def _told_apart(end: float | None, gate: Gate, row: Row) -> str:
     return f"{100 * end:.12g}{SIGN[row.scale]}" if row.scale else f"{end!r}"
 
 
-def _units_needed(gate: Gate, row: Row) -> int | None:
-    """Units in all after which the interval would keep clear of the limit; None when hopeless."""
-    if row.value is None or row.lower is None or row.upper is None or not row.n_units:
-        return None
-    arm = row.upper - row.value if row.value <= gate.limit else row.value - row.lower
-    away = abs(gate.limit - row.value)
-    if away == 0 or arm > away * math.sqrt(MOST_UNITS / row.n_units):
-        return None
-    needed = row.n_units * (arm / away) ** 2
-    return max(row.n_units + 1, math.ceil(needed * (1 - 1e-9)))  # rounding: 400 stays 400
-
-
-def _too_few(gate: Gate, row: Row, units: int | None) -> str:
-    """That the interval straddles the limit, and what more units would do."""
-    limit = number(gate.limit, row.scale)
-    names = row.factors or ("unit",)
-    what = plural(names[0]) if len(names) == 1 else f"units of {' and of '.join(names)} each"
+def _too_few(gate: Gate, row: Row, found: Needed) -> str:
+    """That the limit lies in the interval, and what more units would do."""
+    limit, value = number(gate.limit, row.scale), figure(row.value, row.scale)
     if row.value is not None and (row.value - gate.limit) * (1 if gate.is_upper else -1) > 0:
         side = "above" if gate.is_upper else "below"
-        count = f" (about {units - row.n_units} more)" if units is not None else ""
+        count = "" if found.if_value is None else f" (about {found.if_value - row.n_units} more)"
         return (
             f"the value itself lies {side} the limit {limit}, which lies in the interval: more "
-            f"{what} would more likely make it fail{count}"
+            f"{_of(row)} would more likely make it fail{count}"
         )
-    if units is None:
+    if found.if_value is None:
         return f"the limit {limit} lies in the interval, so near the value that data do not help"
-    stays = "if the value stays where it is"
-    if row.units_by_factor:  # all of them grow alike
-        grown = [
+    given = "if the value stays exactly" if found.stays else "with 80% power if the true value is"
+    sure = "no number gives 80% power, as it may lie beyond the limit"
+    if found.unsure is not None:
+        sure = _times(row, found.unsure) if row.units_by_factor else f"{found.unsure} in all"
+    return (
+        f"the limit {limit} lies in the interval: {_more(row, found.if_value)} {given} {value}; "
+        f"allowing for the uncertainty of the value, {sure}"
+    )
+
+
+def _more(row: Row, units: int) -> str:
+    """`about 300 more speakers would decide, 400 in all,`; of crossed factors all grow alike."""
+    if row.units_by_factor:
+        grown = ", ".join(
             f"{math.ceil(n * units / row.n_units)} of {name}"
             for name, n in row.units_by_factor.items()
-        ]
-        return (
-            f"the limit {limit} lies in the interval: about {units / row.n_units:.3g} times as "
-            f"many units would decide ({', '.join(grown)}), {stays}"
         )
+        return f"about {_times(row, units)} units would decide ({grown})"
     more = units - row.n_units
-    what = names[0] if more == 1 else what
-    return (
-        f"the limit {limit} lies in the interval: about {more} more {what} would decide, "
-        f"{units} in all, {stays}"
-    )
+    what = (row.factors or ("unit",))[0] if more == 1 else _of(row)
+    return f"about {more} more {what} would decide, {units} in all,"
+
+
+def _times(row: Row, units: int) -> str:
+    return f"{units / row.n_units:.3g} times as many"
+
+
+def _of(row: Row) -> str:
+    """What was resampled, in the plural."""
+    names = row.factors or ("unit",)
+    return plural(names[0]) if len(names) == 1 else f"units of {' and of '.join(names)} each"

@@ -1,7 +1,7 @@
 """One gate: which rows it is about and the limit that their intervals must keep."""
 
 import math
-from typing import Literal
+from typing import Literal, get_args
 
 import msgspec
 
@@ -50,6 +50,8 @@ class Gate(
         The same limits for the paired difference, system minus baseline.
     undecided : {"fail", "pass"}
         What an undecided gate counts as.
+    method : {"auto", "percentile", "bca"}
+        How the intervals were made that it decides by; intervals of another method are refused.
 
     Raises
     ------
@@ -76,6 +78,7 @@ class Gate(
     max_upper_delta: float | None = None
     min_lower_delta: float | None = None
     undecided: Literal["fail", "pass"] = "fail"
+    method: names.Method = "auto"
 
     def __post_init__(self) -> None:
         given = [name for name in LIMITS if getattr(self, name) is not None]
@@ -92,6 +95,10 @@ class Gate(
         if self.undecided not in ("fail", "pass"):
             raise UsageError(
                 f"gate {self.measure}: undecided is {self.undecided!r}: write fail or pass"
+            )
+        if self.method not in get_args(names.Method):
+            raise UsageError(
+                f"gate {self.measure}: method is {self.method!r}: write auto, percentile or bca"
             )
 
     def _check_limit(self, key: str) -> None:

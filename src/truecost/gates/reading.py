@@ -16,7 +16,7 @@ from truecost.formats.toml import read_toml
 from truecost.gates.gate import DIMS, LIMITS, Gate
 from truecost.measures import find_of_any_task
 
-KEYS = ("name", *DIMS, "baseline", *LIMITS, "undecided")
+KEYS = ("name", *DIMS, "baseline", *LIMITS, "undecided", "method")
 KNOWN = re.compile(rf"([:,])\s*({'|'.join(sorted(KEYS, key=len, reverse=True))})\s*=")
 ANY = re.compile(r"[:,]\s*([A-Za-z_-]+)\s*=")
 BOUND = re.compile(r"([^<>=]+?)\s*(<=|>=)\s*([^,]+)(,.*)?")  # as verdicts write limits

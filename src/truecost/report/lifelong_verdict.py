@@ -276,7 +276,7 @@ def _forgetting(story: Story, part: Part) -> Group:
 
 def against_zero(row: Row) -> str:
     """On which side of 0, of nothing lost, the whole interval lies."""
-    if row.value is None or row.lower is None or row.upper is None:
+    if row.value is None or row.lower is None or row.upper is None or row.often_undefined:
         return "undecided"
     if row.lower == row.upper == row.value == 0:
         return "same"

@@ -95,11 +95,14 @@ def against_naive(row: Row) -> State:
     scores cost no more than the naive system, so that nothing can be said. "same" when the system
     gets the naive value in every replicate: most often it gives the naive answer to every trial.
     Of a value outside its own interval nothing is said: its replicates are biased.
+    "undecided" also when more than 5 % of the replicates are undefined, as for differences.
     """
     if row.reference is None or (row.value is None and not endless(row)):
         return ""
     if at_best(row.label, row.task):
         return "best"
+    if row.often_undefined:
+        return "undecided"
     if row.lower == row.value == row.upper == row.reference:
         return "same"
     upper = math.inf if endless(row) else row.upper
