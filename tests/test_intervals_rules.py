@@ -10,7 +10,7 @@ import slow_rules as slow
 import truecost as tc
 from truecost.measures.rules import Rule
 
-TIGHT = dict(rel=1e-9, abs=1e-12)
+TIGHT = {"rel": 1e-9, "abs": 1e-12}
 FEW = tc.Plan(200, seed=3)
 
 
