@@ -114,7 +114,8 @@ def smooth(records, value, scale, factors=("unit",), *, stratum=None, replicates
     if chosen:
         high -= min(0.0, float(np.mean(moved)) - point)
     if excess:
-        low = max(0.0, low - max(0.0, float(np.mean(moved)) - point))
+        seen = math.sqrt(2) - 1  # of the bias of the best of several that are equal
+        low = max(0.0, low - max(0.0, float(np.mean(moved)) - point) / seen)
     return tuple(sorted((back(low), back(high))))
 
 

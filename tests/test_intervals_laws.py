@@ -204,6 +204,20 @@ def test_groups_of_units_are_as_wide_as_units_alone(monkeypatch):
         assert a == pytest.approx(b, rel=0.05)
 
 
+def test_scores_that_claim_no_more_than_they_know_have_no_loss():
+    """Perfectly calibrated scores lose by chance alone, and more than their replicates show."""
+    held = {"auto": 0, "percentile": 0}
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        label = np.arange(600) % 2
+        trials = tc.Trials.of(2 * rng.normal(2 * label - 1), label, kind="llr")
+        for method in held:
+            row = score(trials, "cllr_loss", method=method)["cllr_loss"]
+            held[method] += row.lower == 0
+    assert held["auto"] >= 11
+    assert held["percentile"] == 0
+
+
 # --- refusals -----------------------------------------------------------------------------------
 
 
