@@ -1,6 +1,7 @@
 """Run the study: scripts/coverage [--runs 1000] [--only PART] [--lines FILE] [--page FILE]."""
 
 import argparse
+import sys
 from pathlib import Path
 
 from covering import page
@@ -27,7 +28,7 @@ def main() -> None:
     chosen = [cell for cell in cells if given.only in cell.key][place - 1 :: parts]
     given.lines.parent.mkdir(exist_ok=True)
     for line in [] if given.write else run(chosen, given.runs, given.lines):
-        print(line, flush=True)
+        sys.stdout.write(f"{line}\n")
     order = {cell.key: number for number, cell in enumerate(cells)}
     if given.write or parts == 1:
         page.write(given.page, lines_of(given.lines), order)

@@ -43,7 +43,9 @@ def compared(ours, theirs, trials, plan):
 def alone(rng, plan, trials, discordant):
     """Each trial by itself; either system is as likely to be the one that errs."""
     kind = rng.choice(4, trials, p=shares(trials, discordant))
-    return compared(np.isin(kind, (1, 2)) * 1, np.isin(kind, (1, 3)) * 1, np.ones(trials, int), plan)
+    return compared(
+        np.isin(kind, (1, 2)) * 1, np.isin(kind, (1, 3)) * 1, np.ones(trials, int), plan
+    )
 
 
 def shares(trials, discordant):

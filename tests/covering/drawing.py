@@ -55,5 +55,3 @@ def of_targets(misses: Ints, targets: Ints) -> tc.Evidence:
     return decided(
         unit[there], np.ones(there.sum(), np.int64), decision[there], counts.ravel()[there]
     )
-
-
