@@ -262,3 +262,53 @@ def test_held_factors():
     row = score(crossed, "act_dcf", plan=everything)["act_dcf"]
     assert row.lower is None
     assert "held" in row.reason
+
+
+# --- labels that stand for several units, and units of several labels ---------------------------
+
+
+def evidence_of(factor, codes, label, decision):
+    """Detections of units that hold each other's place in a factor."""
+    axes = {
+        "class": (("nontarget", "target"), label),
+        "decision": (("reject", "accept"), decision),
+    }
+    counts = {"n": np.ones(len(codes), np.int64)}
+    return tc.Evidence({"decisions": tc.Tally.count([(factor, codes)], counts, axes)})
+
+
+def rows_of(evidence, names=("p_miss", "act_dcf", "total_error", "precision")):
+    application = tc.Application.detection(2, 1, 0.3)
+    measures = [tc.find(name) for name in names]
+    return tc.estimate(evidence, measures, application, tc.Plan(50), jobs=1)
+
+
+def test_labels_that_stand_for_several_units_are_those_units():
+    rng = np.random.default_rng(2)
+    codes = np.repeat(np.arange(12), 4)
+    label, decision = np.tile([0, 1, 1, 0], 12), rng.integers(0, 2, 48)
+    sizes = rng.integers(1, 5, 12)
+    few = tc.Factor("unit", np.arange(12), sizes=sizes)
+    copies = np.repeat(np.arange(12), sizes)
+    rows = np.concatenate([np.flatnonzero(codes == c) for c in copies])
+    many, places = tc.Factor.of("unit", np.repeat(np.arange(len(copies)), 4))
+    short = rows_of(evidence_of(few, codes, label, decision))
+    long = rows_of(evidence_of(many, places, label[rows], decision[rows]))
+    for a, b in zip(short, long, strict=True):
+        assert a.point == pytest.approx(b.point)
+        assert ends(a) == pytest.approx(ends(b), **TIGHT), a.measure
+
+
+def test_labels_that_are_tied_are_one_unit():
+    rng = np.random.default_rng(3)
+    codes = np.repeat(np.arange(20), 5)
+    label, decision = rng.integers(0, 2, 100), rng.integers(0, 2, 100)
+    tied = tc.Factor("unit", np.arange(20), tied=np.arange(20) // 2)
+    whole, places = tc.Factor.of("unit", codes // 2)
+    alone, _ = tc.Factor.of("unit", codes)
+    first = rows_of(evidence_of(tied, codes, label, decision))
+    second = rows_of(evidence_of(whole, places, label, decision))
+    apart = rows_of(evidence_of(alone, codes, label, decision))
+    for a, b, c in zip(first, second, apart, strict=True):
+        assert ends(a) == pytest.approx(ends(b), **TIGHT), a.measure
+        assert ends(a) != ends(c)

@@ -374,6 +374,13 @@ def test_figures_at_a_chosen_threshold(seed):
     assert ends(rows[2]) == pytest.approx(slow.misses_at(turned, 0.2), **TIGHT)
 
 
+def test_costs_and_equal_errors_of_weighted_trials():
+    records = records_of(12, units=12, weighted=True)
+    cost, eer = score(records, ["balanced_error", "eer"], weighted=True)
+    assert ends(cost) == pytest.approx(of_cost(records, (0.5, 0.5))[0], **TIGHT)
+    assert ends(eer) == pytest.approx(slow.equal_errors(records), **TIGHT)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_minimum_costs(seed):
     records = records_of(seed, units=14, trials=9)

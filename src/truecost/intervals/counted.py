@@ -47,7 +47,8 @@ def errors_of(evidence: Evidence, rate: Rate, plan: Plan) -> Errors:
         if found is not None:
             left.append(found[0])
             every.append(found[1])
-            sides.append(float(m.sum() / total[1]))
+            each = np.ones(len(m)) if factor.sizes is None else factor.sizes
+            sides.append(float(each @ m / total[1]))
     if np.isnan(effective):
         effective = float(total[1])
     return Errors(
