@@ -126,6 +126,14 @@ def test_more_errors_in_the_one_unit_that_has_any_never_lower_an_end(seed):
         last = found
 
 
+def test_a_higher_level_gives_a_wider_interval():
+    trials = scored(6)
+    rows = [score(trials, *EVERY, level=level) for level in (0.8, 0.95, 0.99)]
+    for name in EVERY:
+        inner, middle, outer = (ends(row[name]) for row in rows)
+        assert outer[0] <= middle[0] <= inner[0] < inner[1] < middle[1] < outer[1], name
+
+
 def test_more_units_narrow_the_interval():
     widths = []
     for times in (1, 2, 4, 8):
