@@ -45,7 +45,7 @@ def tables(cells: Mapping[str, dict[str, Any]]) -> str:
         kind, name = key.split(": ", 1)
         for label in cell["measures"]:
             groups.setdefault((kind, label), []).append((name, cell))
-    parts = [summary(groups)]
+    parts = ["## All kinds", summary(groups), lows(groups)]
     for kind in dict.fromkeys(kind for kind, _ in groups):
         parts.append(f"## {kind.capitalize()}")
         for (of, label), rows in groups.items():
@@ -72,6 +72,24 @@ def summary(groups: Mapping[tuple[str, str], list[tuple[str, dict[str, Any]]]]) 
             said += [least, str(sum(map(too_low, counts)))]
         text.append(f"| {kind} | `{label}` | {len(rows)} | {' | '.join(said)} |")
     return "\n".join(text)
+
+
+def lows(groups: Mapping[tuple[str, str], list[tuple[str, dict[str, Any]]]]) -> str:
+    """The cells in which `auto` covers too little, with and without a warning."""
+    found: dict[bool, list[str]] = {False: [], True: []}
+    for (kind, label), rows in groups.items():
+        for name, cell in rows:
+            count = cell["measures"][label]["auto"]
+            if too_low(count):
+                line = f"- {kind}: {name}: `{label}` {percent(coverage(count))}"
+                found[bool(cell["limit"])].append(line)
+    whole = sum(len(rows) for rows in groups.values())
+    text = []
+    for warned, words in ((False, "without a warning"), (True, "with a warning")):
+        ends = ":" if found[warned] else "."
+        said = f"`auto` covers too little in {len(found[warned])} of {whole} rows {words}{ends}"
+        text.append("\n".join([said, "", *found[warned]]).rstrip())
+    return "\n\n".join(text)
 
 
 def row(name: str, cell: Mapping[str, Any], label: str) -> str:
