@@ -1,11 +1,12 @@
 """A short piece of the coverage study: a dozen cells, and what the study counts with."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from covering import page
-from covering.cells import Count, cells_of, every
+from covering.cells import Cell, Count, cells_of, every
 from covering.running import block, joined, lines_of, run
 
 SHORT = {  # cells, data sets of each, and whether percentiles are known to cover too little there
@@ -97,13 +98,16 @@ def test_the_page_says_what_was_counted(tmp_path):
     ]  # fmt: skip
     target = tmp_path / "page.md"
     target.write_text(f"before\n{page.BEGIN}\nold\n{page.END}\nafter\n", encoding="utf-8")
-    page.write(target, lines, {})
+    one = Cell("rates", "b", dict, lambda rng, plan: (), "few units")
+    page.write(target, lines, [one, replace(one, name="not yet counted")])
     text = target.read_text(encoding="utf-8")
     assert text.startswith("before\n")
     assert text.endswith("\nafter\n")
     assert "old" not in text
+    assert "counted" not in text
     assert (
-        "| b | 200 | 95.0 | 4.0, 1.0 | infinite | **80.0** | 19.0, 1.0, 4 without | 0.25 |" in text
+        "| b (†) | 200 | 95.0 | 4.0, 1.0 | infinite | **80.0** | 19.0, 1.0, 4 without | 0.25 |"
+        in text
     )
-    assert "`auto` covers too little in 0 of 1 rows without a warning." in text
+    assert "`auto` covers too little in 0 of 1 rows outside the known limits." in text
     assert "| rates | `p_miss` | 1 | 200 | 95.0, 95.0 | 0 | 80.0, 80.0 | 1 |" in text

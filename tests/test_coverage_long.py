@@ -12,7 +12,7 @@ EVERY = {"rates": 12, "costs": 5, "differences": 4, "sequences": 3}  # of the ki
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_coverage(kind, record_property):
-    """No cell without a warning lies far below, and few lie below at all."""
+    """Outside the known limits no cell lies far below, and few lie below at all."""
     counts = {
         f"{one.key}, {label}": count["auto"]
         for one in cells_of(kind)[:: EVERY.get(kind, 1)]

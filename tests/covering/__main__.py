@@ -29,9 +29,8 @@ def main() -> None:
     given.lines.parent.mkdir(exist_ok=True)
     for line in [] if given.write else run(chosen, given.runs, given.lines):
         sys.stdout.write(f"{line}\n")
-    order = {cell.key: number for number, cell in enumerate(cells)}
     if given.write or parts == 1:
-        page.write(given.page, lines_of(given.lines), order)
+        page.write(given.page, lines_of(given.lines), cells)
 
 
 if __name__ == "__main__":

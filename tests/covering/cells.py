@@ -35,7 +35,7 @@ class Cell:
     draw : callable
         From a generator and a plan to rows with the intervals of `auto`, one for each label.
     limit : str
-        The warning that the package gives here, where an interval is known to cover too little.
+        Why intervals are known to cover too little here.
     """
 
     kind: str

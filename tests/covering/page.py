@@ -6,6 +6,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from covering.cells import Cell
 from covering.running import joined
 
 BEGIN, END = "<!-- coverage: begin -->", "<!-- coverage: end -->"
@@ -28,13 +29,13 @@ def too_low(count: Mapping[str, Any], least: float = TARGET) -> bool:
     return whole > 0 and coverage(count) < least - 2 * math.sqrt(least * (1 - least) / whole)
 
 
-def write(page: Path, lines: Iterable[dict[str, Any]], order: Mapping[str, int]) -> None:
-    """Put the tables into the marked block of a page."""
+def write(page: Path, lines: Iterable[dict[str, Any]], cells: Iterable[Cell]) -> None:
+    """Put the tables of these cells into the marked block of a page."""
     text = page.read_text(encoding="utf-8")
     before, rest = text.split(BEGIN)
     after = rest.split(END)[1]
     found = joined(lines)
-    known = {key: found[key] for key in sorted(found, key=lambda k: order.get(k, 1 << 30))}
+    known = {c.key: found[c.key] | {"limit": c.limit} for c in cells if c.key in found}
     page.write_text(f"{before}{BEGIN}\n\n{tables(known)}\n\n{END}{after}", encoding="utf-8")
 
 
@@ -75,7 +76,7 @@ def summary(groups: Mapping[tuple[str, str], list[tuple[str, dict[str, Any]]]]) 
 
 
 def lows(groups: Mapping[tuple[str, str], list[tuple[str, dict[str, Any]]]]) -> str:
-    """The cells in which `auto` covers too little, with and without a warning."""
+    """The cells in which `auto` covers too little, outside and within the known limits."""
     found: dict[bool, list[str]] = {False: [], True: []}
     for (kind, label), rows in groups.items():
         for name, cell in rows:
@@ -85,10 +86,10 @@ def lows(groups: Mapping[tuple[str, str], list[tuple[str, dict[str, Any]]]]) -> 
                 found[bool(cell["limit"])].append(line)
     whole = sum(len(rows) for rows in groups.values())
     text = []
-    for warned, words in ((False, "without a warning"), (True, "with a warning")):
-        ends = ":" if found[warned] else "."
-        said = f"`auto` covers too little in {len(found[warned])} of {whole} rows {words}{ends}"
-        text.append("\n".join([said, "", *found[warned]]).rstrip())
+    for known, words in ((False, "outside the known limits"), (True, "within them")):
+        ends = ":" if found[known] else "."
+        said = f"`auto` covers too little in {len(found[known])} of {whole} rows {words}{ends}"
+        text.append("\n".join([said, "", *found[known]]).rstrip())
     return "\n\n".join(text)
 
 

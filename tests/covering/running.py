@@ -29,8 +29,7 @@ def block(cell: Cell, first: int, runs: int = BLOCK) -> dict[str, Any]:
         label: {method: count.told() for method, count in methods.items()}
         for label, methods in found.items()
     }
-    line = {"cell": cell.key, "first": first, "runs": runs, "measures": measures}
-    return line | ({"limit": cell.limit} if cell.limit else {})
+    return {"cell": cell.key, "first": first, "runs": runs, "measures": measures}
 
 
 def append(path: Path, line: dict[str, Any]) -> None:
@@ -53,11 +52,10 @@ def lines_of(path: Path) -> list[dict[str, Any]]:
 def joined(lines: Iterable[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """Lines by cell, counts added, each block once."""
     blocks = {(line["cell"], line["first"]): line for line in lines}
-    found: dict[str, dict[str, Any]] = defaultdict(lambda: {"runs": 0, "measures": {}, "limit": ""})
+    found: dict[str, dict[str, Any]] = defaultdict(lambda: {"runs": 0, "measures": {}})
     for (cell, _), line in sorted(blocks.items()):
         whole = found[cell]
         whole["runs"] += line["runs"]
-        whole["limit"] = line.get("limit", "")
         for label, methods in line["measures"].items():
             for method, count in methods.items():
                 _add(whole["measures"].setdefault(label, {}).setdefault(method, {}), count)
