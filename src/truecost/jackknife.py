@@ -119,8 +119,6 @@ class LeftOut:
         seconds); at most n (Kish 1965).
     copies, strata, ordered
         As in `Groups`.
-    places : ndarray of int64, shape (groups,), optional
-        Which groups of the factor these are, where some hold nothing and are left out.
     """
 
     factor: str
@@ -130,7 +128,6 @@ class LeftOut:
     copies: Floats | None = None
     strata: Ints | None = None
     ordered: bool = False
-    places: Ints | None = None
 
     @staticmethod
     def of(name: str, groups: Groups, values: Floats, kish: float) -> "LeftOut":

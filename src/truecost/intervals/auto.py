@@ -224,7 +224,7 @@ class Auto:
         if joined == "sum":
             whole = summed(point, weights, kinds, limits)
             return whole.lower, whole.upper
-        r = correlation(kinds[0].left, kinds[1].left) if joined == "odds" else 0.0
+        r = correlation(kinds[0].every, kinds[1].every) if joined == "odds" else 0.0
         lower, upper = ratio_limits(limits[0], limits[1], r)
         weight = rates[0].weight / rates[1].weight
         lower, upper = lower * weight, upper * weight

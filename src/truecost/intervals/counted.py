@@ -38,19 +38,28 @@ def errors_of(evidence: Evidence, rate: Rate, plan: Plan) -> Errors:
         wrong, held, fixed, effective = _of_tally(part, rate)
     stood = _standing(part)
     total = np.array([wrong @ stood, held @ stood]) + fixed
-    left, sides = [], []
+    left, sides, every = [], [], []
     for factor in part.slots.factors:
         if factor.name in plan.hold:
             continue
         x, m = (part.slots.of_units(factor, values) for values in (wrong, held))
         found = _without(factor, x, m, total, plan.scheme_of(factor.name) == "blocks")
         if found is not None:
-            left.append(found)
-            sides.append(float(m.sum() / total[1]))
+            left.append(found[0])
+            every.append(found[1])
+            each = np.ones(len(m)) if factor.sizes is None else factor.sizes
+            sides.append(float(each @ m / total[1]))
     if np.isnan(effective):
         effective = float(total[1])
     return Errors(
-        float(total[0]), float(total[1]), effective, tuple(left), tuple(sides), rate.what, rate.of
+        float(total[0]),
+        float(total[1]),
+        effective,
+        tuple(left),
+        tuple(sides),
+        rate.what,
+        rate.of,
+        tuple(every),
     )
 
 
@@ -88,8 +97,10 @@ def _of_tally(part: Tally, rate: Rate) -> tuple[Floats, Floats, Floats, float]:
     return entries[0].astype(np.float64), entries[1].astype(np.float64), fixed, effective
 
 
-def _without(factor: Factor, x: Floats, m: Floats, total: Floats, ordered: bool) -> LeftOut | None:
-    """The rate without each unit that holds trials; None where no unit does."""
+def _without(
+    factor: Factor, x: Floats, m: Floats, total: Floats, ordered: bool
+) -> tuple[LeftOut, LeftOut] | None:
+    """The rate without each unit that holds trials, and without any; None where no unit does."""
     copies, strata = None, factor.strata
     if factor.tied is not None:
         x, m = (np.bincount(factor.tied, c, factor.count).astype(np.float64) for c in (x, m))
@@ -107,12 +118,13 @@ def _without(factor: Factor, x: Floats, m: Floats, total: Floats, ordered: bool)
     if not keep.any():
         return None
     with np.errstate(divide="ignore", invalid="ignore"):
-        without = (total[0] - gone[keep, 0]) / (total[1] - gone[keep, 1])
+        without = (total[0] - gone[:, 0]) / (total[1] - gone[:, 1])
+    whole = LeftOut(factor.name, without, factor.count, kish(m, copies), copies, strata, ordered)
     kept = None if copies is None else copies[keep]
     units = int(keep.sum() if kept is None else kept.sum())
-    places = None if keep.all() else np.flatnonzero(keep)
     of = None if strata is None else np.unique(strata[keep], return_inverse=True)[1]
-    return LeftOut(factor.name, without, units, kish(m[keep], kept), kept, of, ordered, places)
+    own = LeftOut(factor.name, without[keep], units, kish(m[keep], kept), kept, of, ordered)
+    return own, whole
 
 
 def kish_of(evidence: Evidence, measure: Measure, factor: Factor) -> float:

@@ -46,6 +46,9 @@ class Errors:
         What an error is, for a reader: `miss`.
     of : str
         Whose errors they are: `target`.
+    every : tuple of LeftOut
+        As `left`, but of all units: those without such trials leave the rate as it is. Rates of
+        several classes correlate by these.
     """
 
     errors: float
@@ -55,6 +58,7 @@ class Errors:
     sides: tuple[float, ...] = ()
     what: str = "error"
     of: str = "trial"
+    every: tuple[LeftOut, ...] = ()
 
     @property
     def rate(self) -> float:
@@ -183,7 +187,7 @@ def summed(
     for i in range(len(kinds)):
         for j in range(i):
             if weights[i] * weights[j] > 0:
-                r = correlation(kinds[i].left, kinds[j].left)
+                r = correlation(kinds[i].every, kinds[j].every)
                 below += 2 * r * down[i] * down[j]
                 above += 2 * r * up[i] * up[j]
     return Limits(

@@ -18,6 +18,9 @@ from truecost.jackknife import LeftOut
 
 Floats = npt.NDArray[np.float64]
 AMPLE = 100  # degrees of freedom from which replicates have a say
+# The best of several that are equal in truth: its replicates, which vary twice as much as the data
+# alone, lie above it by sqrt(2) - 1 of what it lies above the truth.
+SEEN = 2**0.5 - 1
 
 
 def forth(scale: str, values: Floats) -> Floats:
@@ -117,10 +120,11 @@ def excess_limits(
 ) -> tuple[float, float] | None:
     """Ends of a figure that is 0 at best and too large by chance (a loss, the best of many).
 
-    On the identity scale; the lower end also loses the bias, and 0 is the least.
+    On the identity scale; 0 is the least. The lower end also loses the bias that there is where the
+    truth is 0: what the replicates show of it, over the share that they show then.
     """
     found = smooth_limits(point, left, replicates, level, "identity", direction)
     if found is None:
         return None
-    lower = found[0] - max(0.0, bias_of(replicates, point))
+    lower = found[0] - max(0.0, bias_of(replicates, point)) / SEEN
     return max(0.0, min(lower, point)) if point >= 0 else lower, found[1]

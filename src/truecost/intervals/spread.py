@@ -168,27 +168,20 @@ def correlation(one: Sequence[LeftOut], other: Sequence[LeftOut]) -> float:
     ours, theirs = ({f.factor: f for f in side} for side in (one, other))
     products = np.zeros(3)
     for name in dict.fromkeys([*ours, *theirs]):
-        pair = [side[name] for side in (ours, theirs) if name in side]
-        size = max(len(f.values) if f.places is None else 1 + int(f.places.max()) for f in pair)
-        a, b = (
-            _moves(side[name], size) if name in side else np.zeros(size) for side in (ours, theirs)
-        )
-        n = max(1.0, *(float(f.units) for f in pair))
+        known = ours.get(name) or theirs[name]
+        still = np.zeros(len(known.values))
+        a, b = (_moves(side[name]) if name in side else still for side in (ours, theirs))
+        n = max(1.0, float(known.units))
         products += (n - 1) / n * np.array([a @ b, a @ a, b @ b])
     both = float(np.sqrt(products[1] * products[2]))
     return float(np.clip(products[0] / both, 0, 1)) if both > 0 else 0.0
 
 
-def _moves(left: LeftOut, size: int) -> Floats:
-    """What each unit does to a figure, 0 for units that hold nothing; of equal units, all."""
+def _moves(left: LeftOut) -> Floats:
+    """What each unit does to a figure, 0 where that is not known; of equal units, all."""
     of = np.zeros(len(left.values), np.int64) if left.strata is None else left.strata
     copies = np.ones(len(of)) if left.copies is None else left.copies
     fine = np.isfinite(left.values)
     seen, weighed = np.where(fine, left.values, 0.0), np.where(fine, copies, 0.0)
     means = np.bincount(of, weighed * seen) / np.maximum(np.bincount(of, weighed), 1e-300)
-    moved = np.where(fine, (seen - means[of]) * np.sqrt(copies), 0.0)
-    if left.places is None:
-        return moved
-    out = np.zeros(size)
-    out[left.places] = moved
-    return out
+    return np.where(fine, (seen - means[of]) * np.sqrt(copies), 0.0)

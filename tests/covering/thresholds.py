@@ -1,0 +1,78 @@
+"""Equal error rates, minimum costs, areas and entropies of normal scores, whose truth is known.
+
+Scores of targets and nontargets are normal around +-mean, with a variance of one within units and
+more between them; they are scaled so that they are log-likelihood ratios of all trials.
+"""
+
+from functools import cache, partial
+
+import numpy as np
+from scipy import stats
+
+import truecost as tc
+from covering.cells import Cell
+
+APPLICATION = tc.Application.detection(1, 1, 0.1)
+MEASURES = ("eer", "auc", "min_dcf", "cllr", "min_cllr", "cllr_loss", "miss_at_fa:0.1")
+ALONE, BY_SPEAKER = (8, 20, 50, 100, 400), (10, 20, 100)
+NONTARGETS, MEAN, BETWEEN = 300, 1.5, 0.6
+ENTROPIES = "rare large losses may not have been seen"
+
+
+def cells():
+    """Targets one by one, and speakers of unequal size with 5 targets and 15 nontargets."""
+    for targets in ALONE:
+        draw = partial(alone, targets=targets)
+        limit = ENTROPIES if targets < 50 else ""
+        yield Cell("thresholds", f"{targets} targets", partial(truth, 0.0), draw, limit)
+    for speakers in BY_SPEAKER:
+        draw = partial(by_speaker, speakers=speakers)
+        yield Cell("thresholds", f"{speakers} speakers", partial(truth, BETWEEN), draw)
+
+
+@cache
+def truth(between):
+    """Each measure of all trials."""
+    sd = np.sqrt(1 + between**2)
+    at = np.linspace(-12, 12, 40_001)
+    miss, fa = stats.norm.cdf(at, MEAN, sd), stats.norm.sf(at, -MEAN, sd)
+    density = stats.norm.pdf(at, MEAN, sd) * (at[1] - at[0])
+    cllr = float((np.log2(1 + np.exp(-scale(between) * at)) * density).sum())
+    return {
+        "eer:rocch": float(stats.norm.cdf(-MEAN / sd)),
+        "auc": float(stats.norm.cdf(2 * MEAN / sd / np.sqrt(2))),
+        "min_dcf": float((0.1 * miss + 0.9 * fa).min() / 0.1),
+        "cllr": cllr,
+        "min_cllr": cllr,
+        "cllr_loss": 0.0,
+        "miss_at_fa:0.1": float(stats.norm.cdf(stats.norm.isf(0.1, -MEAN, sd), MEAN, sd)),
+    }
+
+
+def scale(between):
+    """What makes log-likelihood ratios of the scores."""
+    return 2 * MEAN / (1 + between**2)
+
+
+def rows(scores, label, unit, plan):
+    """The measures of these trials."""
+    trials = tc.Trials.of(scores, label, kind="llr", unit=unit)
+    scoring = tc.Scoring(APPLICATION, MEASURES, plan, jobs=1, allow_reversed=True)
+    return tc.score(trials, scoring)
+
+
+def alone(rng, plan, targets):
+    """Each trial is a unit."""
+    label = (np.arange(targets + NONTARGETS) < targets).astype(int)
+    scores = rng.normal(np.where(label, MEAN, -MEAN))
+    return rows(scale(0.0) * scores, label, None, plan)
+
+
+def by_speaker(rng, plan, speakers):
+    """Some speakers score higher than others."""
+    size = np.maximum(1, np.round(5 * np.exp(rng.normal(-0.125, 0.5, speakers)))).astype(int)
+    unit = np.repeat(np.arange(speakers), 4 * size)
+    label = np.concatenate([np.arange(4 * s) % 4 == 0 for s in size]).astype(int)
+    level = BETWEEN * rng.normal(size=speakers)[unit]
+    scores = rng.normal(np.where(label, MEAN, -MEAN)) + level
+    return rows(scale(BETWEEN) * scores, label, unit, plan)
