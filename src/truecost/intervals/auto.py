@@ -120,7 +120,8 @@ class Auto:
             )
         support = self._support(left, point)
         if ends is not None:
-            return Found(*ends, None, support)
+            lower, upper = np.clip(ends, *rule.bounds).tolist()
+            return Found(lower, upper, None, support)
         return self._at_an_edge(measure, point, left, support)
 
     def _rates(self, measure: Measure) -> Sequence[Rate]:

@@ -47,6 +47,9 @@ class Rate:
     of: str = "trial"
 
 
+Rates = Callable[..., Sequence[Rate]]
+
+
 @dataclass(frozen=True)
 class Rule:
     """How the interval of a measure is made by the method `auto`.
@@ -73,15 +76,18 @@ class Rule:
     size : (str, str), optional
         Part and statistic that say how much each unit holds; the trials that a part counts when
         left out.
+    bounds : (float, float)
+        Least and largest value that it can have: smooth ends stay within.
     """
 
     scale: Scale = "log"
-    rates: Callable[..., Sequence[Rate]] | None = None
+    rates: Rates | None = None
     joined: Joined = "sum"
     edge: bool = False
     optimistic: bool = False
     excess: bool = False
     size: tuple[str, str] | None = None
+    bounds: tuple[float, float] = (-np.inf, np.inf)
 
 
 SMOOTH = Rule()
