@@ -120,7 +120,8 @@ class Auto:
             )
         support = self._support(left, point)
         if ends is not None:
-            lower, upper = np.clip(ends, *rule.bounds).tolist()
+            least, most = rule.bounds
+            lower, upper = np.clip(ends, min(least, point), max(most, point)).tolist()
             return Found(lower, upper, None, support)
         return self._at_an_edge(measure, point, left, support)
 

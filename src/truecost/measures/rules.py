@@ -72,7 +72,7 @@ class Rule:
     optimistic : bool
         Whether it is the best over thresholds, calibrations or versions on the same data.
     excess : bool
-        Whether it is 0 at best and too large by chance: a loss, the best of many.
+        Whether it is too large by chance: a loss, what the best of many was ahead by.
     size : (str, str), optional
         Part and statistic that say how much each unit holds; the trials that a part counts when
         left out.

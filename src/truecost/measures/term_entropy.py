@@ -203,6 +203,6 @@ MEASURES = (
         parse=_variant,
         advice="what a better affine map of the scores would save",
         undefined=_NOTHING,
-        interval=rule("identity", excess=True),
+        interval=rule("identity", excess=True, bounds=(0.0, np.inf)),
     ),
 )
