@@ -17,7 +17,7 @@ from truecost.intervals.spread import spread
 from truecost.jackknife import LeftOut
 
 Floats = npt.NDArray[np.float64]
-ROUNDING = 1e-12  # of 1 less a figure: sums of shares that make 1
+ROUNDING = 1e-12  # of 1 less a figure (sums of shares that make 1), and of places on a scale
 AMPLE = 100  # degrees of freedom from which replicates have a say
 
 
@@ -104,6 +104,8 @@ def smooth_limits(
             low, high = (share * e + (1 - share) * p for e, p in ((low, near), (high, far)))
     if optimistic:
         high -= min(0.0, bias_of(g(replicates), at))
+    if high - low <= ROUNDING * max(1.0, abs(at)):  # nothing varies: exp(log(v)) may miss v
+        return point, point
     ends = sorted(back(scale, sign * end) + 0.0 for end in (low, high))  # 0, and never -0
     return ends[0], ends[1]
 

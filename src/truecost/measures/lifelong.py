@@ -316,16 +316,17 @@ def rule_of(measure: Measure, inner: Measure, how: Across) -> Rule:
         return replace(measure.interval, size=size)
     state, rates = STATES.get(measure.name), None
     if state is not None and of.rates is not None and of.joined == "sum":
-        rates = _of_cells(of.rates, how, state)
+        rates = _of_cells(how, state)
     return Rule(of.scale, rates, edge=rates is not None and of.edge, size=size, bounds=of.bounds)
 
 
-def _of_cells(rates: Rates, how: Across, state: int) -> Rates:
+def _of_cells(how: Across, state: int) -> Rates:
     """The rates of a score in the cells of its window, each with the weight of its time."""
 
-    def found(totals: Totals, application: Application) -> list[Rate]:
-        own = []
-        for rate in rates(totals, application):
+    def found(totals: Totals, application: Application, inner: Measure) -> list[Rate]:
+        own: list[Rate] = []
+        rates = inner.interval.rates
+        for rate in () if rates is None else rates(totals, application):
             tally = totals.evidence.parts[rate.part]
             assert isinstance(tally, Tally)
             for j in how.window:
