@@ -274,7 +274,8 @@ def test_subsets_are_levels_of_a_column(run, folder):
 
 def test_compare_as_written(run):
     code, out, err = run(
-        f"lifelong compare --lower seeds.csv worse.csv --measure policy_score --json {FAST}"
+        f"lifelong compare --lower seeds.csv worse.csv --measure policy_score --json {FAST} "
+        "--method percentile"
     )
     assert code == 0, err
     rows = json.loads(out)["rows"]
@@ -294,7 +295,7 @@ def test_only_systems_of_the_same_tests_are_compared(run):
 
 
 def test_curve_as_written(rows):
-    found = rows(f"lifelong curve --lower curve.csv --max-cost 100 {FAST}")
+    found = rows(f"lifelong curve --lower curve.csv --max-cost 100 --method percentile {FAST}")
     assert [*found] == ["area_under_curve"]
     areas = ((0.8 * 40 + 0.4 * 60) / 100, (0.6 * 80 + 0.2 * 20) / 100)
     row = found["area_under_curve"]
@@ -302,6 +303,9 @@ def test_curve_as_written(rows):
     assert row["reference"] == pytest.approx(0.7)
     assert (row["lower"], row["upper"]) == pytest.approx((min(areas), max(areas)))
     assert row["direction"] == "lower"
+    default = rows(f"lifelong curve --lower curve.csv --max-cost 100 {FAST}")["area_under_curve"]
+    assert default["lower"] < min(areas)  # two runs tell little
+    assert default["upper"] > max(areas)
     shorter = rows(f"lifelong curve --lower curve.csv {FAST}")["area_under_curve"]
     assert shorter["value"] == pytest.approx(np.mean([(0.8 * 40 + 0.4 * 40) / 80, 0.6]))
     assert [*rows(f"lifelong score --lower curve.csv {FAST}")] == [

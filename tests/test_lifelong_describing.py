@@ -203,17 +203,22 @@ def test_seeds_weigh_scores_on_the_lifelong_set_and_areas():
     assert area.reference == pytest.approx(wanted, abs=1e-12)
 
 
-def test_one_time_with_several_items_is_enough_for_intervals():
+def test_one_time_with_several_items_is_enough_for_percentiles():
+    """Nothing tells how far the score of a time with one item may be off: by default, a reason."""
     lifelong, _ = lived()
-    single = np.array([t != 0 or k == 0 for k, t in enumerate(lifelong.test.items["time"])])
-    row = one_of(lifelong.take(single), scoring(), "policy_score")
+    single = np.array([t == 0 or k % 6 == 0 for k, t in enumerate(lifelong.test.items["time"])])
+    row = one_of(lifelong.take(single), replace(scoring(), method="percentile"), "policy_score")
     assert row.factors == ("item",)
     assert row.lower < row.value < row.upper
+    row = one_of(lifelong.take(single), scoring(), "policy_score")
+    assert row.lower is None
+    assert "strata have one unit" in row.reason
 
 
 def test_cells_are_penalised_and_have_the_intervals_of_the_rows():
     lifelong, told = lived()
-    found = describe_lifelong(lifelong, replace(scoring(), level=0.8))
+    asked = replace(scoring(), level=0.8, method="percentile")
+    found = describe_lifelong(lifelong, asked)
     cells = {(c.version, c.time, c.state): c for c in found.cells}
     for v in range(5):
         for t in range(5):
@@ -223,7 +228,7 @@ def test_cells_are_penalised_and_have_the_intervals_of_the_rows():
             assert penalised == pytest.approx(adapted + worst - right, abs=1e-12)
     # Version 2 has seen one test alone, so that its rows are its cell.
     for state, name in (("base", "policy_score"), ("penalised", "penalised_score")):
-        row = one_of(lifelong, replace(scoring(), level=0.8), name, "2")
+        row = one_of(lifelong, asked, name, "2")
         cell = cells["2", "t0", state]
         assert (cell.lower, cell.upper) == pytest.approx((row.lower, row.upper), abs=1e-12)
     refused = replace(lifelong, no_penalty="the person only said wrong")

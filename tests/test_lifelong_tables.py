@@ -10,11 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from scipy.special import stdtrit
 
 import truecost as tc
 from truecost.errors import InputError, TruecostError, UsageError
 from truecost.formats import Table, read
 from truecost.formats.moments import place_of
+from truecost.names import Method
 from truecost.tasks.lifelong.kinds.ready import KIND
 from truecost.tasks.lifelong.options import LifelongScoring
 from truecost.tasks.lifelong.policies import Policy
@@ -66,10 +68,15 @@ def lifelong(text: str, tmp_path: Path, options: TableOptions | None = None) -> 
 
 
 def figures(
-    record: Lifelong, *measures: str, how: LifelongScoring = UNIFORM, replicates: int = 200
+    record: Lifelong,
+    *measures: str,
+    how: LifelongScoring = UNIFORM,
+    replicates: int = 200,
+    method: Method = "auto",
 ) -> dict[str, tc.Estimate]:
     plan = tc.Plan(replicates, seed=1)
-    rows = tc.score(record, tc.Scoring(measures=measures, plan=plan, lifelong=how))
+    asked = tc.Scoring(measures=measures, plan=plan, method=method, lifelong=how)
+    rows = tc.score(record, asked)
     return {row.measure: row for row in rows}
 
 
@@ -174,9 +181,16 @@ def test_seeds_give_intervals_and_single_runs_say_what_to_add(tmp_path: Path) ->
     assert row.value == pytest.approx(runs[:, -1].mean())
     assert row.lower is not None
     assert row.lower < row.value < row.upper
-    # The interval of a mean of 8 runs: about 1.96 standard errors on each side.
-    error = runs[:, -1].mean(axis=1).std() / math.sqrt(8)
-    assert row.upper - row.lower == pytest.approx(2 * 1.96 * error, rel=0.15)
+    # The interval of a mean of 8 runs: t limits of what they tell, and one more like the worst.
+    means = runs[:, -1].mean(axis=1)
+    d = means - means.mean()
+    error = means.std(ddof=1) / math.sqrt(8)
+    carrying = 2 * (d**2).sum() ** 2 / ((d**4).sum() - (d**2).sum() ** 2 / 8)
+    reach = stdtrit(min(7, carrying), 0.975) * error
+    assert row.lower == pytest.approx(row.value - reach + d.min() / 8)
+    assert row.upper == pytest.approx(row.value + reach + d.max() / 8)
+    [row] = figures(many, "policy_score", replicates=2000, method="percentile").values()
+    assert row.upper - row.lower == pytest.approx(2 * 1.96 * means.std() / math.sqrt(8), rel=0.15)
     assert not any("interval" in text for text in many.problems)
     assert one.problems == (
         "there are no intervals: each cell is one number; add a column seed (runs that were "
@@ -454,7 +468,7 @@ def test_area_under_a_curve_of_two_runs(tmp_path: Path) -> None:
     assert record.seeds == ("a", "b")
     for maximum in (None, 8.0, 20.0, 50.0):
         how = LifelongScoring(max_cost=maximum)
-        row = figures(record, "area_under_curve", how=how)["area_under_curve"]
+        row = figures(record, "area_under_curve", how=how, method="percentile")["area_under_curve"]
         ends = [area(*points, maximum or 20.0) for points in (a, b)]
         assert row.value == pytest.approx(np.mean(ends), abs=1e-3)
         assert row.reference == pytest.approx(0.55)

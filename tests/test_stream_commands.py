@@ -648,7 +648,7 @@ def test_options_that_make_no_sense(run, folder, options, said):
 
 
 def test_block_lengths_change_the_interval_and_the_signature(result):
-    line = "stream score events.jsonl --labels labels.csv --measure imlm"
+    line = "stream score events.jsonl --labels labels.csv --measure imlm --method percentile"
     plain, long = result(line)["rows"][0], result(f"{line} --block-length 6")["rows"][0]
     assert plain["value"] == long["value"]
     assert (plain["lower"], plain["upper"]) != (long["lower"], long["upper"])

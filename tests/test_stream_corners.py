@@ -130,7 +130,7 @@ def test_bands_of_a_beginning_are_those_of_a_log_that_ends_there():
     how = StreamScoring(window=4, q=3.0)
     found = describe(read_online([log]), tc.Scoring(plan=PLAN, stream=how))
     part = [r for r in log.frame.to_dicts() if r["batch"] is None or r["batch"] < 8]
-    rows = rows_of(log_of(part), how)
+    rows = rows_of(log_of(part), how, method="percentile")
     [post] = [c for c in found.curves if (c.measure, c.phase, c.so_far) == ("imlm", "post", True)]
     row = rows["imlm", "post"]
     assert (post.values[1], post.lower[1], post.upper[1]) == pytest.approx(
@@ -145,7 +145,7 @@ def test_curves_end_at_their_rows(pooling, queried, resample):
     log = at_random(8, streams=("a", "b", "c"), runs=("1", "2"), batches=9)
     how = StreamScoring(window=4, pooling=pooling, queried=queried, resample=resample)
     online = read_online([log])
-    rows = rows_of(online, how)
+    rows = rows_of(online, how, method="percentile")  # as the bands of curves are
     for curve in describe(online, tc.Scoring(plan=PLAN, stream=how)).curves:
         if curve.so_far:
             row = rows[curve.measure, curve.phase]
@@ -260,9 +260,11 @@ def test_a_value_outside_its_interval_says_so():
     row = rows_of(log, StreamScoring(q=1), ("imlm",), plan=tc.Plan(400))["imlm", "post"]
     assert row.value == pytest.approx(8 / 85)
     assert ("outside" in row.flags) == (not row.lower <= row.value <= row.upper)
-    narrow = tc.Scoring(plan=tc.Plan(400), level=0.2, measures=("imlm",))
+    narrow = tc.Scoring(plan=tc.Plan(400), level=0.2, measures=("imlm",), method="percentile")
     [_, post] = tc.score(read_online([log]), narrow)
     assert "outside" in post.flags
+    [_, post] = tc.score(read_online([log]), replace(narrow, method="auto"))
+    assert "outside" not in post.flags
 
 
 def test_exactly_as_many_questions_as_planned_is_nothing_odd():

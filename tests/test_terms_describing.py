@@ -82,7 +82,8 @@ def test_the_queries_that_cost_most_have_intervals_over_documents():
         one = np.zeros(search.frame.height, bool)
         one[names.index(w.query)], one[30:] = True, True
         how = TermsScoring(resample="document")
-        scoring = tc.Scoring(SEARCH, ("atwv",), tc.Plan(500, seed=1), terms=how)
+        plan = tc.Plan(500, seed=1)
+        scoring = tc.Scoring(SEARCH, ("atwv",), plan, method="percentile", terms=how)
         [row] = score_search(search.take(one), scoring)
         assert (w.lower, w.upper) == pytest.approx((row.lower, row.upper), abs=1e-9)
 

@@ -85,7 +85,7 @@ def test_ranks_respect_paired_intervals(run, folder):
     (folder / "submissions/again.kwslist.xml").write_bytes(
         (folder / "submissions/good.kwslist.xml").read_bytes()
     )
-    found = board(run)
+    found = board(run, "--method percentile")
     assert [(name, line["rank"]) for name, line in found.items()] == [
         *(("again", 1), ("good", 1), ("fair", 1), ("poor", 4))  # 9 units tell little of fair
     ]

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from truecost.errors import counted
 from truecost.factors import Factor
 
 Floats = npt.NDArray[np.float64]
@@ -147,7 +146,8 @@ class LeftOut:
         alone = int((held == 1).sum())
         if alone == 0:
             return ""
-        return f"{counted(alone, 'stratum', 'have')} one unit, which tells no spread: join strata"
+        strata = "1 stratum has" if alone == 1 else f"{alone} strata have"
+        return f"{strata} one unit, which tells no spread: join strata"
 
 
 def kish(held: Floats, copies: Floats | None = None) -> float:

@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 from truecost.cli.options import Flag, Whole, numbers, pairs, read_matrix
 from truecost.errors import UsageError
-from truecost.names import LifelongFactor, LifelongKind
+from truecost.names import LifelongFactor, LifelongKind, Method
 
 if TYPE_CHECKING:
     from truecost.study.lifelong_tables import LifelongTable
@@ -157,6 +157,11 @@ class Resampled:
     """Number of bootstrap replicates (2,000 unless given)."""
     seed: Whole = None
     """Seed of all random numbers (0 unless given)."""
+    method: Method | None = None
+    """By the kind of measure (auto, the default), or percentiles of the replicates."""
+    icc: float | None = None
+    """Correlation of the trials of a unit that auto assumes where the data do not show it.
+    Default: 0.1."""
     jobs: Whole = None
     """Threads; the result does not depend on them."""
 

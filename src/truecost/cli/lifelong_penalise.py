@@ -8,7 +8,7 @@ from cyclopts import Parameter
 from truecost.cli.lifelong_options import Compat, HelpCost, ImpairedSpeakers
 from truecost.cli.options import Flag, Output, Whole, pairs, read_matrix
 from truecost.errors import UsageError
-from truecost.names import LifelongKind, Missing, SpeakerMapping
+from truecost.names import LifelongKind, Method, Missing, SpeakerMapping
 
 if TYPE_CHECKING:
     from truecost.study.lifelong_penalised import Penalised
@@ -125,6 +125,11 @@ class Drawn:
     """Number of bootstrap replicates (2,000 unless given)."""
     seed: Whole = None
     """Seed of all random numbers (0 unless given)."""
+    method: Method | None = None
+    """By the kind of measure (auto, the default), or percentiles of the replicates."""
+    icc: float | None = None
+    """Correlation of the trials of a unit that auto assumes where the data do not show it.
+    Default: 0.1."""
     jobs: Whole = None
     """Threads; the result does not depend on them."""
 
@@ -240,6 +245,7 @@ def _each(given: Given, what: str, systems: int) -> tuple[str, ...]:
 
 def _scoring(chosen: Chosen, drawn: Drawn, subset: tuple[str, ...], progress: Any) -> "Scoring":
     """How it is scored."""
+    from truecost.names import ICC
     from truecost.study.settings import plan_of
     from truecost.study.tables import IntervalTable
     from truecost.tasks.lifelong.options import LifelongScoring
@@ -249,6 +255,8 @@ def _scoring(chosen: Chosen, drawn: Drawn, subset: tuple[str, ...], progress: An
     return Scoring(
         plan=plan_of(IntervalTable(replicates=drawn.replicates, seed=drawn.seed)),
         level=0.95 if drawn.level is None else drawn.level,
+        method=drawn.method or "auto",
+        icc=ICC if drawn.icc is None else drawn.icc,
         subsets=subset,
         jobs=drawn.jobs,
         progress=progress,

@@ -11,6 +11,7 @@ from truecost.names import (
     AnnotationSet,
     Empty,
     LastBatch,
+    Method,
     OnlineDecision,
     OnlineFactor,
     Pooling,
@@ -158,6 +159,11 @@ class Drawn:
     """Number of bootstrap replicates (2,000 unless given)."""
     seed: Whole = None
     """Seed of all random numbers (0 unless given)."""
+    method: Method | None = None
+    """By the kind of measure (auto, the default), or percentiles of the replicates."""
+    icc: float | None = None
+    """Correlation of the trials of a unit that auto assumes where the data do not show it.
+    Default: 0.1."""
     jobs: Whole = None
     """Threads; the result does not depend on them."""
 

@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from truecost.cli.options import Flag, Whole, pairs
 from truecost.errors import UsageError
-from truecost.names import Normalise, SearchFactor, TrialUnit
+from truecost.names import Method, Normalise, SearchFactor, TrialUnit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -148,6 +148,12 @@ class Resampling:
     """Number of bootstrap replicates (2,000 unless given)."""
     seed: Whole = None
     """Seed of all random numbers (0 unless given)."""
+    method: Method | None = None
+    """By the kind of measure (auto, the default), percentiles of the replicates, or
+    bias-corrected and accelerated ones (bca, queries only)."""
+    icc: float | None = None
+    """Correlation of the trials of a unit that auto assumes where the data do not show it.
+    Default: 0.1."""
     jobs: Whole = None
     """Threads; the result does not depend on them."""
 

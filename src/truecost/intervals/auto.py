@@ -144,7 +144,9 @@ class Auto:
             )
         support = self._support(left, point)
         if ends is not None:
-            return Found(*ends, None, support)
+            least, most = rule.bounds
+            lower, upper = np.clip(ends, min(least, point), max(most, point)).tolist()
+            return Found(lower, upper, None, support)
         return self._at_an_edge(measure, point, left, support)
 
     def _rates(self, measure: Measure) -> Sequence[Rate]:

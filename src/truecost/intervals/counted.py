@@ -33,16 +33,20 @@ def errors_of(evidence: Evidence, rate: Rate, plan: Plan) -> Errors:
     part = evidence.parts[rate.part]
     if isinstance(part, Ranking):
         wrong, held, effective = _of_ranking(part, rate)
-        fixed = np.zeros(2)
+        fixed = np.zeros((1, 2))
     else:
         wrong, held, fixed, effective = _of_tally(part, rate)
     stood = _standing(part)
-    total = np.array([wrong @ stood, held @ stood]) + fixed
+    total = np.array([wrong @ stood, held @ stood]) + fixed.sum(axis=0)
+    outer = [f for f in evidence.outer if isinstance(part, Tally) and f.name in part.axes]
     left, sides, every = [], [], []
-    for factor in part.slots.factors:
+    for factor in (*part.slots.factors, *outer):
         if factor.name in plan.hold:
             continue
-        x, m = (part.slots.of_units(factor, values) for values in (wrong, held))
+        x, m = (
+            _by_unit(part, factor, values, always)
+            for values, always in zip((wrong, held), fixed.T, strict=True)
+        )
         found = _without(factor, x, m, total, plan.scheme_of(factor.name) == "blocks")
         if found is not None:
             left.append(found[0])
@@ -84,17 +88,28 @@ def _of_ranking(part: Ranking, rate: Rate) -> tuple[Floats, Floats, float]:
 
 
 def _of_tally(part: Tally, rate: Rate) -> tuple[Floats, Floats, Floats, float]:
-    """Errors and trials of each entry, those of no unit, and Kish's number of trials."""
+    """Errors and trials of each entry, those of no unit by cell, and Kish's number of trials."""
     columns = [part.statistics.index(name) for name in rate.statistics]
     masks = rate.errors, rate.trials
     entries = [part.values[:, c] * mask[part.cells] for c, mask in zip(columns, masks, strict=True)]
     flat = np.asarray(part.fixed, np.float64).reshape(-1, len(part.statistics))
-    fixed = np.array([flat[:, c] @ mask for c, mask in zip(columns, masks, strict=True)])
+    fixed = np.stack([flat[:, c] * mask for c, mask in zip(columns, masks, strict=True)], axis=1)
     effective = float("nan")
     if part.squares is not None:
         square = float(part.squares @ rate.trials)
         effective = float(entries[1].sum()) ** 2 / square if square > 0 else 0.0
     return entries[0].astype(np.float64), entries[1].astype(np.float64), fixed, effective
+
+
+def _by_unit(part: Tally | Ranking, factor: Factor, values: Floats, fixed: Floats) -> Floats:
+    """Sums of entries by unit; the units of an outer factor are cells, which also hold `fixed`."""
+    if isinstance(part, Ranking) or factor.name in (f.name for f in part.slots.factors):
+        return part.slots.of_units(factor, values)
+    axis = [*part.axes].index(factor.name)
+    place = np.unravel_index(part.cells, part.shape)[axis]
+    others = tuple(k for k in range(len(part.shape)) if k != axis)
+    sums = np.bincount(place, values, len(factor)) + fixed.reshape(part.shape).sum(axis=others)
+    return np.asarray(sums, np.float64)
 
 
 def _without(

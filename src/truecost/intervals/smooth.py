@@ -17,6 +17,7 @@ from truecost.intervals.spread import spread
 from truecost.jackknife import LeftOut
 
 Floats = npt.NDArray[np.float64]
+ROUNDING = 1e-12  # of 1 less a figure (sums of shares that make 1), and of places on a scale
 AMPLE = 100  # degrees of freedom from which replicates have a say
 # The best of several that are equal in truth: its replicates, which vary twice as much as the data
 # alone, lie above it by sqrt(2) - 1 of what it lies above the truth.
@@ -29,7 +30,8 @@ def forth(scale: str, values: Floats) -> Floats:
         if scale == "log":
             return np.asarray(np.log(values))
         if scale == "log1m":
-            return np.asarray(np.log(1 - values))
+            rest = 1 - np.asarray(values)
+            return np.asarray(np.log(np.where(np.abs(rest) < ROUNDING, 0.0, rest)))
         if scale == "logit":
             return np.asarray(np.log(values) - np.log(1 - values))
         if scale == "logit100":
@@ -105,7 +107,9 @@ def smooth_limits(
             low, high = (share * e + (1 - share) * p for e, p in ((low, near), (high, far)))
     if optimistic:
         high -= min(0.0, bias_of(g(replicates), at))
-    ends = sorted(back(scale, sign * end) for end in (low, high))
+    if high - low <= ROUNDING * max(1.0, abs(at)):  # nothing varies: exp(log(v)) may miss v
+        return point, point
+    ends = sorted(back(scale, sign * end) + 0.0 for end in (low, high))  # 0, and never -0
     return ends[0], ends[1]
 
 
@@ -120,11 +124,11 @@ def excess_limits(
 ) -> tuple[float, float] | None:
     """Ends of a figure that is 0 at best and too large by chance (a loss, the best of many).
 
-    On the identity scale; 0 is the least. The lower end also loses the bias that there is where the
-    truth is 0: what the replicates show of it, over the share that they show then.
+    On the identity scale. The lower end also loses the bias that there is where the truth is 0: what
+    the replicates show of it, over the share that they show then.
     """
     found = smooth_limits(point, left, replicates, level, "identity", direction)
     if found is None:
         return None
-    lower = found[0] - max(0.0, bias_of(replicates, point)) / SEEN
-    return max(0.0, min(lower, point)) if point >= 0 else lower, found[1]
+    bias = max(0.0, bias_of(replicates, point)) / SEEN
+    return min(found[0] - bias, point), found[1]

@@ -145,7 +145,9 @@ def _in_order(found: Spread, influence: Floats, strata: npt.NDArray[np.int64]) -
     nu = low.sum() ** 2 / max(float((low**2 / np.array(freedoms)).sum()), 1e-300)
     if not low.any():
         nu = min(freedoms)
-    return replace(found, se=max(found.se, float(np.sqrt(low.sum()))), nu=max(1.0, nu))
+    se = max(found.se, float(np.sqrt(low.sum())))
+    # t limits of so few waves are wide already: no unit like the worst is added to them.
+    return replace(found, se=se, nu=max(1.0, nu), fall=0.0, rise=0.0)
 
 
 def carried(d: Floats, copies: Floats) -> float:

@@ -19,6 +19,7 @@ from truecost.measures.base import ROUNDING, Array, Floats, Measure, share
 
 BASE, ADAPTED, IMPAIRED, CORRECTED = range(4)  # the axis `state`
 STREAM = "stream_"  # what parts of the lifelong set are called
+CURVE = "curve_"  # and those of all test items together
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,8 @@ import numpy as np
 from truecost.application import Application
 from truecost.evidence import Totals
 from truecost.measures.base import Array, Measure, Result, share
+from truecost.measures.rules import Rate, Rule
+from truecost.tally import Tally
 
 
 def classification_cost(totals: Totals, application: Application) -> Result:
@@ -40,6 +42,21 @@ def _constant(totals: Totals) -> list[Array]:
     return found
 
 
+def _costly(totals: Totals, application: Application) -> list[Rate]:
+    """The cost over the largest that a decision of these items could have: a rate of one kind."""
+    del application
+    tally = totals.evidence.parts["classified"]
+    assert isinstance(tally, Tally)
+    own = tally.statistics.index("n")
+    costs = np.delete(tally.values, own, axis=1).max(axis=1, initial=0)
+    most = float(share(costs, tally.values[:, own]).max(initial=0.0))
+    if most <= 0:
+        return []
+    ones = np.ones(int(np.prod(tally.shape)))
+    names = ("cost", "n")
+    return [Rate("classified", ones / most, ones, 0, -1, most, names, "error", "item")]
+
+
 MEASURES = (
     Measure(
         "classification_cost",
@@ -50,5 +67,6 @@ MEASURES = (
         "paper 004, 2.2",
         uses=(),
         undefined="there are no items",
+        interval=Rule(rates=_costly, size=("classified", "n")),
     ),
 )

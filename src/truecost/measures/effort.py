@@ -19,6 +19,7 @@ from truecost.application import Application
 from truecost.evidence import Totals
 from truecost.measures.base import NONE, Array, Floats, Measure, Result, share
 from truecost.measures.effort_pools import PLAIN, Effort, Sums, joined
+from truecost.measures.rules import Rate, Rule
 
 HOUR = 3600.0
 TASK = "stream"
@@ -228,6 +229,51 @@ def n_annotations(totals: Totals, application: Application, how: Effort = PLAIN)
     return _summed(totals, lambda s: s["annotations"]), _summed(totals, lambda s: s["items"])
 
 
+def _rate(totals: Totals, errors: str, trials: str = "n", weight: float = 1.0) -> Rate:
+    """Errors among all items, or among the targets, of all runs and streams together."""
+    ones = np.ones(totals.sums("online", "n")[0].size)
+    of = "target" if trials == "targets" else "item"
+    what = {"fn": "miss", "fp": "false alarm"}.get(errors, "error")
+    return Rate("online", ones, ones, 0, -1, weight, (errors, trials), what, of)
+
+
+def _whole(totals: Totals, statistic: str) -> float:
+    return float(totals.sums("online", statistic).sum())
+
+
+def _missing(totals: Totals, weight: float = 1.0) -> Rate:
+    return _rate(totals, "fn", "targets", weight)
+
+
+def _alarming(totals: Totals, weight: float = 1.0) -> Rate:
+    """False alarms among items, weighed so that they are a share of the nontargets."""
+    items = _whole(totals, "n")
+    return _rate(totals, "fp", weight=weight * items / max(items - _whole(totals, "targets"), 1))
+
+
+def _priced(totals: Totals, application: Application) -> list[Rate]:
+    miss, fa = weights_of(application)
+    return [_missing(totals, miss), _alarming(totals, fa)]
+
+
+def _numbered(errors: str, trials: str) -> Callable[..., list[Rate]]:
+    """Errors of a run as a number, where there are any."""
+
+    def rates(totals: Totals, application: Application) -> list[Rate]:
+        del application
+        if not _whole(totals, errors):
+            return []
+        runs = totals.sums("online", "n").shape[1]
+        return [_rate(totals, errors, trials, _whole(totals, trials) / runs)]
+
+    return rates
+
+
+def _at_zero(rates: Callable[..., list[Rate]], most: float = 1.0) -> Rule:
+    """The rule of a rate: on logarithms, but where there are no errors, or in one batch only."""
+    return Rule(rates=rates, edge=True, bounds=(0.0, most))
+
+
 def _measure(name: str, function: Any, title: str, source: str, **more: Any) -> Measure:
     """A measure of event logs, lower is better."""
     parts = more.pop("parts", PARTS)
@@ -266,17 +312,47 @@ MEASURES = (
         "paper 000, section IV.C",
         uses=("costs", "prior"),
         detection=True,
+        interval=_at_zero(_priced),
     ),
-    _measure("pmiss", pmiss, "Missed targets", "paper 000, section I", shown_in="percent"),
     _measure(
-        "pfa", pfa, "False alarms among nontargets", "paper 000, section I", shown_in="percent"
+        "pmiss",
+        pmiss,
+        "Missed targets",
+        "paper 000, section I",
+        shown_in="percent",
+        interval=_at_zero(lambda totals, _: [_missing(totals)]),
     ),
-    _measure("error_rate", error_rate, "Wrong outputs", "paper 000, section V", shown_in="percent"),
+    _measure(
+        "pfa",
+        pfa,
+        "False alarms among nontargets",
+        "paper 000, section I",
+        shown_in="percent",
+        interval=_at_zero(lambda totals, _: [_alarming(totals)]),
+    ),
+    _measure(
+        "error_rate",
+        error_rate,
+        "Wrong outputs",
+        "paper 000, section V",
+        shown_in="percent",
+        interval=_at_zero(lambda totals, _: [_rate(totals, "wrong")]),
+    ),
     _measure("mean_loss", mean_loss, "Mean loss in annotations", "paper 000, section V"),
     _measure("n_annotations", n_annotations, "Annotations", "paper 000, Eq. 2", total=True),
     _measure("n_items", _of_all("n"), "Items", "paper 000, Eq. 1", total=True),
-    _measure("n_missed", _of_all("fn"), "Missed targets, counted", "paper 000, Eq. 2", total=True),
-    _measure(
-        "n_false_alarms", _of_all("fp"), "False alarms, counted", "paper 000, Eq. 2", total=True
+    *(
+        _measure(
+            name,
+            _of_all(errors),
+            title,
+            "paper 000, Eq. 2",
+            total=True,
+            interval=_at_zero(_numbered(errors, trials), np.inf),
+        )
+        for name, errors, trials, title in (
+            ("n_missed", "fn", "targets", "Missed targets, counted"),
+            ("n_false_alarms", "fp", "n", "False alarms, counted"),
+        )
     ),
 )

@@ -23,6 +23,7 @@ from truecost.measures.effort_pools import (
     outer,
     pooled,
 )
+from truecost.measures.rules import Rule
 
 PHASES = ("pre", "post")
 PARTS = tuple(f"online_{phase}{end}" for phase in PHASES for end in ("", "_sums"))
@@ -176,6 +177,7 @@ def _measure(name: str, function: Any, title: str, direction: Any, parts: Any) -
         task="stream",
         uses=uses,
         undefined="fewer than two windows have a value" if "trend" in name else "",
+        interval=Rule("identity"),
     )
 
 

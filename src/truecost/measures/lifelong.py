@@ -17,6 +17,7 @@ from truecost.measures.across import (
     ADAPTED,
     BASE,
     CORRECTED,
+    CURVE,
     IMPAIRED,
     STREAM,
     Across,
@@ -26,7 +27,9 @@ from truecost.measures.across import (
     stepped,
 )
 from truecost.measures.base import NONE, Floats, Function, Measure, Result, Told, difference, share
+from truecost.measures.rules import Rate, Rates, Rule
 from truecost.measures.supervision import TASK
+from truecost.tally import Tally
 
 
 def inner_of(text: str) -> Measure:
@@ -241,7 +244,7 @@ def area_under_curve(
     Direction as the score; the reference stays at the first value. Undefined without a range of
     costs. Paper 004, section 2.1 and Fig. 2.
     """
-    values, _ = scores(totals, application, inner, "curve_")  # replicates, seeds, versions
+    values, _ = scores(totals, application, inner, CURVE)  # replicates, seeds, versions
     areas = [stepped(costs, values[:, seed], how.maximum) for seed, costs in enumerate(how.costs)]
     weights = totals.weights("seed") if "seed" in totals.block.rows else np.ones((1, how.runs))
     return _mean(np.stack(areas, axis=1), weights), _mean(values[:, :, 0], weights)
@@ -278,9 +281,63 @@ OWN_DIRECTION = (
 )  # the others are better as their score is
 
 
+DIFFERENCES = (*OWN_DIRECTION, "penalty", "penalised_score")
+
+
 def follows_score(measure: Measure) -> bool:
     """Whether a measure is better as its score is, higher or lower."""
     return measure.parse is inner_of and measure.name not in OWN_DIRECTION
+
+
+STATES = {
+    "policy_score": BASE,
+    "base_score": BASE,
+    "adapted_score": ADAPTED,
+    "impaired_score": IMPAIRED,
+    "corrected_score": CORRECTED,
+}  # scores of one state: their intervals are those of the score
+PREFIXES = {"lifelong_score": STREAM, "area_under_curve": CURVE}
+
+
+def rule_of(measure: Measure, inner: Measure, how: Across) -> Rule:
+    """The rule of a measure of a score: differences have their own, all others that of the score.
+
+    Parameters
+    ----------
+    measure : Measure
+    inner : Measure
+        The score.
+    how : Across
+        Which cells make the figure, and what each weighs.
+    """
+    of, prefix = inner.interval, PREFIXES.get(measure.name, "")
+    size = None if of.size is None else (prefix + of.size[0], of.size[1])
+    if measure.name in DIFFERENCES:
+        return replace(measure.interval, size=size)
+    state, rates = STATES.get(measure.name), None
+    if state is not None and of.rates is not None and of.joined == "sum":
+        rates = _of_cells(how, state)
+    return Rule(of.scale, rates, edge=rates is not None and of.edge, size=size, bounds=of.bounds)
+
+
+def _of_cells(how: Across, state: int) -> Rates:
+    """The rates of a score in the cells of its window, each with the weight of its time."""
+
+    def found(totals: Totals, application: Application, inner: Measure) -> list[Rate]:
+        own: list[Rate] = []
+        rates = inner.interval.rates
+        for rate in () if rates is None else rates(totals, application):
+            tally = totals.evidence.parts[rate.part]
+            assert isinstance(tally, Tally)
+            for j in how.window:
+                here = np.zeros(tally.shape)
+                here[how.version, j, state] = 1.0
+                errors, trials = rate.errors * here.ravel(), rate.trials * here.ravel()
+                weight = rate.weight * float(how.weights[j])
+                own.append(replace(rate, errors=errors, trials=trials, weight=weight))
+        return own
+
+    return found
 
 
 def _of_score(row: "tuple[Function, str, str, str, tuple[str, ...]]") -> Measure:
@@ -297,6 +354,10 @@ def _of_score(row: "tuple[Function, str, str, str, tuple[str, ...]]") -> Measure
         undefined=UNDEFINED,
         uses=(),
         task=TASK,
+        interval=Rule(
+            "identity" if function.__name__ in DIFFERENCES else "log",
+            excess=function is forgetting_max,
+        ),
     )
     return replace(plain, cites=("004", *cites)) if cites else plain
 

@@ -225,6 +225,6 @@ MEASURES = (
         detection=True,
         uses=(),
         cites=("pav",),
-        interval=Rule("identity", excess=True),
+        interval=Rule("identity", excess=True, bounds=(0.0, float("inf"))),
     ),
 )

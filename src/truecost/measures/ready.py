@@ -3,6 +3,7 @@
 from truecost.application import Application
 from truecost.evidence import Totals
 from truecost.measures.base import NONE, Measure, Result, share
+from truecost.measures.rules import Rule
 
 
 def mean_score(totals: Totals, application: Application) -> Result:
@@ -27,5 +28,6 @@ MEASURES = (
         "paper 004, 3.1",
         uses=(),
         undefined="there are no scores",
+        interval=Rule("identity", size=("scored", "weight")),  # their range is not known
     ),
 )

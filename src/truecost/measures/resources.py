@@ -17,6 +17,7 @@ from truecost.application import Application
 from truecost.errors import UsageError
 from truecost.evidence import Totals
 from truecost.measures.base import NONE, Floats, Measure, Result, share
+from truecost.measures.rules import SMOOTH, Rule
 
 HOUR = 3600.0  # seconds
 GIGA = 1e9  # bytes
@@ -195,6 +196,7 @@ def _measure(name: str, function: Any, title: str, source: str, advice: str = ""
         uses=(),
         cites=("002",),
         undefined="undefined: there is no record of a phase",
+        interval=SMOOTH if name in ("isf", "ssf") else Rule("none"),
     )
 
 

@@ -47,6 +47,9 @@ class Rate:
     of: str = "trial"
 
 
+Rates = Callable[..., Sequence[Rate]]
+
+
 @dataclass(frozen=True)
 class Rule:
     """How the interval of a measure is made by the method `auto`.
@@ -69,7 +72,7 @@ class Rule:
     optimistic : bool
         Whether it is the best over thresholds, calibrations or versions on the same data.
     excess : bool
-        Whether it is 0 at best and too large by chance: a loss, the best of many.
+        Whether it is too large by chance: a loss, what the best of many was ahead by.
     fewest : int
         Units below which the interval is known to cover too little.
     rare : bool
@@ -77,10 +80,12 @@ class Rule:
     size : (str, str), optional
         Part and statistic that say how much each unit holds; the trials that a part counts when
         left out.
+    bounds : (float, float)
+        Least and largest value that it can have: smooth ends stay within.
     """
 
     scale: Scale = "log"
-    rates: Callable[..., Sequence[Rate]] | None = None
+    rates: Rates | None = None
     joined: Joined = "sum"
     edge: bool = False
     optimistic: bool = False
@@ -88,6 +93,7 @@ class Rule:
     fewest: int = 0
     rare: bool = False
     size: tuple[str, str] | None = None
+    bounds: tuple[float, float] = (-np.inf, np.inf)
 
 
 SMOOTH = Rule()

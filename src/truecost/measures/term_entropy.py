@@ -19,6 +19,7 @@ import numpy as np
 from truecost.application import Application
 from truecost.evidence import Totals
 from truecost.measures.base import Array, Floats, Measure, Result, Told, share
+from truecost.measures.term_rules import SHARE, rule
 from truecost.measures.term_shares import MEAN, Averaging, Shares
 from truecost.measures.terms import COUNTS
 
@@ -174,6 +175,7 @@ MEASURES = (
         advice=_SCORES,
         undefined=_NOTHING,
         task="terms",
+        interval=rule("log"),
     ),
     Measure(
         "min_cnxe",
@@ -188,6 +190,7 @@ MEASURES = (
         rule="threshold-on-evaluation-data",
         minimum_of="cnxe",
         undefined=_NOTHING,
+        interval=rule("log", optimistic=True, bounds=SHARE),
     ),
     Measure(
         "cnxe_loss",
@@ -200,5 +203,6 @@ MEASURES = (
         parse=_variant,
         advice="what a better affine map of the scores would save",
         undefined=_NOTHING,
+        interval=rule("identity", excess=True, bounds=(0.0, np.inf)),
     ),
 )

@@ -20,6 +20,16 @@ import numpy.typing as npt
 from truecost.application import Application
 from truecost.evidence import Totals
 from truecost.measures.base import NONE, Floats, Measure, Result, Told, share
+from truecost.measures.rules import Rule
+from truecost.measures.term_rules import (
+    SHARE,
+    alarmed,
+    missing,
+    number_alarmed,
+    number_of,
+    rule,
+    weighed,
+)
 from truecost.measures.term_shares import (
     MEAN,
     Averaging,
@@ -196,6 +206,7 @@ def _number(totals: Totals, part: str, statistic: str, how: Averaging) -> Floats
     return np.asarray((weights * totals.sums(part, statistic)).sum(axis=1))
 
 
+LOG = rule("log")
 _DECIDED = "it judges the submitted decisions"
 _CHOSEN = "it chooses its threshold on the evaluation data: it says nothing about decisions in use"
 _NO_TARGETS = "no query has a target, or the prior from the data is not below 1"
@@ -211,8 +222,9 @@ def _measure(
     parts: tuple[str, ...] = COUNTS,
     uses: tuple[str, ...] = (),
     advice: str = "",
-    rule: str = "",
+    advised: str = "",
     minimum_of: str = "",
+    interval: Rule = LOG,
 ) -> Measure:
     return Measure(
         name,
@@ -223,8 +235,9 @@ def _measure(
         source,
         uses=uses,
         advice=advice,
-        rule=rule,
+        rule=advised,
         minimum_of=minimum_of,
+        interval=interval,
         cites=("002",),
         undefined=_NO_TARGETS,
         total=name.startswith("n_"),
@@ -232,8 +245,16 @@ def _measure(
 
 
 _COSTS = ("costs", "prior")
+HIGHER = ("n_targets", "n_correct")
 MEASURES = (
-    _measure("atwv", atwv, "Actual term-weighted value", "paper 002, Eq. 6", uses=_COSTS),
+    _measure(
+        "atwv",
+        atwv,
+        "Actual term-weighted value",
+        "paper 002, Eq. 6",
+        uses=_COSTS,
+        interval=rule("log1m", weighed()),
+    ),
     _measure(
         "mtwv",
         mtwv,
@@ -242,8 +263,9 @@ MEASURES = (
         parts=SWEPT,
         uses=_COSTS,
         advice=_CHOSEN,
-        rule="threshold-on-evaluation-data",
+        advised="threshold-on-evaluation-data",
         minimum_of="atwv",
+        interval=rule("log1m", missing("unfound", -1.0), optimistic=True, bounds=SHARE),
     ),
     _measure(
         "otwv",
@@ -254,9 +276,16 @@ MEASURES = (
         uses=_COSTS,
         advice="it chooses a threshold for each query on the evaluation data: it says nothing "
         "about decisions in use",
-        rule="threshold-on-evaluation-data",
+        advised="threshold-on-evaluation-data",
+        interval=rule("log1m", missing("unfound", -1.0), optimistic=True, bounds=SHARE),
     ),
-    _measure("stwv", stwv, "Supremum term-weighted value", "NIST KWSEval"),
+    _measure(
+        "stwv",
+        stwv,
+        "Supremum term-weighted value",
+        "NIST KWSEval",
+        interval=rule("log1m", missing("unfound", -1.0), bounds=SHARE),
+    ),
     _measure(
         "twv_bayes",
         twv_bayes,
@@ -264,13 +293,26 @@ MEASURES = (
         "paper 002, Eq. 30-31",
         uses=_COSTS,
         advice="it takes scores as natural-log likelihood ratios",
+        interval=rule("log1m", weighed("_bayes")),
     ),
-    _measure("pmiss", pmiss, "Mean miss rate of queries", "paper 002, Eq. 4", higher=False),
-    _measure("pfa", pfa, "Mean false-alarm rate of queries", "paper 002, Eq. 5", higher=False),
-    _measure("n_targets", n_targets, "Targets", "paper 002, 2.2"),
-    _measure("n_correct", n_correct, "Targets found", "paper 002, 2.1"),
-    _measure("n_false_alarms", n_false_alarms, "False alarms", "paper 002, 2.1", higher=False),
-    _measure("n_missed", n_missed, "Targets missed", "paper 002, 2.1", higher=False),
+    *(
+        _measure(
+            name,
+            function,
+            title,
+            source,
+            higher=name in HIGHER,
+            interval=rule("log", rates, bounds=(0.0, np.inf) if name.startswith("n_") else SHARE),
+        )
+        for name, function, title, source, rates in (
+            ("pmiss", pmiss, "Mean miss rate of queries", "paper 002, Eq. 4", missing("missed")),
+            ("pfa", pfa, "Mean false-alarm rate of queries", "paper 002, Eq. 5", alarmed),
+            ("n_targets", n_targets, "Targets", "paper 002, 2.2", None),
+            ("n_correct", n_correct, "Targets found", "paper 002, 2.1", number_of("correct")),
+            ("n_false_alarms", n_false_alarms, "False alarms", "paper 002, 2.1", number_alarmed),
+            ("n_missed", n_missed, "Targets missed", "paper 002, 2.1", number_of("missed")),
+        )
+    ),
     _measure(
         "map",
         mean_average_precision,
@@ -278,6 +320,7 @@ MEASURES = (
         "NIST KWSEval",
         parts=SWEPT,
         advice="it ranks detections within a query and says nothing about decisions",
-        rule="threshold-swept",
+        advised="threshold-swept",
+        interval=rule("log1m", missing("unfound", -1.0), bounds=SHARE),
     ),
 )

@@ -12,7 +12,7 @@ import polars as pl
 from truecost.errors import UsageError
 from truecost.evidence import Evidence
 from truecost.factors import Factor
-from truecost.measures.across import STREAM
+from truecost.measures.across import CURVE, STREAM
 from truecost.measures.supervision import EFFORT, OFFLINE
 from truecost.tally import Tally
 from truecost.tasks.lifelong import records
@@ -164,7 +164,7 @@ class Laid:
         }
         sides = [(factor, codes[rows["item"].to_numpy()])]
         parts_of = {
-            f"curve_{part}": Tally.count(
+            f"{CURVE}{part}": Tally.count(
                 sides, {n: c[base] for n, c in scored.statistics[part].items()}, axes
             )
             for part in parts

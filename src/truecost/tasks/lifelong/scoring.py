@@ -14,7 +14,7 @@ from truecost.evidence import Evidence
 from truecost.flags import raised
 from truecost.measures import Measure
 from truecost.measures.across import Across
-from truecost.measures.lifelong import follows_score, inner_of
+from truecost.measures.lifelong import follows_score, inner_of, rule_of
 from truecost.measures.supervision import OFFLINE
 from truecost.results import Estimate
 from truecost.tasks.lifelong.choosing import OF_POLICY, OFFLINES, measures_of, single
@@ -42,7 +42,7 @@ def score_lifelong(
     if scoring.method == "bca":
         raise UsageError(
             "bca intervals are not defined for life cycles (items are drawn within their times): "
-            "use the percentile method"
+            "use the method auto or percentile"
         )
     about = {**(dims or {}), "system": lifelong.name, **lifelong.about}
     rows = Rows(lifelong, scoring, about).of(measures)
@@ -238,4 +238,5 @@ def finished(measure: Measure, across: Across) -> Measure:
         parts=inner.parts,
         direction=direction if follows_score(measure) else measure.direction,
         shown_in=inner.shown_in,
+        interval=rule_of(measure, inner, across),
     )

@@ -102,7 +102,7 @@ def score_online(
     if scoring.method == "bca":
         raise UsageError(
             "bca intervals are not defined for event logs (moving blocks of batches are not "
-            "exchangeable): use the percentile method"
+            "exchangeable): use the method auto or percentile"
         )
     if how.prices.cpu and not online.cpu_seconds:
         raise UsageError(

@@ -100,6 +100,7 @@ def _counts(count: Counted, *, bayes: bool, entropies: bool) -> dict[str, Part]:
         "found": search.found.astype(np.int64),
         "correct": of_targets(search.accepted[hit].astype(np.int64)),
     }
+    right["missed"], right["unfound"] = 1 - right["correct"], 1 - right["found"]
     wrong: dict[str, Array] = {
         "submitted": np.ones(int(missed.sum()), np.int64),
         "false_alarms": search.accepted[missed].astype(np.int64),
@@ -107,6 +108,7 @@ def _counts(count: Counted, *, bayes: bool, entropies: bool) -> dict[str, Part]:
     if bayes:
         above = (search.score >= application.threshold).astype(np.int64)
         right["correct_bayes"] = of_targets(above[hit])
+        right["missed_bayes"] = 1 - right["correct_bayes"]
         wrong["false_alarms_bayes"] = above[missed]
     if entropies:
         right["cost"] = of_targets(np.logaddexp(0.0, -(search.score[hit] + logit)))

@@ -83,7 +83,10 @@ def score_search(
     measures = measures_of(scoring.measures, llr=scoring.terms.llr)
     _require_application(scoring.application, measures)
     if scoring.method == "bca" and scoring.terms.resample != "query":
-        raise UsageError("bca intervals of terms are defined for resampled queries only")
+        raise UsageError(
+            "bca intervals of terms are defined for resampled queries only: use the method auto "
+            "or percentile"
+        )
     about = {**(dims or {}), "system": search.name}
     count = Counted.of(search, scoring.application, scoring.terms)
     rows = _score(count, scoring, measures, about)
