@@ -27,6 +27,7 @@ from truecost.estimates import FEW_UNITS
 from truecost.flags import raised
 from truecost.intervals import ONE_UNIT, ends, finite
 from truecost.measures.base import difference as apart
+from truecost.method_limits import Told, limits_of_mean, limits_of_one
 from truecost.names import Ends
 from truecost.results import Comparison, Estimate
 from truecost.runs import Runs
@@ -73,8 +74,11 @@ def estimate_method(members: Sequence[Estimate], runs: Runs, plan: Plan) -> Meth
     With x_j the value of run j, x_j^(r) that in replicate r, and v_j^(r) the weight of the run:
 
     - the value of both is the mean over runs, sum_j x_j / J, and so is the reference;
-    - `run`: the percentile interval of all x_j^(r) pooled;
-    - `mean`: that of sum_j v_j^(r) x_j^(r) / sum_j v_j^(r), undefined where a run with a weight is.
+    - `run`: its replicates are all x_j^(r) pooled;
+    - `mean`: sum_j v_j^(r) x_j^(r) / sum_j v_j^(r), undefined where a run with a weight is.
+
+    Intervals are the percentiles of these, or by `auto` limits to which the test and the runs add
+    what each of them varies (`method_limits`), on the scale of the measure.
 
     Counts that differ from run to run are means; `runs`, `lowest_run` and `highest_run` are added,
     and a threshold is given when all runs share it. With one run both are the interval of that run.
@@ -113,7 +117,7 @@ def estimate_method(members: Sequence[Estimate], runs: Runs, plan: Plan) -> Meth
     ...     members += tc.score(trials, scoring)
     >>> method = tc.estimate_method(members, tc.Runs("cnn", {"seed": ("1", "2", "3")}), plan)
     >>> print("one run:", method.run)
-    one run: total_error 0.1533 [0.085, 0.2313]
+    one run: total_error 0.1533
     >>> print("mean:   ", method.mean)
     mean:    total_error 0.1533 [0.11, 0.2088]
     """
@@ -208,7 +212,8 @@ def _summary(
     """One estimate of a method; `sizes` are the levels of each run factor that varied."""
     first = members[0]
     point = float(np.mean([e.point for e in members]))
-    lower, upper, reason = _ends(first, point, replicates)
+    told = _ends(members, runs, estimator, point, replicates)
+    lower, upper, reason = told.lower, told.upper, told.reason
     if len(members) > 1 and reason and np.isnan(point):
         reason = next((e.reason for e in members if np.isnan(e.point)), reason)
     tests = first.units_by_factor or dict.fromkeys(first.factors, first.n_units)
@@ -241,20 +246,26 @@ def _summary(
         flags=tuple(dict.fromkeys([*flags, *found])),
         signature=f"{_said(estimator, runs)}|{first.signature}",
         replicates=replicates,
-        left_out=(),
+        left_out=told.left_out,
         resampling=f"{first.resampling}|{_said(estimator, runs)}",
     )
 
 
 def _ends(
-    member: Estimate, point: float, replicates: Floats
-) -> tuple[float | None, float | None, str | None]:
-    """The percentile interval; none when the test has one unit, whatever the runs do."""
-    lower, upper, reason = ends(replicates, member.level, "percentile", point)
+    members: Sequence[Estimate], runs: Runs, estimator: Estimator, point: float, replicates: Floats
+) -> Told:
+    """The interval by the method of the members; none when the test has one unit, whatever the runs
+    do.
+    """
+    member = members[0]
     sizes = member.units_by_factor.values() or [member.n_units]
-    if member.factors and max(sizes) < 2 and reason is None:
-        return None, None, ONE_UNIT
-    return lower, upper, reason
+    if member.method == "auto" and np.isfinite(point):
+        told = (limits_of_mean if estimator == "mean" else limits_of_one)(members, runs)
+    else:
+        told = Told(*ends(replicates, member.level, "percentile", point), ())
+    if member.factors and max(sizes) < 2 and told.reason is None:
+        return Told(None, None, ONE_UNIT, ())
+    return told
 
 
 def _said(estimator: Estimator, *methods: Runs) -> str:
