@@ -156,19 +156,20 @@ def _freedom(left: Sequence[LeftOut], point: float) -> float:
     return 2.0 if found is None else found.nu
 
 
-def rule_of(estimate: Estimate) -> Rule:
-    """The rule of the measure of a row; of one that is not registered by the sign of its value."""
-    known = registry()
-    for key in (f"{estimate.task}/{estimate.measure}", estimate.measure):
+def rule_of(members: Sequence[Estimate]) -> Rule:
+    """The rule of the measure of rows; of one that is not registered by the sign of its values."""
+    known, first = registry(), members[0]
+    for key in (f"{first.task}/{first.measure}", first.measure):
         if key in known:
             return known[key].interval
-    return Rule("log" if estimate.point > 0 else "identity")
+    positive = all(one.lower is not None and one.lower > 0 for one in members)
+    return Rule("log" if positive else "identity")
 
 
 def _scaled(members: Sequence[Estimate]) -> tuple[str, Floats, str]:
     """The scale, how far the ends lie from the values on it on average, and why there are none."""
     first, points = members[0], _points(members)
-    scale = _named(rule_of(first), first.direction)
+    scale = _named(rule_of(members), first.direction)
     if not first.factors:
         return (scale, np.zeros(2), "") if _fits(scale, points) else ("identity", np.zeros(2), "")
     lacking = [one for one in members if one.lower is None or one.upper is None]
@@ -237,7 +238,7 @@ def _joined(
             if sign == worse or scale == "identity":
                 reach += min(1.0, 20 / nu) * more
         ends.append(g.back(at + sign * reach))
-    least, most = ENDS.get(_named(rule_of(members[0]), members[0].direction), (-np.inf, np.inf))
-    if scale == "identity":
-        ends = [max(min(least, middle), ends[0]), min(max(most, middle), ends[1])]
+    least, most = ENDS.get(_named(rule_of(members), members[0].direction), (-np.inf, np.inf))
+    if scale == "identity" and least <= middle <= most:
+        return max(least, ends[0]), min(most, ends[1])
     return ends[0], ends[1]

@@ -14,7 +14,7 @@ keyed by the method: equal seeds do not pair methods, the test units do.
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import msgspec
@@ -117,9 +117,9 @@ def estimate_method(members: Sequence[Estimate], runs: Runs, plan: Plan) -> Meth
     ...     members += tc.score(trials, scoring)
     >>> method = tc.estimate_method(members, tc.Runs("cnn", {"seed": ("1", "2", "3")}), plan)
     >>> print("one run:", method.run)
-    one run: total_error 0.1533
+    one run: total_error 0.1533 [0.03882, 0.6257]
     >>> print("mean:   ", method.mean)
-    mean:    total_error 0.1533 [0.11, 0.2088]
+    mean:    total_error 0.1533 [0.07625, 0.3083]
     """
     _check(members, runs, plan)
     # In the order of the levels: the result does not depend on the order of the files.
@@ -329,7 +329,7 @@ def compare_methods(
         )
     left: Estimate = getattr(system, estimator)
     right: Estimate = getattr(baseline, estimator)
-    pair = (left, right) if estimator == "mean" else _met(system, baseline)
+    pair = (left, _drawn_apart(system, baseline)) if estimator == "mean" else _met(system, baseline)
     test = system.members[0]
     said = _said(estimator, system.runs, baseline.runs)
     units = {**left.units_by_factor, **right.units_by_factor}
@@ -347,6 +347,21 @@ def compare_methods(
 
     difference = derived("difference", apart, *pair)
     return Comparison(left, right, named(difference), named(derived("ratio", np.divide, *pair)))
+
+
+def _drawn_apart(system: MethodEstimate, baseline: MethodEstimate) -> Estimate:
+    """The mean of the baseline, whose training sets pair with those of the system if they are the
+    same.
+    """
+    mine, theirs = ({*m.runs.levels.get(m.runs.sets, ())} for m in (system, baseline))
+    if mine == theirs:
+        return baseline.mean
+    name = baseline.runs.sets
+    left = (
+        replace(one, factor=f"{name} of {baseline.runs.method}") if one.factor == name else one
+        for one in baseline.mean.left_out
+    )
+    return msgspec.structs.replace(baseline.mean, left_out=tuple(left))
 
 
 def _met(system: MethodEstimate, baseline: MethodEstimate) -> tuple[Estimate, Estimate]:

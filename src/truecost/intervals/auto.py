@@ -166,8 +166,7 @@ class Auto:
             min(m.carrying for m in limits),
             min(k.kish for k in kinds),
         )
-        ends = self._joined(measure, point, rates, kinds, limits)
-        lower, upper = ends
+        lower, upper = map(float, self._joined(measure, point, rates, kinds, limits))
         if measure.interval.optimistic:
             upper -= min(0.0, bias_of(replicates, point))
         if np.isinf(upper):
