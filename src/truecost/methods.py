@@ -119,7 +119,7 @@ def estimate_method(members: Sequence[Estimate], runs: Runs, plan: Plan) -> Meth
     >>> print("one run:", method.run)
     one run: total_error 0.1533 [0.03882, 0.6257]
     >>> print("mean:   ", method.mean)
-    mean:    total_error 0.1533 [0.07625, 0.3083]
+    mean:    total_error 0.1533 [0.08196, 0.3237]
     """
     _check(members, runs, plan)
     # In the order of the levels: the result does not depend on the order of the files.
