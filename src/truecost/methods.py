@@ -26,8 +26,8 @@ from truecost.errors import InputError, UsageError, counted
 from truecost.estimates import FEW_UNITS
 from truecost.flags import raised
 from truecost.intervals import ONE_UNIT, ends, finite
+from truecost.intervals.runs import Told, limits_of_mean, limits_of_one
 from truecost.measures.base import difference as apart
-from truecost.method_limits import Told, limits_of_mean, limits_of_one
 from truecost.names import Ends
 from truecost.results import Comparison, Estimate
 from truecost.runs import Runs
@@ -78,7 +78,7 @@ def estimate_method(members: Sequence[Estimate], runs: Runs, plan: Plan) -> Meth
     - `mean`: sum_j v_j^(r) x_j^(r) / sum_j v_j^(r), undefined where a run with a weight is.
 
     Intervals are the percentiles of these, or by `auto` limits to which the test and the runs add
-    what each of them varies (`method_limits`), on the scale of the measure.
+    what each of them varies (`intervals.runs`), on the scale of the measure.
 
     Counts that differ from run to run are means; `runs`, `lowest_run` and `highest_run` are added,
     and a threshold is given when all runs share it. With one run both are the interval of that run.
