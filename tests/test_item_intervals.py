@@ -309,3 +309,37 @@ def test_a_direct_ratio_by_hand_is_that_of_two_clopper_pearson_like_limits():
     down, up = np.hypot(p - low, upper - q), np.hypot(high - p, q - lower)
     found = np.log([row.value / row.lower, row.upper / row.value])
     assert found == pytest.approx([down, up], rel=1e-9)  # n_e is the number of units at least
+
+
+def test_equal_items_in_groups_are_items_one_by_one():
+    """Items that are units of their own are counted in groups: the limits do not depend on it."""
+    d = deployed(items=90, users=90)
+    plain = {
+        "accept_a": (d.arm == 0) | d.other,
+        "accept_b": (d.arm == 1) | d.other,
+        "label": d.label,
+        "exposure": (500.0, 520.0),
+    }
+    arms = np.where(d.arm == 0, "A", "B")
+    grouped = collected_items(arms, **plain)
+    alone = collected_items(arms, unit=np.arange(90), **plain)
+    scoring = tc.Scoring(measures=("rrecall", "rfpr", "rfdr", "raccepts"), plan=PLAN)
+    pairs = zip(score_deployment(grouped, scoring), score_deployment(alone, scoring), strict=True)
+    for one, other in pairs:
+        assert len(one.left_out[0].values) < len(other.left_out[0].values) == 90
+        assert one.left_out[0].copies.sum() == 90
+        assert (one.lower, one.upper) == pytest.approx((other.lower, other.upper), rel=1e-9)
+
+
+def test_a_false_discovery_rate_of_nothing_has_no_ratio_and_says_why():
+    """A accepts nothing falsely: the ratio is infinite."""
+    cell = np.repeat([0, 1, 2, 3], [30, 10, 30, 10])
+    d = collected_items(
+        np.where(cell < 2, "A", "B"),
+        accept_a=(cell < 2) | (cell == 2),
+        accept_b=(cell >= 2) | (cell == 0),
+        label=np.where((cell >= 2) & (np.arange(80) % 5 == 0), 0.0, 1.0),
+    )
+    [row] = score_deployment(d, tc.Scoring(measures=("rfdr",), plan=PLAN))
+    assert (row.value, row.upper) == (None, None)
+    assert row.reason == "infinite: the figure of arm A is 0"

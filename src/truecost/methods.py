@@ -187,7 +187,7 @@ def refuse_bca(method: Ends) -> None:
         raise UsageError(
             "bca intervals are not defined for methods: the replicates come from several runs, and "
             "a unit left out is left out of all of them, so that no jackknife matches them; use "
-            "the percentile method"
+            "the method auto or percentile"
         )
 
 
@@ -304,7 +304,9 @@ def compare_methods(
     means; `run` pools x_i^(r) - y_j^(r) over all pairs of a run of one and a run of the other: what
     a run of one gives against a run of the other. Where these are more than two million
     differences, a part of the pairs stands for all, drawn so that each run is in as many of them
-    (`n_replicates` says how many differences there are).
+    (`n_replicates` says how many differences there are). By `auto` the difference has limits as
+    `compare` makes them, from what is left out of the test and of the runs of either method:
+    percentiles only from 20 units and 20 runs of each on.
 
     Parameters
     ----------
