@@ -179,7 +179,7 @@ def test_a_user_in_both_arms_has_one_weight():
 
 def test_small_cells_take_the_delta_method_and_never_change_the_value():
     d = collected(cells((400, FEW - 1, 380, 40), (60, 50, 55, 30)), Traffic())
-    found = scored(d)
+    found = scored(d, method="percentile")
     row, other = found["rrecall", "direct"], found["rfpr", "direct"]
     assert row.method == "delta"
     assert "small_cells" in row.flags
@@ -303,7 +303,8 @@ def test_soft_rows_are_held_against_the_direct_ones_first():
     label = np.where(np.random.default_rng(6).random(len(d)) < 0.06, d.label, np.nan)
     machine = (0.05 + 0.9 * d.label) * np.where(d.cell == 2, 0.94, 1.0)
     log = replace(d, label=label, machine=machine)
-    every, two = scored(log), scored(log, estimators=("corrected", "soft"))
+    every = scored(log, method="percentile")
+    two = scored(log, method="percentile", estimators=("corrected", "soft"))
     values = [every["rfpr", e].value for e in ("soft", "direct", "corrected")]
     assert max(values[:2]) < 1 < values[2]
     assert every["rfpr", "soft"].upper < 1
@@ -550,7 +551,7 @@ def test_an_estimator_is_one_entry(monkeypatch):
 
     scores = np.random.default_rng(0).uniform(0.5, 1.0, len(d))
     d = replace(d, score_b=np.where((d.arm == 1) | d.other, scores, 0.1), threshold_b=0.5)
-    found = scored(d, estimators=("halved",))
+    found = scored(d, method="percentile", estimators=("halved",))
     users, codes = tc.Factor.of("unit", d.units["unit"][0].astype(str).astype(object))
     weights = plan_of(d, PLAN).weights({"unit": users}).block()["unit"][:, codes]
     drawn = [halved_by_hand(d, w) for w in weights.astype(float)]
@@ -566,7 +567,8 @@ def test_an_estimator_is_one_entry(monkeypatch):
     rows, [plane] = choose(d, scoring, Choice(max_rfpr=5.0, grid=(0.5, 0.7)))
     assert {r.dims["estimator"] for r in rows} == {plane.estimator} == {"halved"}
     for k, threshold in enumerate(plane.thresholds):
-        there = scored(d.at_threshold(threshold), estimators=("halved",))
+        at = d.at_threshold(threshold)
+        there = scored(at, method="percentile", estimators=("halved",))
         for measure in ("rrecall", "rfpr"):
             row = there[measure, "halved"]
             told = [getattr(plane, measure + end)[k] for end in ("", "_lower", "_upper")]

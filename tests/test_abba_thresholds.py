@@ -236,7 +236,7 @@ def test_few_labels_widen_the_curves_as_they_widen_rows():
     (d, _), _ = sampled((0.02, 0.02, 0.02, 0.02))
     machine = np.clip(0.05 + 0.9 * np.nan_to_num(d.label, nan=0.5), 0, 1)
     d = replace(d, machine=machine)
-    scoring = tc.Scoring(plan=tc.Plan(300), estimators=("corrected",))
+    scoring = tc.Scoring(plan=tc.Plan(300), method="percentile", estimators=("corrected",))
     rows = {r.measure: r for r in tc.score(d, scoring)}
     chosen, [plane] = choose(d, scoring, Choice(max_rfpr=5.0, grid=(0.3,)))
     for name, row in rows.items():
@@ -374,7 +374,8 @@ def test_at_the_deployed_threshold_intervals_are_those_of_the_score():
     inclusion = np.where(rng.random(len(d)) < 0.15, 0.9, 0.05)
     label = np.where(rng.random(len(d)) < inclusion, d.label, np.nan)
     d = replace(d, label=label, inclusion=inclusion)
-    scoring = tc.Scoring(plan=tc.Plan(200), estimators=("corrected", "direct", "pooled", "soft"))
+    estimators = ("corrected", "direct", "pooled", "soft")
+    scoring = tc.Scoring(plan=tc.Plan(200), method="percentile", estimators=estimators)
     rows = {(r.measure, r.dims["estimator"]): r for r in tc.score(d, scoring)}
     chosen, _ = choose(d, scoring, Choice(max_rfpr=19.0, grid=(0.3,)))
     for row in chosen:

@@ -20,9 +20,10 @@ TAILS = (0.025, 0.975)
 SIGNS = np.array([1, -1, -1, 1])  # of 11A, 10A, 11B, 01B in the logarithm of the direct ratio
 
 
-def scored(deployment, replicates=400, **options):
+def scored(deployment, replicates=400, method="percentile", **options):
     """Rows by (measure, estimator)."""
-    rows = score_deployment(deployment, tc.Scoring(plan=tc.Plan(replicates, 1), **options))
+    scoring = tc.Scoring(plan=tc.Plan(replicates, 1), method=method, **options)
+    rows = score_deployment(deployment, scoring)
     return {(r.measure, r.dims["estimator"]): r for r in rows}
 
 
@@ -293,10 +294,11 @@ def test_units_are_drawn_as_often_as_there_are_where_their_number_is_known():
         assert scheme in scored(d, 20)["rrecall", "direct"].signature
 
 
+@pytest.mark.parametrize("method", ["auto", "percentile"])
 @pytest.mark.parametrize(("share", "seed"), [(0.1, 2), (0.3, 3)])
-def test_a_corrected_interval_that_labels_do_not_bound_is_open_and_says_so(share, seed):
+def test_a_corrected_interval_that_labels_do_not_bound_is_open_and_says_so(share, seed, method):
     d = partly((share,) * 4, 400, seed=seed, true=0.95)
-    for row in tc.score(d, tc.Scoring(plan=tc.Plan(400), estimators=("corrected",))):
+    for row in scored(d, method=method, estimators=("corrected",)).values():
         assert row.lower != row.upper
         if row.upper is None:
             assert "infinite" in row.reason or "not defined" in row.reason

@@ -3,16 +3,19 @@
 import msgspec
 import numpy as np
 import pytest
+from scipy.special import stdtrit
 
 import truecost as tc
 from truecost import methods
 from truecost.errors import InputError, UsageError
 from truecost.factors import Factor
+from truecost.jackknife import LeftOut
 from truecost.methods import weighted_mean
 from truecost.scopes import scope
 
 PLAN = tc.Plan(replicates=400, seed=5)
 SCORING = tc.Scoring(measures=("total_error", "nec"), plan=PLAN)
+PERCENTILE = tc.Scoring(measures=("total_error", "nec"), plan=PLAN, method="percentile")
 UNITS, SIZE = 30, 6
 SPEAKERS = np.repeat(np.arange(UNITS), SIZE)
 LABELS = np.tile([0, 1, 1], UNITS * SIZE // 3)
@@ -69,7 +72,7 @@ def quantiles(values):
 
 def test_mean_weighs_runs_as_an_outer_factor():
     seeds = [3, 1, 2, 7]
-    found, x = method(seeds), shares_wrong(seeds)
+    found, x = method(seeds, scoring=PERCENTILE), shares_wrong(seeds)
     v = drawn(seeds)
     brute = [(v[r] * x[:, r]).sum() / v[r].sum() for r in range(PLAN.replicates)]
     np.testing.assert_allclose(found.mean.replicates, brute, rtol=1e-12)
@@ -82,7 +85,7 @@ def test_mean_weighs_runs_as_an_outer_factor():
 
 def test_run_pools_the_replicates_of_all_runs():
     seeds = [3, 1, 2, 7]
-    found, x = method(seeds), shares_wrong(seeds)
+    found, x = method(seeds, scoring=PERCENTILE), shares_wrong(seeds)
     assert found.run.n_replicates == 4 * PLAN.replicates
     np.testing.assert_allclose(np.sort(found.run.replicates), np.sort(x.ravel()), rtol=1e-12)
     np.testing.assert_allclose([found.run.lower, found.run.upper], quantiles(x), rtol=1e-12)
@@ -220,7 +223,8 @@ def test_equal_seeds_of_two_methods_draw_other_weights():
 
 def test_methods_are_paired_by_test_units_only():
     seeds = [1, 2, 3]
-    new, old = method(seeds, error=0.1), method(seeds, "tdnn")
+    new = method(seeds, error=0.1, scoring=PERCENTILE)
+    old = method(seeds, "tdnn", scoring=PERCENTILE)
     found = tc.compare_methods(new, old)
     v, w = drawn(seeds), drawn(seeds, "tdnn")
     x, y = shares_wrong(seeds, 0.1).T, shares_wrong(seeds).T
@@ -265,7 +269,8 @@ def test_runs_are_compared_all_with_all():
 @pytest.mark.parametrize("seeds", [(range(12), range(12)), (range(9), range(12, 26))])
 def test_a_part_of_many_pairs_stands_for_all(seeds, monkeypatch):
     """Each run is in as many pairs as the others, and the interval is that of all pairs."""
-    new, old = method(seeds[0], error=0.1), method(seeds[1], "tdnn")
+    new = method(seeds[0], error=0.1, scoring=PERCENTILE)
+    old = method(seeds[1], "tdnn", scoring=PERCENTILE)
     every = tc.compare_methods(new, old, "run").difference
     larger = max(len(new.runs), len(old.runs))
     monkeypatch.setattr(methods, "MOST_MET", 4 * larger * PLAN.replicates + 1)
@@ -286,22 +291,35 @@ def test_a_part_of_many_pairs_stands_for_all(seeds, monkeypatch):
 # Coverage: runs with an effect of their own
 
 
-def simulated(rng, n_runs, n_units, plan):
+def simulated(rng, n_runs, n_units, plan, way):
     """Estimates of runs whose value is an effect of the seed plus a mean over test units."""
     effects = rng.normal(0, 1, n_runs + 1)  # the last is a new run
     unit = rng.normal(0, 3, n_units)
     factor = Factor("unit", np.arange(n_units))
     w = plan.weights({"unit": factor}).block()["unit"] / n_units
     data = unit[:, None] + effects[:n_runs] + rng.normal(0, 0.5, (n_units, n_runs))
-    [template, *_] = members([1], scoring=tc.Scoring(measures=("total_error",), plan=plan))[0]
+    scoring = tc.Scoring(measures=("total_error",), plan=plan, method=way)
+    [template, *_] = members([1], scoring=scoring)[0]
+    points = data.mean(axis=0)
+    without = (data.sum(axis=0) - data) / (n_units - 1)
+    reach = stdtrit(n_units - 1, 0.975) * data.std(axis=0, ddof=1) / np.sqrt(n_units)
     found = [
-        msgspec.structs.replace(template, point=float(data[:, j].mean()), replicates=w @ data[:, j])
+        msgspec.structs.replace(
+            template,
+            measure="made",
+            point=float(points[j]),
+            lower=float(points[j] - reach[j]),
+            upper=float(points[j] + reach[j]),
+            replicates=w @ data[:, j],
+            left_out=(LeftOut("unit", without[:, j], n_units, n_units),),
+        )
         for j in range(n_runs)
     ]
     return found, effects[n_runs]
 
 
-def test_coverage_of_mean_and_run():
+@pytest.mark.parametrize("way", ["auto", "percentile"])
+def test_coverage_of_mean_and_run(way):
     """30 runs, 40 units, 400 repeats: `mean` covers the expectation, `run` a new run's value.
 
     The standard error of a coverage of 0.94 is 0.012. Holding the seeds, or giving the mean's
@@ -311,7 +329,7 @@ def test_coverage_of_mean_and_run():
     hits = dict.fromkeys(("mean", "run", "held", "mean for a run"), 0)
     for repeat in range(repeats):
         plan = tc.Plan(replicates=400, seed=repeat)
-        found, new = simulated(rng, 30, 40, plan)
+        found, new = simulated(rng, 30, 40, plan, way)
         both = tc.estimate_method(found, runs_of(range(30)), plan)
         held = tc.estimate_method(found, runs_of(range(30), hold=("seed",)), plan)
         hits["mean"] += both.mean.lower <= 0 <= both.mean.upper

@@ -14,7 +14,7 @@ keyed by the method: equal seeds do not pair methods, the test units do.
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import msgspec
@@ -26,6 +26,7 @@ from truecost.errors import InputError, UsageError, counted
 from truecost.estimates import FEW_UNITS
 from truecost.flags import raised
 from truecost.intervals import ONE_UNIT, ends, finite
+from truecost.intervals.runs import Told, limits_of_mean, limits_of_one
 from truecost.measures.base import difference as apart
 from truecost.names import Ends
 from truecost.results import Comparison, Estimate
@@ -73,8 +74,11 @@ def estimate_method(members: Sequence[Estimate], runs: Runs, plan: Plan) -> Meth
     With x_j the value of run j, x_j^(r) that in replicate r, and v_j^(r) the weight of the run:
 
     - the value of both is the mean over runs, sum_j x_j / J, and so is the reference;
-    - `run`: the percentile interval of all x_j^(r) pooled;
-    - `mean`: that of sum_j v_j^(r) x_j^(r) / sum_j v_j^(r), undefined where a run with a weight is.
+    - `run`: its replicates are all x_j^(r) pooled;
+    - `mean`: sum_j v_j^(r) x_j^(r) / sum_j v_j^(r), undefined where a run with a weight is.
+
+    Intervals are the percentiles of these, or by `auto` limits to which the test and the runs add
+    what each of them varies (`intervals.runs`), on the scale of the measure.
 
     Counts that differ from run to run are means; `runs`, `lowest_run` and `highest_run` are added,
     and a threshold is given when all runs share it. With one run both are the interval of that run.
@@ -113,9 +117,9 @@ def estimate_method(members: Sequence[Estimate], runs: Runs, plan: Plan) -> Meth
     ...     members += tc.score(trials, scoring)
     >>> method = tc.estimate_method(members, tc.Runs("cnn", {"seed": ("1", "2", "3")}), plan)
     >>> print("one run:", method.run)
-    one run: total_error 0.1533 [0.085, 0.2313]
+    one run: total_error 0.1533 [0.03882, 0.6257]
     >>> print("mean:   ", method.mean)
-    mean:    total_error 0.1533 [0.11, 0.2088]
+    mean:    total_error 0.1533 [0.08196, 0.3237]
     """
     _check(members, runs, plan)
     # In the order of the levels: the result does not depend on the order of the files.
@@ -183,7 +187,7 @@ def refuse_bca(method: Ends) -> None:
         raise UsageError(
             "bca intervals are not defined for methods: the replicates come from several runs, and "
             "a unit left out is left out of all of them, so that no jackknife matches them; use "
-            "the percentile method"
+            "the method auto or percentile"
         )
 
 
@@ -208,7 +212,8 @@ def _summary(
     """One estimate of a method; `sizes` are the levels of each run factor that varied."""
     first = members[0]
     point = float(np.mean([e.point for e in members]))
-    lower, upper, reason = _ends(first, point, replicates)
+    told = _ends(members, runs, estimator, point, replicates)
+    lower, upper, reason = told.lower, told.upper, told.reason
     if len(members) > 1 and reason and np.isnan(point):
         reason = next((e.reason for e in members if np.isnan(e.point)), reason)
     tests = first.units_by_factor or dict.fromkeys(first.factors, first.n_units)
@@ -241,20 +246,26 @@ def _summary(
         flags=tuple(dict.fromkeys([*flags, *found])),
         signature=f"{_said(estimator, runs)}|{first.signature}",
         replicates=replicates,
-        left_out=(),
+        left_out=told.left_out,
         resampling=f"{first.resampling}|{_said(estimator, runs)}",
     )
 
 
 def _ends(
-    member: Estimate, point: float, replicates: Floats
-) -> tuple[float | None, float | None, str | None]:
-    """The percentile interval; none when the test has one unit, whatever the runs do."""
-    lower, upper, reason = ends(replicates, member.level, "percentile", point)
+    members: Sequence[Estimate], runs: Runs, estimator: Estimator, point: float, replicates: Floats
+) -> Told:
+    """The interval by the method of the members; none when the test has one unit, whatever the runs
+    do.
+    """
+    member = members[0]
     sizes = member.units_by_factor.values() or [member.n_units]
-    if member.factors and max(sizes) < 2 and reason is None:
-        return None, None, ONE_UNIT
-    return lower, upper, reason
+    if member.method == "auto" and np.isfinite(point):
+        told = (limits_of_mean if estimator == "mean" else limits_of_one)(members, runs)
+    else:
+        told = Told(*ends(replicates, member.level, "percentile", point), ())
+    if member.factors and max(sizes) < 2 and told.reason is None:
+        return Told(None, None, ONE_UNIT, ())
+    return told
 
 
 def _said(estimator: Estimator, *methods: Runs) -> str:
@@ -293,7 +304,9 @@ def compare_methods(
     means; `run` pools x_i^(r) - y_j^(r) over all pairs of a run of one and a run of the other: what
     a run of one gives against a run of the other. Where these are more than two million
     differences, a part of the pairs stands for all, drawn so that each run is in as many of them
-    (`n_replicates` says how many differences there are).
+    (`n_replicates` says how many differences there are). By `auto` the difference has limits as
+    `compare` makes them, from what is left out of the test and of the runs of either method:
+    percentiles only from 20 units and 20 runs of each on.
 
     Parameters
     ----------
@@ -318,7 +331,7 @@ def compare_methods(
         )
     left: Estimate = getattr(system, estimator)
     right: Estimate = getattr(baseline, estimator)
-    pair = (left, right) if estimator == "mean" else _met(system, baseline)
+    pair = (left, _drawn_apart(system, baseline)) if estimator == "mean" else _met(system, baseline)
     test = system.members[0]
     said = _said(estimator, system.runs, baseline.runs)
     units = {**left.units_by_factor, **right.units_by_factor}
@@ -336,6 +349,21 @@ def compare_methods(
 
     difference = derived("difference", apart, *pair)
     return Comparison(left, right, named(difference), named(derived("ratio", np.divide, *pair)))
+
+
+def _drawn_apart(system: MethodEstimate, baseline: MethodEstimate) -> Estimate:
+    """The mean of the baseline, whose training sets pair with those of the system if they are the
+    same.
+    """
+    mine, theirs = ({*m.runs.levels.get(m.runs.sets, ())} for m in (system, baseline))
+    if mine == theirs:
+        return baseline.mean
+    name = baseline.runs.sets
+    left = (
+        replace(one, factor=f"{name} of {baseline.runs.method}") if one.factor == name else one
+        for one in baseline.mean.left_out
+    )
+    return msgspec.structs.replace(baseline.mean, left_out=tuple(left))
 
 
 def _met(system: MethodEstimate, baseline: MethodEstimate) -> tuple[Estimate, Estimate]:

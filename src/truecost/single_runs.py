@@ -10,8 +10,9 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from truecost.comparison import paired_ends
 from truecost.methods import MethodEstimate
-from truecost.results import MOST_UNDEFINED
+from truecost.results import MOST_UNDEFINED, Estimate
 
 Floats = npt.NDArray[np.float64]
 
@@ -51,7 +52,8 @@ class SingleRuns(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def single_runs(system: MethodEstimate, baseline: MethodEstimate) -> SingleRuns:
-    """The paired percentile interval of x_i - y_j for every run i of one and j of the other.
+    """The paired interval of x_i - y_j for every run i of one and j of the other, as `compare`
+    makes it.
 
     A replicate weighs the test units of both alike, as in any comparison of two systems; nothing in
     it tells of seeds or training sets.
@@ -88,17 +90,23 @@ def single_runs(system: MethodEstimate, baseline: MethodEstimate) -> SingleRuns:
     first = system.members[0]
     sides = (0.5 - first.level / 2, 0.5 + first.level / 2)
     others = np.array([e.replicates for e in baseline.members])
+    every = np.array(baseline.members, object)
     lower_is_better = first.direction == "lower"
     within = system.runs.sets if system.runs.sets == baseline.runs.sets else ""
     mine, their = (m.runs.levels.get(within, ("",) * len(m.runs)) for m in (system, baseline))
     pairs = low = high = 0
     for member, level in zip(system.members, mine, strict=True):
-        met = others[[other == level for other in their]]
+        same = np.array([other == level for other in their])
+        met = others[same]
         pairs += len(met)
         apart = member.replicates - met
         finite = np.isfinite(apart)
         sure = finite.mean(axis=1) >= 1 - MOST_UNDEFINED
-        ends = _ends(np.where(finite, apart, np.nan)[sure], sides)
+        drawn = np.where(finite, apart, np.nan)[sure]
+        if first.method == "auto":
+            ends = _paired(member, every[same][sure], drawn)
+        else:
+            ends = _ends(drawn, sides)
         low += int((ends[1] < 0).sum())
         high += int((ends[0] > 0).sum())
     return SingleRuns(
@@ -113,6 +121,15 @@ def single_runs(system: MethodEstimate, baseline: MethodEstimate) -> SingleRuns:
         undecided=pairs - low - high,
         level=first.level,
     )
+
+
+def _paired(member: Estimate, others: npt.NDArray[np.object_], drawn: Floats) -> Floats:
+    """Ends of the difference of a run and each of others; NaN where there is none: (2, others)."""
+    found = [
+        paired_ends("difference", member, other, member.point - other.point, row)[:2]
+        for other, row in zip(others, drawn, strict=True)
+    ]
+    return np.array(found, np.float64).reshape(-1, 2).T
 
 
 def _ends(drawn: Floats, sides: tuple[float, float]) -> Floats:

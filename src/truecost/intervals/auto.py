@@ -197,8 +197,7 @@ class Auto:
             min(m.carrying for m in limits),
             min(k.kish for k in kinds),
         )
-        ends = self._joined(measure, point, rates, kinds, limits)
-        lower, upper = ends
+        lower, upper = map(float, self._joined(measure, point, rates, kinds, limits))
         if measure.interval.optimistic:  # no threshold need cost more than the naive baseline
             upper -= min(0.0, bias_of(replicates, point))
             upper = min(upper, naive) if naive >= point else upper

@@ -89,11 +89,11 @@ def _of_ranking(part: Ranking, rate: Rate) -> tuple[Floats, Floats, float]:
 
 def _of_tally(part: Tally, rate: Rate) -> tuple[Floats, Floats, Floats, float]:
     """Errors and trials of each entry, those of no unit by cell, and Kish's number of trials."""
-    columns = [part.statistics.index(name) for name in rate.statistics]
-    masks = rate.errors, rate.trials
-    entries = [part.values[:, c] * mask[part.cells] for c, mask in zip(columns, masks, strict=True)]
+    columns = [[part.statistics.index(n) for n in names.split("+")] for names in rate.statistics]
+    own = [*zip(columns, (rate.errors, rate.trials), strict=True)]
+    entries = [part.values[:, c].sum(axis=1) * mask[part.cells] for c, mask in own]
     flat = np.asarray(part.fixed, np.float64).reshape(-1, len(part.statistics))
-    fixed = np.stack([flat[:, c] * mask for c, mask in zip(columns, masks, strict=True)], axis=1)
+    fixed = np.stack([flat[:, c].sum(axis=1) * mask for c, mask in own], axis=1)
     effective = float("nan")
     if part.squares is not None:
         square = float(part.squares @ rate.trials)

@@ -124,8 +124,8 @@ def excess_limits(
 ) -> tuple[float, float] | None:
     """Ends of a figure that is 0 at best and too large by chance (a loss, the best of many).
 
-    On the identity scale. The lower end also loses the bias that there is where the truth is 0: what
-    the replicates show of it, over the share that they show then.
+    On the identity scale. The lower end also loses the bias that there is where the truth is 0:
+    what the replicates show of it, over the share that they show then.
     """
     found = smooth_limits(point, left, replicates, level, "identity", direction)
     if found is None:

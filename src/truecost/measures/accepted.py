@@ -9,9 +9,12 @@ Sources: paper 003, section 3.7 (an error is what the user takes for one), and 3
 expected cost and its reference.
 """
 
+import numpy as np
+
 from truecost.application import Application
 from truecost.evidence import Totals
 from truecost.measures.base import Floats, Measure, Result, share
+from truecost.measures.rules import Rate, Rule
 
 ACCEPTED = ("accepted",)
 
@@ -59,6 +62,21 @@ def accepted_error(totals: Totals, application: Application) -> Result:
     return _paid(totals, "error")
 
 
+def _per_trial(totals: Totals, what: str, most: float, naive: float = 1.0) -> list[Rate]:
+    """What is paid over the most that a trial can cost, as a rate of trials."""
+    trials = np.ones(totals.sums("accepted", "n").shape[-1])
+    return [Rate("accepted", trials / most, trials, weight=most / naive, statistics=(what, "n"))]
+
+
+def _costing(totals: Totals, application: Application, naive: float = 1.0) -> list[Rate]:
+    most = 1.0 if application.costs is None else float(np.max(application.costs))
+    return _per_trial(totals, "cost", most, naive) if most > 0 else []
+
+
+def _relative_to_constant(totals: Totals, application: Application) -> list[Rate]:
+    return _costing(totals, application, float(_paid(totals, "cost")[1][0]))
+
+
 MEASURES = (
     Measure(
         "accepted_nec",
@@ -68,6 +86,7 @@ MEASURES = (
         "lower",
         "paper 003, 3.5 and 3.7",
         uses=("costs",),
+        interval=Rule(rates=_relative_to_constant, edge=True),
     ),
     Measure(
         "accepted_cost",
@@ -77,6 +96,7 @@ MEASURES = (
         "lower",
         "paper 003, 3.1 and 3.7",
         uses=("costs",),
+        interval=Rule(rates=_costing, edge=True),
     ),
     Measure(
         "accepted_error",
@@ -86,5 +106,6 @@ MEASURES = (
         "lower",
         "paper 003, 3.7",
         uses=(),
+        interval=Rule(rates=lambda totals, _: _per_trial(totals, "error", 1.0)),
     ),
 )

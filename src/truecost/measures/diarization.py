@@ -11,6 +11,8 @@ naive system says nothing.
 from truecost.application import Application
 from truecost.evidence import Totals
 from truecost.measures.base import NONE, Floats, Measure, Result, share
+from truecost.measures.rules import Rate, Rule
+from truecost.measures.sequences import of_sums
 
 SPEECH, SPEAKERS, ACTIVITY = ("speech",), ("speakers",), ("activity",)
 
@@ -105,6 +107,28 @@ def speech_error(totals: Totals, application: Application) -> Result:
     return share(errors, totals.sums("activity", "speech")), 1.0
 
 
+def _of_time(errors: str) -> Rule:
+    """Errors over speaker time of the reference. Without errors a rate of time: that of the
+    reference and of what is too much, so that no recording has more errors than time. However short
+    a moment is, the correlation assumed within recordings leaves each 1 / icc moments.
+    """
+
+    def rates(totals: Totals, application: Application) -> list[Rate]:
+        del application
+        time, more = (float(totals.sums("speech", n)[0]) for n in ("reference", "false_alarm"))
+        both = (time + more) / time if time > 0 else 1.0
+        return of_sums(totals, "speech", errors, "reference+false_alarm", both)
+
+    return Rule(rates=rates, edge=True, size=("speech", "reference"))
+
+
+def _share(part: str, errors: str, whole: str) -> Rule:
+    """Errors over what a recording holds of something; a rate of it where there are none."""
+    return Rule(
+        rates=lambda totals, _: of_sums(totals, part, errors, whole), edge=True, size=(part, whole)
+    )
+
+
 _ERROR = "paper 004, Eq. 4-5"
 
 NO_SPEECH = "the reference has no speech in what is scored"
@@ -120,6 +144,7 @@ MEASURES = (
         uses=(),
         undefined=NO_SPEECH,
         shown_in="percent",
+        interval=_of_time("missed+false_alarm+confusion"),
     ),
     Measure(
         "missed",
@@ -131,6 +156,7 @@ MEASURES = (
         uses=(),
         undefined=NO_SPEECH,
         shown_in="percent",
+        interval=_of_time("missed"),
     ),
     Measure(
         "false_alarm",
@@ -142,6 +168,7 @@ MEASURES = (
         uses=(),
         undefined=NO_SPEECH,
         shown_in="percent",
+        interval=_of_time("false_alarm"),
     ),
     Measure(
         "confusion",
@@ -153,6 +180,7 @@ MEASURES = (
         uses=(),
         undefined=NO_SPEECH,
         shown_in="percent",
+        interval=_of_time("confusion"),
     ),
     Measure(
         "jer",
@@ -167,6 +195,7 @@ MEASURES = (
         uses=(),
         undefined=NO_SPEECH,
         shown_in="percent",
+        interval=_share("speakers", "errors", "speakers"),
     ),
     Measure(
         "speech_miss",
@@ -178,6 +207,7 @@ MEASURES = (
         uses=(),
         undefined=NO_SPEECH,
         shown_in="percent",
+        interval=_share("activity", "missed", "speech"),
     ),
     Measure(
         "speech_fa",
@@ -189,6 +219,7 @@ MEASURES = (
         uses=(),
         undefined=NO_SILENCE,
         shown_in="percent",
+        interval=_share("activity", "false_alarm", "nonspeech"),
     ),
     Measure(
         "speech_error",
@@ -200,5 +231,6 @@ MEASURES = (
         uses=(),
         undefined=NO_SPEECH,
         shown_in="percent",
+        interval=_share("activity", "missed+false_alarm", "speech"),
     ),
 )

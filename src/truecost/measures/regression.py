@@ -10,6 +10,7 @@ import numpy as np
 from truecost.application import Application
 from truecost.evidence import Totals
 from truecost.measures.base import Measure, Result, share
+from truecost.measures.rules import Rule
 
 ERRORS = ("errors",)
 
@@ -87,5 +88,14 @@ MEASURES = (
         "nmse", nmse, ERRORS, "Normalised mean squared error", "lower", "paper 003, 3.4", uses=()
     ),
     Measure("mse", mse, ERRORS, "Mean squared error", "lower", "paper 003, 3.4", uses=()),
-    Measure("r2", r2, ERRORS, "R squared", "higher", "paper 003, 3.5", uses=()),
+    Measure(
+        "r2",
+        r2,
+        ERRORS,
+        "R squared",
+        "higher",
+        "paper 003, 3.5",
+        uses=(),
+        interval=Rule("log1m"),
+    ),
 )

@@ -2,9 +2,10 @@
 
 All read the tally `collected` with the axes arm (A, B) and other (accepts, rejects): the cells 11A,
 10A, 11B, 01B. Its statistics: `items` counts the collected items and `labels` those with a human
-label; `labelled` sums the inverse inclusion probabilities of the latter, `positive` those of label
-1. `machine` has `all`, the sum of the machine's probabilities over all items, and `known`, their
-weighted sum over the labelled ones. `traffic` has the `exposure` of each arm (axis arm).
+label; `labelled` sums the inverse inclusion probabilities of the latter, `positive` and `negative`
+those of label 1 and 0. `machine` has `all`, the sum of the machine's probabilities over all items,
+and `known`, their weighted sum over the labelled ones. `traffic` has the `exposure` of each arm
+(axis arm).
 
 Every estimator first finds the cell totals T_h of a class (label 1 for the recall, 0 for the false
 positives), then divides. Conventions: arrays of totals have the axes (..., arm, other).
@@ -21,6 +22,7 @@ import numpy.typing as npt
 from truecost.application import Application
 from truecost.evidence import Totals
 from truecost.measures.base import Floats, Measure, Result
+from truecost.measures.rules import Rate, Rule
 
 Array = npt.NDArray[Any]
 Sums = Callable[[str, str], Array]
@@ -267,6 +269,32 @@ def rmean(totals: Totals, application: Application, column: str) -> Result:
         return np.asarray(b / a), 1.0
 
 
+def _share(arm: int, statistic: str, of: str = "", cells: tuple[float, float] = (1, 1)) -> Rate:
+    """The rate of a statistic in some cells of an arm: where the other model accepts, rejects."""
+    errors, trials = np.zeros((2, 2)), np.zeros((2, 2))
+    errors[arm], trials[arm] = cells, 1.0
+    names = (statistic, of or statistic)
+    said = {"positive": "true accept", "negative": "false accept"}
+    kind = said[statistic] if not of else "accepted item"
+    what = f"{kind} of arm {'AB'[arm]}"
+    return Rate("collected", errors.ravel(), trials.ravel(), statistics=names, what=what, of=what)
+
+
+def _both_ways(statistic: str) -> Rule:
+    """P(B = 1 | A = 1) over P(A = 1 | B = 1) among the items of a label."""
+    rates = [_share(arm, statistic, cells=(1, 0)) for arm in (0, 1)]
+    return Rule(rates=lambda *_: rates, joined="ratio")
+
+
+_FALSE = [_share(arm, "negative", of="items") for arm in (1, 0)]
+WHOLE = {  # the intervals of direct ratios where a human labelled every item: of two rates
+    "rrecall": _both_ways("positive"),
+    "rfpr": _both_ways("negative"),
+    "rfdr": Rule(rates=lambda *_: _FALSE, joined="ratio"),
+}
+SMOOTH = Rule("log", size=("collected", "items"))
+DIFFERENT_SIGNS = Rule("identity", size=("collected", "items"))  # of means of any sign
+
 MEASURES = (
     Measure(
         "rrecall",
@@ -278,6 +306,7 @@ MEASURES = (
         parameter="direct",
         parse=_known,
         uses=(),
+        interval=SMOOTH,
     ),
     Measure(
         "rfpr",
@@ -289,6 +318,7 @@ MEASURES = (
         parameter="direct",
         parse=_known,
         uses=(),
+        interval=SMOOTH,
     ),
     Measure(
         "rfdr",
@@ -298,6 +328,7 @@ MEASURES = (
         "lower",
         "paper 001, Eq. 13 and A.1.3",
         uses=(),
+        interval=SMOOTH,
     ),
     Measure(
         "raccepts",
@@ -307,6 +338,7 @@ MEASURES = (
         "lower",
         "paper 001, A.1.3",
         uses=(),
+        interval=SMOOTH,
     ),
     Measure(
         "rmean",
@@ -318,5 +350,6 @@ MEASURES = (
         parameter="",
         parse=_column,
         uses=(),
+        interval=SMOOTH,
     ),
 )

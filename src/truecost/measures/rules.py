@@ -31,7 +31,7 @@ class Rate:
     weight : float
         What the rate weighs in the figure.
     statistics : (str, str)
-        Of a tally: what is summed as errors and as trials.
+        Of a tally: what is summed as errors and as trials; several joined by + are added.
     what, of : str
         For a reader: what an error is (`miss`) and whose it is (`target`).
     """

@@ -12,6 +12,8 @@ import numpy as np
 from truecost.application import Application
 from truecost.evidence import Totals
 from truecost.measures.base import Array, Floats, Measure, Result, share
+from truecost.measures.rules import Rate, Rule
+from truecost.tally import Tally
 
 
 def _errors(totals: Totals, part: str) -> Array:
@@ -94,6 +96,66 @@ def unit_accuracy(totals: Totals, application: Application) -> Result:
 
 
 WORDS, PAPER = ("words",), "paper 003, 3.2"
+ERRORS = "substitutions+deletions+insertions"
+
+
+def of_sums(
+    totals: Totals, part: str, errors: str, trials: str, weight: float = 1.0, what: str = "error"
+) -> list[Rate]:
+    """Errors over trials, both sums of statistics of one part without cells, as a rate.
+
+    For figures of items where there are no errors, or none without one unit. None where the errors
+    are more than the trials, or items have weights (how many trials they amount to is not known).
+
+    Parameters
+    ----------
+    totals : Totals
+        With weights of one.
+    part : str
+    errors, trials : str
+        Statistics, joined by + where there are several.
+    weight : float
+        What the rate weighs in the figure.
+    what : str
+        What an error is, for a reader.
+    """
+    tally = totals.evidence.parts[part]
+    seen = [sum(float(totals.sums(part, n)[0]) for n in s.split("+")) for s in (errors, trials)]
+    if not isinstance(tally, Tally) or tally.squares is not None or not 0 < seen[1] >= seen[0]:
+        return []
+    one = np.ones(1)
+    of = {"words": "word", "characters": "character"}.get(part, "unit of the reference")
+    return [Rate(part, one, one, weight=weight, statistics=(errors, trials), what=what, of=of)]
+
+
+def _of_places(part: str) -> Rule:
+    """Errors over units of the reference: an inserted unit is a trial too, so that no unit has more
+    errors than trials.
+    """
+
+    def rates(totals: Totals, application: Application) -> list[Rate]:
+        del application
+        units, inserted = (float(totals.sums(part, n)[0]) for n in ("reference", "insertions"))
+        more = (units + inserted) / units if units > 0 else 1.0
+        return of_sums(totals, part, ERRORS, "reference+insertions", more)
+
+    return Rule(rates=rates, edge=True, size=(part, "reference"))
+
+
+def _over(trials: str) -> Rule:
+    """Errors over words that are at least as many."""
+    return Rule(
+        rates=lambda totals, _: of_sums(totals, "words", ERRORS, trials),
+        edge=True,
+        size=("words", "reference"),
+    )
+
+
+def _missing(totals: Totals) -> list[Rate]:
+    """Words that were not put out."""
+    return of_sums(totals, "words", "substitutions+deletions", "reference", -1.0)
+
+
 NO_WORDS, NOTHING = "the references have no words", "neither side has words"
 MEASURES = (
     Measure(
@@ -106,6 +168,7 @@ MEASURES = (
         uses=(),
         undefined=NO_WORDS,
         shown_in="percent",
+        interval=_of_places("words"),
     ),
     Measure(
         "cer",
@@ -117,6 +180,7 @@ MEASURES = (
         uses=(),
         undefined=NO_WORDS,
         shown_in="percent",
+        interval=_of_places("characters"),
     ),
     Measure(
         "per",
@@ -128,6 +192,7 @@ MEASURES = (
         uses=(),
         undefined=NO_WORDS,
         shown_in="percent",
+        interval=_of_places("words"),
     ),
     Measure(
         "mer",
@@ -140,6 +205,7 @@ MEASURES = (
         undefined=NOTHING,
         cites=("mer",),
         shown_in="percent",
+        interval=_over("hits+substitutions+deletions+insertions"),
     ),
     Measure(
         "bounded_wer",
@@ -151,6 +217,7 @@ MEASURES = (
         uses=(),
         undefined=NO_WORDS,
         shown_in="percent",
+        interval=_over("longest"),
     ),
     Measure(
         "unit_accuracy",
@@ -165,5 +232,8 @@ MEASURES = (
         uses=(),
         undefined=NO_WORDS,
         shown_in="percent",
+        interval=Rule(
+            "log1m", lambda totals, _: _missing(totals), edge=True, size=("words", "reference")
+        ),
     ),
 )

@@ -16,6 +16,8 @@ import numpy as np
 from truecost.application import Application
 from truecost.evidence import Totals
 from truecost.measures.base import Array, Floats, Measure, Result, share
+from truecost.measures.rules import Rule
+from truecost.measures.sequences import of_sums
 
 ORDER = 4  # longest n-gram of BLEU
 CHARACTER_ORDER = 6  # and of chrF
@@ -179,6 +181,7 @@ MEASURES = (
         uses=(),
         undefined=NO_WORDS,
         cites=("bleu", "sacrebleu", "004"),
+        interval=Rule("logit100", size=("ngrams", "reference")),
     ),
     Measure(
         "chrf",
@@ -190,6 +193,7 @@ MEASURES = (
         uses=(),
         undefined=NO_WORDS,
         cites=("chrf", "sacrebleu"),
+        interval=Rule("logit100", size=("chrf", "reference1")),
     ),
     Measure(
         "ter",
@@ -203,5 +207,10 @@ MEASURES = (
         undefined=NO_WORDS,
         shown_in="percent",
         cites=("ter", "sacrebleu"),
+        interval=Rule(
+            rates=lambda totals, _: of_sums(totals, "edits", "edits", "reference"),
+            edge=True,
+            size=("edits", "reference"),
+        ),
     ),
 )

@@ -84,12 +84,14 @@ def evidence_of(
     positive = np.where(known, weights * d.label, 0.0)
     if (weights == 1).all():
         labelled, positive = known.astype(np.int64), positive.astype(np.int64)
+    negative = np.where(known & (d.label == 0), labelled, 0)
     parts: Parts = {
         "collected": {
             "items": np.ones(len(d), np.int64),
             "labels": known.astype(np.int64),
             "labelled": labelled,
             "positive": positive,
+            "negative": negative,
         }
     }
     if labelled.dtype.kind == "f":  # unequal weights count as fewer labels

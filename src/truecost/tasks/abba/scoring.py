@@ -1,7 +1,8 @@
 """Rows of a deployment: every ratio by every estimator that the log allows, with its interval.
 
-Intervals are percentiles of the bootstrap over users, or those of the delta method where these
-cannot be trusted (`trusting`).
+Intervals are those of the method asked for, or those of the delta method where these cannot be
+trusted (`trusting`). By `auto` direct ratios of items that all have a human label are those of two
+binomial rates, which can be trusted however few items a cell has.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,10 +19,12 @@ from truecost.errors import UsageError
 from truecost.estimates import Context, estimate
 from truecost.evidence import Evidence, Totals
 from truecost.flags import raised
+from truecost.intervals import ends as ends_of
 from truecost.intervals import finite
 from truecost.measures import Measure, find, registry
-from truecost.measures.relative import ESTIMATORS, Lean, ratio
+from truecost.measures.relative import DIFFERENT_SIGNS, ESTIMATORS, WHOLE, Lean, ratio
 from truecost.results import Estimate
+from truecost.tally import Tally
 from truecost.tasks.abba.checks import label_mix
 from truecost.tasks.abba.counting import evidence_of, evidence_of_column, plan_of
 from truecost.tasks.abba.records import CELLS, FEW, Deployment
@@ -130,15 +133,17 @@ def _score(deployment: Deployment, scoring: Scoring, dims: Mapping[str, str]) ->
     else:  # its traffic is not known
         lacking = lacking_of(deployment)
         estimators = tuple(e for e in estimators or ESTIMATORS if e not in lacking)
-    chosen = [m for measure in measures for m in _by_estimator(measure, estimators)]
+    chosen = [m for measure in measures for m in _by_estimator(measure, estimators, deployment)]
     chosen = [m for m in chosen if "traffic" not in m.parts or deployment.traffic.exposures]
     plan = plan_of(deployment, scoring.plan)
     found: dict[str, Estimate] = {}
     for measure in chosen:
         if "columns" in measure.parts:
             evidence = evidence_of_column(deployment, plan, str(measure.parameter))
-            [row] = _estimated(deployment, evidence, plan, [measure], scoring, dims)
-            found[measure.label] = structs.replace(row, dims=placed(row.dims, "ab"))
+            [row] = _estimated(
+                deployment, evidence, plan, [_mean(measure, evidence)], scoring, dims
+            )
+            found[measure.label] = _of_arms(row)
     rest = [measure for measure in chosen if measure.label not in found]
     if rest:
         machine = any("machine" in m.parts for m in rest)
@@ -167,6 +172,8 @@ def _estimated(
         Application(),
         plan,
         level=scoring.level,
+        method=scoring.method,
+        icc=scoring.icc,
         context=context_of(deployment, dims),
         jobs=scoring.jobs,
         progress=None if tell is None else lambda done, total: tell(what, done, total),
@@ -187,11 +194,21 @@ def _check_parts(deployment: Deployment, measures: Sequence[Measure]) -> None:
             )
 
 
-def _by_estimator(measure: Measure, estimators: Sequence[str]) -> list[Measure]:
-    """A ratio by each estimator with the parts that this one reads; other measures as they are."""
+def _by_estimator(
+    measure: Measure, estimators: Sequence[str], deployment: Deployment
+) -> list[Measure]:
+    """A ratio by each estimator with the parts that this one reads; other measures as they are.
+
+    Where every item has a label of weight one, direct ratios are those of two binomial rates.
+    """
+    whole = bool(deployment.labelled.all()) and deployment.inclusion is None
+    rates = replace(measure, interval=WHOLE[measure.name]) if measure.name in WHOLE else measure
     if measure.name not in LABELS:
-        return [measure]
-    return [replace(measure.at(e), parts=ESTIMATORS[e].reads) for e in estimators]
+        return [rates if whole else measure]
+    return [
+        replace((rates if whole and e == "direct" else measure).at(e), parts=ESTIMATORS[e].reads)
+        for e in estimators
+    ]
 
 
 def _widened(measure: Measure, deployment: Deployment) -> list[Measure]:
@@ -217,6 +234,13 @@ def _leaning(
 ) -> tuple[Array, float]:
     del application
     return ratio(totals.sums, "corrected", label, lean), 1.0
+
+
+def _mean(measure: Measure, evidence: Evidence) -> Measure:
+    """The ratio of means of a column, by the signs that its numbers have."""
+    column = evidence.parts["columns"]
+    signed = isinstance(column, Tally) and bool((column.values < 0).any())
+    return replace(measure, interval=DIFFERENT_SIGNS) if signed else measure
 
 
 def context_of(deployment: Deployment, dims: Mapping[str, str]) -> Context:
@@ -282,7 +306,7 @@ class Finish:
     def row(self, measure: Measure, row: Estimate, ends: Mapping[str, Estimate]) -> Estimate:
         """One row: widened, or replaced by the delta method."""
         if measure.name not in LABELS:
-            return structs.replace(row, dims=placed(row.dims, "ab"))
+            return _of_arms(row)
         estimator, label = str(measure.parameter), LABELS[measure.name]
         totals = self.trust.totals(estimator, label)
         parameters = {k: v for k, v in row.parameters.items() if k != "variant"}
@@ -299,10 +323,16 @@ class Finish:
             sides = [ends[f"{measure.name}{sign}"] for sign in "-+"]
             broken = max(broken, *(not_finite(side.replicates) for side in sides))
             row = _widest(row, *sides)
-        return self._checked(row, estimator, label, broken)
+        binomial = row.method == "auto" and measure.interval.rates is not None
+        return self._checked(row, estimator, label, broken, binomial)
 
-    def _checked(self, row: Estimate, estimator: str, label: int, broken: float) -> Estimate:
-        """A row with the delta interval beside its own, or in its place."""
+    def _checked(
+        self, row: Estimate, estimator: str, label: int, broken: float, binomial: bool
+    ) -> Estimate:
+        """A row with the delta interval beside its own, or in its place.
+
+        Never in the place of that of two binomial rates, which few items make wide by themselves.
+        """
         few = self.trust.least(estimator, label) < FEW
         weak = few or broken > MOST_BROKEN
         lower, upper = self.trust.delta(estimator, label, adjusted=weak)
@@ -313,7 +343,7 @@ class Finish:
         if np.isnan(row.point):
             why = f"undefined: {self.trust.why(estimator, label)}"
             return structs.replace(row, lower=None, upper=None, reason=why)
-        if not weak:
+        if not weak or (binomial and np.isfinite(row.point)):
             return row
         if estimator == "corrected":  # as wide as the labels of the cells make it, too
             lower = np.fmin(lower, _or(row.lower, np.nan))
@@ -338,6 +368,12 @@ class Finish:
         )
 
 
+def _of_arms(row: Estimate) -> Estimate:
+    """A row of what the arms collected, labels or decisions of the other model aside."""
+    reason = "infinite: the figure of arm A is 0" if np.isinf(row.point) else row.reason
+    return structs.replace(row, dims=placed(row.dims, "ab"), reason=reason)
+
+
 def placed(dims: Mapping[str, str], estimator: str) -> dict[str, str]:
     """Dimensions with the estimator, in the order of tables."""
     found = {**dims, "estimator": estimator}
@@ -347,7 +383,11 @@ def placed(dims: Mapping[str, str], estimator: str) -> dict[str, str]:
 
 
 def _widest(row: Estimate, below: Estimate, above: Estimate) -> Estimate:
-    """The interval from the lower end of one and the upper end of another, never narrower."""
+    """The interval from the lower end of one and the upper end of another, never narrower.
+
+    Where `auto` has no ends for one of them (a ratio of 0 without one user) they are percentiles.
+    """
+    row, below, above = (_with_ends(one) for one in (row, below, above))
     ends = [e for e in (row.lower, below.lower) if e is not None]
     upper = None if row.upper is None or above.upper is None else max(row.upper, above.upper)
     return structs.replace(
@@ -356,6 +396,13 @@ def _widest(row: Estimate, below: Estimate, above: Estimate) -> Estimate:
         upper=upper,
         flags=(*row.flags, *raised(few_labels=True)),
     )
+
+
+def _with_ends(row: Estimate) -> Estimate:
+    if row.method != "auto" or row.lower is not None or row.upper is not None:
+        return row
+    lower, upper, reason = ends_of(row.replicates, row.level, "percentile", row.point)
+    return structs.replace(row, lower=lower, upper=upper, reason=reason)
 
 
 def _against(row: Estimate, human: Estimate | None) -> Estimate:
