@@ -7,7 +7,7 @@ from functools import cached_property
 
 from truecost.captions import dims_of, items_of, units_shown
 from truecost.digits import between, figure, percent, scale_of, signed
-from truecost.flags import FLAGS
+from truecost.flags import marks
 from truecost.leaderboard import Standing
 from truecost.names import PARTS
 from truecost.report.numbers import Numbers
@@ -136,7 +136,7 @@ def of_standings(caption: str, board: Sequence[Standing], level: float) -> Table
             {None: "", True: "yes", False: "no"}[s.may_be_best],
             "" if s.difference is None else signed(s.difference, scale_of(s.shown_in, True)),
             between(s.difference_lower, s.difference_upper, scale_of(s.shown_in, True)),
-            ", ".join((s.verdict, *([FLAGS["alone"].mark] if s.alone else []))),
+            ", ".join((s.verdict, *(marks(["alone"]) if s.alone else []))),
         )
         for s in board
     ]
