@@ -95,7 +95,8 @@ def record(words, errors):
 def coverage(utterances, runs, resample):
     """Share of the intervals that hold the truth, for each measure."""
     how = LifelongScoring(policies=(Policy("recent", 2.0),), resample=resample, cost="answers")
-    scoring = tc.Scoring(plan=tc.Plan(REPLICATES, seed=1), lifelong=how, measures=MEASURES)
+    plan = tc.Plan(REPLICATES, seed=1)
+    scoring = tc.Scoring(plan=plan, method="percentile", lifelong=how, measures=MEASURES)
     held = dict.fromkeys(MEASURES, 0)
     for k in range(SETS):
         draws = np.random.default_rng([utterances, k])

@@ -41,7 +41,9 @@ def evaluation(rng, queries, documents):
 def values(search, resample, replicates=2):
     measures = ("atwv", "mtwv", "pmiss", "cnxe", "min_cnxe")
     plan, how = tc.Plan(replicates, seed=0), TermsScoring(resample=resample)
-    return score_search(search, tc.Scoring(APPLICATION, measures, plan, terms=how))
+    return score_search(
+        search, tc.Scoring(APPLICATION, measures, plan, method="percentile", terms=how)
+    )
 
 
 @pytest.mark.parametrize(
