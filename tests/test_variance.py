@@ -243,7 +243,12 @@ def test_single_runs_meet_on_the_same_training_set():
     found = single_runs(methods[1], methods[0])
     assert (found.pairs, found.undecided, found.within) == (8, 8, "training")
     crossed = [
-        method_of(points, [e.replicates for e in m.members], levels, name=m.runs.method)
+        method_of(
+            [e.point for e in m.members],
+            [e.replicates for e in m.members],
+            m.runs.levels,
+            name=m.runs.method,
+        )
         for m in methods
     ]
     assert single_runs(crossed[1], crossed[0]).better == 4

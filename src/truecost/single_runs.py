@@ -107,8 +107,10 @@ def single_runs(system: MethodEstimate, baseline: MethodEstimate) -> SingleRuns:
             ends = _paired(member, every[same][sure], drawn)
         else:
             ends = _ends(drawn, sides)
-        low += int((ends[1] < 0).sum())
-        high += int((ends[0] > 0).sum())
+        value = member.point - np.array([e.point for e in every[same][sure]])
+        inside = (ends[0] <= value) & (value <= ends[1])  # else it speaks for no side
+        low += int(((ends[1] < 0) & inside).sum())
+        high += int(((ends[0] > 0) & inside).sum())
     return SingleRuns(
         system=system.runs.method,
         against=baseline.runs.method,
