@@ -179,6 +179,17 @@ def test_twenty_targets():
         assert a.lower < b.lower if name == "auc" else a.upper > b.upper, name
 
 
+def test_targets_of_one_speaker_say_next_to_nothing():
+    """However many there are: another speaker may be missed all the time."""
+    decision, label = [1] * 200 + [0] * 40, [1] * 200 + [0] * 40
+    trials = tc.Trials.of(decision, label, kind="decision", unit=[0] * 200 + [*range(1, 41)])
+    rows = score(trials, "p_miss", "act_dcf", "p_fa")
+    assert rows["p_miss"].lower == 0
+    assert rows["p_miss"].upper > 0.9
+    assert rows["act_dcf"].upper > 0.9
+    assert rows["p_fa"].upper < 0.1
+
+
 @pytest.mark.parametrize("apart", [False, True])
 def test_units_of_very_unequal_size(apart):
     """Speakers of 1 to 500 trials: one holds most, so few say something."""

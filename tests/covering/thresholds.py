@@ -14,6 +14,7 @@ from covering.cells import Cell
 
 APPLICATION = tc.Application.detection(1, 1, 0.1)
 MEASURES = ("eer", "auc", "min_dcf", "cllr", "min_cllr", "cllr_loss", "miss_at_fa:0.1")
+LOSSES = ("cllr", "cllr_loss")
 ALONE, BY_SPEAKER = (8, 20, 50, 100, 400), (10, 20, 100)
 NONTARGETS, MEAN, BETWEEN = 300, 1.5, 0.6
 ENTROPIES = "rare large losses may not have been seen"
@@ -28,6 +29,9 @@ def cells():
     for speakers in BY_SPEAKER:
         draw = partial(by_speaker, speakers=speakers)
         yield Cell("thresholds", f"{speakers} speakers", partial(truth, BETWEEN), draw)
+        name = f"{speakers} speakers, scores that claim twice as much"
+        draw = partial(by_speaker, speakers=speakers, measures=LOSSES, times=2.0)
+        yield Cell("thresholds", name, partial(too_sure, BETWEEN, 2.0), draw)
 
 
 @cache
@@ -36,8 +40,7 @@ def truth(between):
     sd = np.sqrt(1 + between**2)
     at = np.linspace(-12, 12, 40_001)
     miss, fa = stats.norm.cdf(at, MEAN, sd), stats.norm.sf(at, -MEAN, sd)
-    density = stats.norm.pdf(at, MEAN, sd) * (at[1] - at[0])
-    cllr = float((np.log2(1 + np.exp(-scale(between) * at)) * density).sum())
+    cllr = entropy(between)
     return {
         "eer:rocch": float(stats.norm.cdf(-MEAN / sd)),
         "auc": float(stats.norm.cdf(2 * MEAN / sd / np.sqrt(2))),
@@ -49,15 +52,29 @@ def truth(between):
     }
 
 
+def entropy(between, times=1.0):
+    """Cllr of likelihood ratios that are too large by this factor on their scale."""
+    sd = np.sqrt(1 + between**2)
+    at = np.linspace(-12, 12, 40_001)
+    density = stats.norm.pdf(at, MEAN, sd) * (at[1] - at[0])
+    return float((np.logaddexp(0, -times * scale(between) * at) / np.log(2) * density).sum())
+
+
+def too_sure(between, times):
+    """Cllr and its calibration loss."""
+    cllr = entropy(between, times)
+    return {"cllr": cllr, "cllr_loss": cllr - entropy(between)}
+
+
 def scale(between):
     """What makes log-likelihood ratios of the scores."""
     return 2 * MEAN / (1 + between**2)
 
 
-def rows(scores, label, unit, plan):
+def rows(scores, label, unit, plan, measures=MEASURES):
     """The measures of these trials."""
     trials = tc.Trials.of(scores, label, kind="llr", unit=unit)
-    scoring = tc.Scoring(APPLICATION, MEASURES, plan, jobs=1, allow_reversed=True)
+    scoring = tc.Scoring(APPLICATION, measures, plan, jobs=1, allow_reversed=True)
     return tc.score(trials, scoring)
 
 
@@ -68,11 +85,11 @@ def alone(rng, plan, targets):
     return rows(scale(0.0) * scores, label, None, plan)
 
 
-def by_speaker(rng, plan, speakers):
+def by_speaker(rng, plan, speakers, measures=MEASURES, times=1.0):
     """Some speakers score higher than others."""
     size = np.maximum(1, np.round(5 * np.exp(rng.normal(-0.125, 0.5, speakers)))).astype(int)
     unit = np.repeat(np.arange(speakers), 4 * size)
     label = np.concatenate([np.arange(4 * s) % 4 == 0 for s in size]).astype(int)
     level = BETWEEN * rng.normal(size=speakers)[unit]
     scores = rng.normal(np.where(label, MEAN, -MEAN)) + level
-    return rows(scale(BETWEEN) * scores, label, unit, plan)
+    return rows(times * scale(BETWEEN) * scores, label, unit, plan, measures)
