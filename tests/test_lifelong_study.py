@@ -55,7 +55,7 @@ def test_a_study_of_logs(logs):
             baseline="old",
             policies={"now": {"kind": "recent", "half_life": 1}, "ever": {"kind": "uniform"}},
             gate=[
-                {"measure": "policy_score", "policy": "now", "system": "new", "max_upper": 2.9},
+                {"measure": "policy_score", "policy": "now", "system": "new", "max_upper": 9},
                 {"measure": "penalised_score", "policy": "ever", "system": "new",
                  "baseline": "old", "max_upper_delta": 2.9},
             ],
@@ -76,7 +76,7 @@ def test_a_study_of_logs(logs):
 
 
 def test_a_gate_has_to_name_the_policy(logs):
-    gate = {"measure": "policy_score", "system": "new", "max_upper": 2.9}
+    gate = {"measure": "policy_score", "system": "new", "max_upper": 9}
     policies = {"policies": ["recent:1", "uniform"], "kind": "transcripts"}
     with pytest.raises(UsageError, match=r"2 rows .* fit: .*; say which with policy=NAME"):
         tc.run(study_of(logs, lifelong=policies, gate=[gate]))

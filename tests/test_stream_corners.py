@@ -263,7 +263,7 @@ def test_a_value_outside_its_interval_says_so():
     narrow = tc.Scoring(plan=tc.Plan(400), level=0.2, measures=("imlm",), method="percentile")
     [_, post] = tc.score(read_online([log]), narrow)
     assert "outside" in post.flags
-    [_, post] = tc.score(read_online([log]), replace(narrow, method="auto"))
+    [_, post] = tc.score(read_online([log]), dataclasses.replace(narrow, method="auto"))
     assert "outside" not in post.flags
 
 

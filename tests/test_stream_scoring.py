@@ -16,9 +16,7 @@ from truecost.tasks.streams.reading import Labels, read_online
 PLAN = tc.Plan(50, seed=1)
 
 
-def rows_of(
-    log, how=None, measures=(), plan=PLAN, application=None, method="auto", **reading
-):
+def rows_of(log, how=None, measures=(), plan=PLAN, application=None, method="auto", **reading):
     """Rows of a log by (measure, phase)."""
     online = log if hasattr(log, "items") else read_online([log], **reading)
     scoring = tc.Scoring(
