@@ -25,6 +25,9 @@ def logs(tmp_path):
     }
 
 
+PERCENTILES = {"replicates": 40, "method": "percentile"}  # narrow: a few words decide
+
+
 def study_of(systems, **tables):
     """A study of systems by name."""
     named = {name: {"file": str(path)} for name, path in systems.items()}
@@ -53,6 +56,7 @@ def test_a_study_of_logs(logs):
         study_of(
             logs,
             baseline="old",
+            interval=PERCENTILES,
             policies={"now": {"kind": "recent", "half_life": 1}, "ever": {"kind": "uniform"}},
             gate=[
                 {"measure": "policy_score", "policy": "now", "system": "new", "max_upper": 2.9},
@@ -80,7 +84,8 @@ def test_a_gate_has_to_name_the_policy(logs):
     policies = {"policies": ["recent:1", "uniform"], "kind": "transcripts"}
     with pytest.raises(UsageError, match=r"2 rows .* fit: .*; say which with policy=NAME"):
         tc.run(study_of(logs, lifelong=policies, gate=[gate]))
-    named = tc.run(study_of(logs, lifelong=policies, gate=[{**gate, "policy": "recent:1"}]))
+    gate |= {"policy": "recent:1"}
+    named = tc.run(study_of(logs, lifelong=policies, interval=PERCENTILES, gate=[gate]))
     assert named.gates[0].state == "pass"
 
 

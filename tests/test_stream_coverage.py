@@ -65,13 +65,13 @@ def log_of_stream(label, decision):
     return EventLog("log", rows.with_columns(**missing).select(*COLUMNS))
 
 
-def coverage(batches, rho):
+def coverage(batches, rho, method):
     """Share of the intervals that hold the value of a very long stream."""
     truth = value(*outputs(np.random.default_rng(99), 100_000, rho))
     scoring = tc.Scoring(
-        plan=tc.Plan(500),
-        method="percentile",  # those of the default: tests/covering/streams.py
+        plan=tc.Plan(500 if method == "percentile" else 2),
         measures=("imlm",),
+        method=method,
         stream=StreamScoring(queried="model"),
     )
     held = 0
@@ -80,6 +80,24 @@ def coverage(batches, rho):
         [_, post] = tc.score(read_online([log]), scoring)
         held += post.lower <= truth <= post.upper
     return held / STREAMS
+
+
+@pytest.mark.parametrize(
+    ("batches", "rho", "least", "most"),
+    [
+        (60, 0.0, 0.96, 1.0),
+        (60, 0.5, 0.95, 1.0),
+        (60, 0.8, 0.89, 0.99),
+        (200, 0.0, 0.95, 1.0),
+        (200, 0.5, 0.92, 1.0),
+        (200, 0.8, 0.88, 0.98),
+    ],
+)
+def test_coverage_of_waves(batches, rho, least, most, record_property):
+    """The default: the spread of slow waves, where neighbouring batches are alike."""
+    found = coverage(batches, rho, "auto")
+    record_property("coverage", found)
+    assert least <= found <= most
 
 
 @pytest.mark.parametrize(
@@ -94,6 +112,6 @@ def coverage(batches, rho):
     ],
 )
 def test_coverage_of_moving_blocks(batches, rho, least, most, record_property):
-    found = coverage(batches, rho)
+    found = coverage(batches, rho, "percentile")
     record_property("coverage", found)
     assert least <= found <= most

@@ -63,6 +63,7 @@ def files(tmp_path_factory):
     return folder
 
 
+PERCENTILES = {"replicates": 100, "method": "percentile"}  # narrow, so that there are verdicts
 TABLES = {
     "task": "stream",
     "data": {"labels": "labels.csv"},
@@ -158,7 +159,7 @@ def test_the_verdict_has_both_phases_and_the_cost_of_errors(run):
 
 
 def test_an_interval_above_one_is_more_than_by_hand(run):
-    outcome = run(stream={"q": 40})
+    outcome = run(stream={"q": 40}, interval=PERCENTILES)
     [line] = lines_of(outcome)
     assert row_of(outcome, "imlm").lower > 1
     assert (line.look, line.chip) == ("bad", "more than by hand")
@@ -166,7 +167,7 @@ def test_an_interval_above_one_is_more_than_by_hand(run):
 
 
 def test_a_cost_of_errors_has_another_naive_system(run):
-    outcome = run(measures=["act_dcf"])
+    outcome = run(measures=["act_dcf"], interval=PERCENTILES)
     said = verdict.verdict(story_of(outcome))
     assert said.lead.startswith("act_dcf (detection cost of the decisions): lower is better. 0.25 ")
     assert "is the naive system: rejecting or accepting everything. " in said.lead

@@ -50,6 +50,7 @@ def outcome(tmp_path_factory):
         loop={"passive": True, "seeds": 3, "budget": None},
         source={"pool": 20},
         sweep={"budgets": [0, 1, 3], "strategies": ["margin", "random"]},
+        interval={"replicates": 50, "method": "percentile"},
     )
     return run_live(tc.Study.read(str(study)), folder / "run")
 

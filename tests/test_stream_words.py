@@ -196,6 +196,7 @@ def test_at_80_columns_items_and_units_stand_above(folder, run, monkeypatch):
 def test_what_is_left_out_for_want_of_width_is_said(folder, run, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     given = ("--labels", "marked.csv", "--replicates", "50", "--subset", "parity")
+    given += ("--method", "percentile")
     _, out, _ = run("stream", "score", "events.jsonl", *given)
     first, *_ = out.split("\n\n")
     assert first.splitlines()[0].startswith("system events, subset all, items 120")
