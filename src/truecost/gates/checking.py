@@ -133,7 +133,7 @@ def check(gates: Iterable[Gate], rows: Sequence[Row]) -> tuple[Verdict, ...]:
     >>> rows = tc.score(trials, tc.Scoring(measures=("total_error",)))
     >>> [verdict] = check([tc.Gate(measure="total_error", max_upper=0.5)], rows)
     >>> verdict.state, verdict.found
-    ('pass', '0.1667 [0.08333, 0.2667]')
+    ('pass', '0.1667 [0.08598, 0.2804]')
     """
     found = []
     for gate in gates:

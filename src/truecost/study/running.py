@@ -58,7 +58,7 @@ def run(study: Study | str | Path, progress: Progress | None = None) -> Outcome:
     ... })
     >>> outcome = tc.run(study)
     >>> print(outcome.estimates[0], outcome.gates[0].state)
-    act_dcf 0.5097 [0.3838, 0.6394] pass
+    act_dcf 0.5097 [0.378, 0.6741] pass
     """
     if isinstance(study, str | Path):
         study = Study.read(str(study))

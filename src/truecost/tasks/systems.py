@@ -71,8 +71,8 @@ def score(
     >>> plan = tc.Plan(500, seed=0)
     >>> for row in tc.score(trials, tc.Scoring(application, ("act_dcf", "cllr"), plan)):
     ...     print(f"{row.measure} {row.value:.2f} [{row.lower:.2f}, {row.upper:.2f}]")
-    act_dcf 0.61 [0.51, 0.75]
-    cllr 0.46 [0.38, 0.54]
+    act_dcf 0.61 [0.52, 1.41]
+    cllr 0.46 [0.39, 0.57]
     """
     checked("scoring", scoring, Scoring, "a Scoring (what to compute and how)")
     if isinstance(system, Items):
