@@ -313,4 +313,4 @@ def in_order(records, value, factor):
         squares.append(total**2)
     low = length / (length - 1) * sum(squares) / nu / length
     alone = (length - 1) / length * sum((x - at) ** 2 for x in lo)
-    return math.sqrt(max(low, alone)), nu, max(moved) / length
+    return math.sqrt(max(low, alone)), nu

@@ -392,7 +392,8 @@ def test_minimum_costs(seed):
     expected, _ = of_cost(shifted, (1.2 / 0.7, 1.0))
     bias = min(0.0, float(np.mean(row.replicates)) - row.point)
     assert bias < 0
-    assert ends(row) == pytest.approx((expected[0], expected[1] - bias), **TIGHT)
+    upper = min(1.0, expected[1] - bias)  # no threshold need cost more than the naive baseline
+    assert ends(row) == pytest.approx((expected[0], upper), **TIGHT)
 
 
 # --- G: batches in order ------------------------------------------------------------------------
@@ -408,10 +409,10 @@ def test_batches_in_order():
             score_ = float(rng.normal(level[t] if label else -level[t]))
             records.append({"score": score_, "label": label, "unit": f"b{t:02d}", "weight": 1.0})
     [row] = score(records, ["cllr"], plan=tc.Plan(200, seed=0, scheme="blocks"))
-    se, nu, rise = slow.in_order(records, cllr, "unit")
+    se, nu = slow.in_order(records, cllr, "unit")
     point, reach = math.log(row.point), slow.t_quantile(nu) * se
     assert nu == 3
     assert row.lower == pytest.approx(math.exp(point - reach), **TIGHT)
-    assert row.upper == pytest.approx(math.exp(point + reach + rise), **TIGHT)
+    assert row.upper == pytest.approx(math.exp(point + reach), **TIGHT)
     [alone] = score(records, ["cllr"])
     assert row.upper > alone.upper

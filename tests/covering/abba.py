@@ -1,5 +1,6 @@
 """Relative recall and false positives from accepted items, with few that only B accepts."""
 
+from dataclasses import replace
 from functools import partial
 from itertools import product
 
@@ -7,6 +8,7 @@ import numpy as np
 
 import truecost as tc
 from covering.cells import Cell
+from truecost.measures.relative import WHOLE
 
 ANY = tc.Application()
 MEASURES = ("rrecall:direct", "rrecall:pooled", "rfpr:direct", "rfpr:pooled")
@@ -54,6 +56,14 @@ def drawn(rng, plan, expected, users):
     side = tc.Factor.of("user", user[each]) if users else tc.Factor.trials(len(each))
     right = label[each] * held
     items = {"items": held, "labels": held, "labelled": held, "positive": right}
+    items["negative"] = held - right
     axes = {"arm": ("AB", arm[each]), "other": (("accepts", "rejects"), other[each])}
     found = tc.Evidence({"collected": tc.Tally.count([side], items, axes)})
-    return tc.estimate(found, [tc.find(m) for m in MEASURES], ANY, plan, jobs=1)
+    return tc.estimate(found, [measure(name) for name in MEASURES], ANY, plan, jobs=1)
+
+
+def measure(name):
+    """A measure with the rule that it has where every item was labelled."""
+    found = tc.find(name)
+    rule = WHOLE.get(found.name) if name.endswith(":direct") else None
+    return replace(found, interval=rule) if rule else found
