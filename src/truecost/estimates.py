@@ -22,9 +22,9 @@ from truecost.evidence import Evidence, totals
 from truecost.factors import Factor
 from truecost.flags import raised
 from truecost.intervals import ONE_UNIT, ends, finite
-from truecost.intervals.auto import Auto, Found, Support
+from truecost.intervals.auto import Auto, Found
 from truecost.intervals.counted import kish_of
-from truecost.intervals.rates import Errors
+from truecost.intervals.resting import Resting
 from truecost.jackknife import Groups, LeftOut
 from truecost.measures.base import Measure, Values
 from truecost.names import ICC, Method
@@ -34,10 +34,6 @@ from truecost.version import __version__
 from truecost.weights import Plan, Weights
 
 Floats = npt.NDArray[np.float64]
-FEW_UNITS = 20  # below this a percentile interval covers too little (0.92 at 20, 0.83 at 6 units)
-FEW_ERRORS = 10
-FEW_KISH = 8  # effective units: below this a few of them carry the value
-FEW_LOSSES = 50  # trials of a class, one by one, in a mean of losses
 
 
 @dataclass(frozen=True)
@@ -165,6 +161,8 @@ def estimate(
             f"level is {level:g}: it must lie between 0 and 1, such as 0.95"
             + (f" (did you mean {level / 100:g}?)" if 1 < level < 100 else "")
         )
+    if not 0 <= icc <= 1:
+        raise UsageError(f"icc is {icc:g}: it must lie between 0 and 1, such as 0.1")
     factors = evidence.factors
     # The point first, in this thread: it also compiles what the threads will run.
     points = replicate(evidence, measures, application, Weights.ones(factors), 1)
@@ -277,6 +275,7 @@ class Setting:
             lacking = "targets" if not self.context.counts["targets"] else "nontargets"
             reason = f"undefined: there are no {lacking}"
         undefined = int(np.isnan(drawn.values).sum())
+        lost = raised(undefined_replicates=undefined > 0)
         # A minimum over thresholds never costs more than that: 1 is the end of its range.
         decides = measure.decides and not measure.minimum_of
         naive = decides and _naive(point) and _naive(drawn)
@@ -305,7 +304,7 @@ class Setting:
             n_replicates=len(drawn.values),
             n_undefined=undefined,
             reason=reason,
-            flags=self._flags(measure, units, undefined, found.support, left),
+            flags=(*Resting(measure, units, found.support, left, self).flags, *lost),
             signature=self._signature(measure, parameters),
             replicates=drawn.values,
             left_out=left,
@@ -343,48 +342,6 @@ class Setting:
         own = (self.context.part_counts.get(part, {}) for part in measure.parts)
         return {**self.context.counts, **{k: v for counts in own for k, v in counts.items()}}
 
-    def _flags(
-        self,
-        measure: Measure,
-        units: Mapping[str, int],
-        undefined: int,
-        support: Support,
-        left: tuple[LeftOut, ...],
-    ) -> tuple[str, ...]:
-        """What a reader should know of the row, by what each class effectively holds."""
-        auto = self.method == "auto"
-        few = measure.interval.fewest if auto else FEW_UNITS
-        held = [one.kish for one in left]
-        found = raised(
-            few_units=bool(units) and min(units.values()) < few,
-            few_effective_units=bool(held) and FEW_KISH > min(held) < 0.9 * min(units.values()),
-            clustered_errors=any(_clustered(kind) for kind in support.kinds),
-            rare_losses=auto and measure.interval.rare and self._rare(measure, units),
-            in_order=any(one.ordered for one in left),
-            few_errors=self._fewest_errors(measure, support) < FEW_ERRORS,
-            undefined_replicates=undefined > 0,
-        )
-        # What is said of crossed percentile intervals is not so of the others.
-        given = (flag for flag in self.context.flags if not (auto and flag == "crossed"))
-        return (*given, *found)
-
-    def _fewest_errors(self, measure: Measure, support: Support) -> float:
-        """Errors of the kind that has fewest: each class that has a prior counts for itself."""
-        if support.rates:
-            return min(min(k.errors, k.trials - k.errors) for k in support.rates)
-        errors = self.context.errors
-        kind = measure.errors or ("costs" if "costs" in measure.uses else "")
-        seen = errors.get(kind, errors.get("", FEW_ERRORS)) if measure.decides else FEW_ERRORS
-        of_parts = (self.context.part_errors.get(part, FEW_ERRORS) for part in measure.parts)
-        return min([seen, *of_parts])
-
-    def _rare(self, measure: Measure, units: Mapping[str, int]) -> bool:
-        """Whether a class has few trials that are each a unit."""
-        if min(units.values(), default=0) < 0.9 * self.context.n_trials:
-            return False
-        held = np.asarray(self.auto.seen.sums(measure.parts[0], "n")[0], np.float64).ravel()
-        return bool(held[held > 0].min(initial=FEW_LOSSES) < FEW_LOSSES)
-
     def _signature(self, measure: Measure, parameters: Mapping[str, Any]) -> str:
         said = [
             measure.label,
@@ -405,11 +362,6 @@ def _naive(found: Values) -> bool:
     """
     same = np.isclose(found.values, found.references, rtol=1e-12, atol=0)  # but for rounding
     return bool((same & (found.values != 0)).all())
-
-
-def _clustered(kind: Errors) -> bool:
-    """Whether few units hold several trials each."""
-    return kind.kish < FEW_UNITS and kind.effective > 1.5 * kind.kish
 
 
 def _extras(point: Values, drawn: Values) -> dict[str, float]:

@@ -23,9 +23,9 @@ import numpy.typing as npt
 
 from truecost.comparison import derived
 from truecost.errors import InputError, UsageError, counted
-from truecost.estimates import FEW_UNITS
 from truecost.flags import raised
 from truecost.intervals import ONE_UNIT, ends, finite
+from truecost.intervals.resting import FEW_UNITS
 from truecost.intervals.runs import Told, limits_of_mean, limits_of_one
 from truecost.measures.base import difference as apart
 from truecost.names import Ends

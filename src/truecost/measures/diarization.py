@@ -119,7 +119,7 @@ def _of_time(errors: str) -> Rule:
         both = (time + more) / time if time > 0 else 1.0
         return of_sums(totals, "speech", errors, "reference+false_alarm", both)
 
-    return Rule(rates=rates, edge=True, size=("speech", "reference"))
+    return Rule(rates=rates, edge=True, fewest=20, size=("speech", "reference"))
 
 
 def _share(part: str, errors: str, whole: str) -> Rule:

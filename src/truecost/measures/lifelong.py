@@ -357,6 +357,7 @@ def _of_score(row: "tuple[Function, str, str, str, tuple[str, ...]]") -> Measure
         interval=Rule(
             "identity" if function.__name__ in DIFFERENCES else "log",
             excess=function is forgetting_max,
+            fewest=10 if "forgetting" in function.__name__ else 0,
         ),
     )
     return replace(plain, cites=("004", *cites)) if cites else plain
