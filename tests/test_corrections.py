@@ -54,7 +54,12 @@ def table(text):
 
 def errors(output, reference):
     """Seconds of missed speech, false alarm and confusion, as the task counts them."""
-    found = count(table(reference), table(output), DiarizationOptions(missing="worst"), "s")
+    found = count(
+        table(reference),
+        table(output),
+        DiarizationOptions(missing="worst", allow_duplicates=True),
+        "s",
+    )
     return sum(found.parts["speech"][k][0] for k in ("missed", "false_alarm", "confusion")) / MICRO
 
 

@@ -59,9 +59,10 @@ def test_a_study_of_logs(logs):
             interval=PERCENTILES,
             policies={"now": {"kind": "recent", "half_life": 1}, "ever": {"kind": "uniform"}},
             gate=[
-                {"measure": "policy_score", "policy": "now", "system": "new", "max_upper": 2.9},
+                {"measure": "policy_score", "policy": "now", "system": "new", "max_upper": 2.9,
+                 "method": "percentile"},
                 {"measure": "penalised_score", "policy": "ever", "system": "new",
-                 "baseline": "old", "max_upper_delta": 2.9},
+                 "baseline": "old", "max_upper_delta": 2.9, "method": "percentile"},
             ],
         )
     )  # fmt: skip
@@ -84,7 +85,7 @@ def test_a_gate_has_to_name_the_policy(logs):
     policies = {"policies": ["recent:1", "uniform"], "kind": "transcripts"}
     with pytest.raises(UsageError, match=r"2 rows .* fit: .*; say which with policy=NAME"):
         tc.run(study_of(logs, lifelong=policies, gate=[gate]))
-    gate |= {"policy": "recent:1"}
+    gate |= {"policy": "recent:1", "method": "percentile"}
     named = tc.run(study_of(logs, lifelong=policies, interval=PERCENTILES, gate=[gate]))
     assert named.gates[0].state == "pass"
 

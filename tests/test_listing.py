@@ -16,7 +16,7 @@ FILES = {
     "gaps.csv": "id,text\nu1,a\n,b\nu2,\nu3,c\n",
     "good.txt": "a\nb\nc\n",
     "short.txt": "a b\nb\n",
-    "turns.rttm": "SPEAKER r1 1 0 2 <NA> <NA> a <NA> <NA>\n" * 2,
+    "turns.rttm": "".join(f"SPEAKER r1 1 {t} 2 <NA> <NA> a <NA> <NA>\n" for t in (0, 5)),
     "map.uem": "r1 1 0 9\nr2 1 0 9\n",
     "other.uem": "r2 1 0 9\n",
     "recordings": "r1\n",

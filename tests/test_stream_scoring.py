@@ -352,7 +352,7 @@ def test_streams_and_seeds_are_outer_factors():
         np.testing.assert_allclose(row.replicates, expected)
     seeds = rows_of(online, StreamScoring(q=2))["imlm", "post"]  # several runs: seeds by default
     assert seeds.factors == ("seed",)
-    assert "few_units" in seeds.flags
+    assert "few_effective_units" in seeds.flags
 
 
 def _alone(log, run, stream):
@@ -365,9 +365,10 @@ def _alone(log, run, stream):
 
 def test_seeds_and_batches_are_crossed():
     log = at_random(6, runs=("1", "2", "3"))
-    row = rows_of(log, StreamScoring(resample="both"))["imlm", "post"]
-    assert set(row.factors) == {"batch", "seed"}
-    assert "crossed" in row.flags
+    for method in ("auto", "percentile"):
+        row = rows_of(log, StreamScoring(resample="both"), method=method)["imlm", "post"]
+        assert set(row.factors) == {"batch", "seed"}
+        assert ("crossed" in row.flags) == (method == "percentile")
     with pytest.raises(UsageError, match=r"1 seed.*at least two"):
         rows_of(at_random(6), StreamScoring(resample="both"))
 

@@ -214,7 +214,8 @@ def paired_ends(
     a, b = _limits(system), _limits(baseline)
     if a is None or b is None or (kind == "ratio" and min(a.lower, b.lower) < 0):
         if smooth is None:
-            return None, None, "no interval: one of the two has none"
+            why = system.reason if a is None else baseline.reason
+            return None, None, why or "no interval: one of the two has none"
         return *smooth, None
     r = correlation(system.left_out, baseline.left_out)
     limits = difference_limits if kind == "difference" else ratio_limits

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from truecost.application import Application
-from truecost.evidence import Totals
+from truecost.evidence import Evidence, Totals
 from truecost.measures.base import ROUNDING, Array, Floats, Measure, share
 
 BASE, ADAPTED, IMPAIRED, CORRECTED = range(4)  # the axis `state`
@@ -107,6 +107,11 @@ class View:
         change: "Callable[[Array, str], Array] | None" = None,
     ) -> None:
         self._totals, self._named, self._change = totals, named, change
+
+    @property
+    def evidence(self) -> Evidence:
+        """What was counted."""
+        return self._totals.evidence
 
     def sums(self, part: str, statistic: str) -> Array:
         """Sums of a statistic, as `Totals.sums`."""

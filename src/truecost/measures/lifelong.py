@@ -7,6 +7,8 @@ error and taken from a quality. Source: paper 004.
 """
 
 from dataclasses import replace
+from functools import partial
+from typing import cast
 
 import numpy as np
 
@@ -21,12 +23,23 @@ from truecost.measures.across import (
     IMPAIRED,
     STREAM,
     Across,
+    View,
     allies_2020,
     averaged,
     scores,
     stepped,
 )
-from truecost.measures.base import NONE, Floats, Function, Measure, Result, Told, difference, share
+from truecost.measures.base import (
+    NONE,
+    Array,
+    Floats,
+    Function,
+    Measure,
+    Result,
+    Told,
+    difference,
+    share,
+)
 from truecost.measures.rules import Rate, Rates, Rule
 from truecost.measures.supervision import TASK
 from truecost.tally import Tally
@@ -326,10 +339,12 @@ def _of_cells(how: Across, state: int) -> Rates:
     def found(totals: Totals, application: Application, inner: Measure) -> list[Rate]:
         own: list[Rate] = []
         rates = inner.interval.rates
-        for rate in () if rates is None else rates(totals, application):
-            tally = totals.evidence.parts[rate.part]
-            assert isinstance(tally, Tally)
-            for j in how.window:
+        assert rates is not None
+        for j in how.window:
+            cell = View(totals, change=partial(_cell, at=(how.version, int(j), state)))
+            for rate in rates(cast("Totals", cell), application):
+                tally = totals.evidence.parts[rate.part]
+                assert isinstance(tally, Tally)
                 here = np.zeros(tally.shape)
                 here[how.version, j, state] = 1.0
                 errors, trials = rate.errors * here.ravel(), rate.trials * here.ravel()
@@ -338,6 +353,12 @@ def _of_cells(how: Across, state: int) -> Rates:
         return own
 
     return found
+
+
+def _cell(sums: Array, statistic: str, at: tuple[int, int, int]) -> Array:
+    """The sums of one version at one time in one state."""
+    del statistic
+    return np.asarray(sums[:, at[0], at[1], at[2]])
 
 
 def _of_score(row: "tuple[Function, str, str, str, tuple[str, ...]]") -> Measure:
