@@ -55,6 +55,7 @@ def rows_of(errors, size, weights, row, method="auto"):
                 row, point=value, value=value, lower=lower, upper=upper, method=method,
                 n_units=units, n_replicates=len(weights), replicates=replicates,
                 left_out=(without,) if method == "auto" else (), dims={"system": f"s{k:02}"},
+                support=None, counted="",
             )
         )  # fmt: skip
     return found

@@ -143,7 +143,8 @@ def test_figures_that_were_chosen_lose_their_bias():
     without = low.left_out[0].values
     named = dict(zip(slow.units_of(records, "unit"), without, strict=True))
     values = values_by_units(records, low.point, named)
-    expected = slow.smooth(records, values, "log", replicates=low.replicates, chosen=True)
+    lower, upper = slow.smooth(records, values, "log", replicates=low.replicates, chosen=True)
+    expected = lower, min(upper, 1.0)  # no calibration need cost more than saying nothing
     assert ends(low) == pytest.approx(expected, **TIGHT)
     assert np.mean(low.replicates) < low.point  # the bias is there
     losses = dict(zip(named, whole.left_out[0].values - without, strict=True))

@@ -1,5 +1,6 @@
 """Two systems on the same trials: the difference and the ratio, paired replicate by replicate."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -209,13 +210,25 @@ def paired_ends(
     )  # fmt: skip
     if any(one.ordered for one in apart) and smooth is not None:
         return *smooth, None
-    if found is not None and found.carrying >= CARRIED and _fewest(apart) >= UNITS:
+    classes = _of_classes(system, baseline)
+    enough = found is not None and found.carrying >= CARRIED and _fewest(apart) >= UNITS
+    if enough and all(one.carrying >= CARRIED for _, one in classes):
         return ends(replicates, level, "percentile", point)
+    if kind == "difference" and len(classes) > 1:
+        low = point - math.sqrt(
+            sum((w * (m.value - m.lower if w > 0 else m.upper - m.value)) ** 2 for w, m in classes)
+        )
+        high = point + math.sqrt(
+            sum((w * (m.upper - m.value if w > 0 else m.value - m.lower)) ** 2 for w, m in classes)
+        )
+        return low, high, None
     a, b = _limits(system), _limits(baseline)
-    if a is None or b is None or (kind == "ratio" and min(a.lower, b.lower) < 0):
+    if a is None or b is None:
+        why = system.reason if a is None else baseline.reason
+        return None, None, why or "no interval: one of the two has none"
+    if kind == "ratio" and min(a.lower, b.lower) < 0:
         if smooth is None:
-            why = system.reason if a is None else baseline.reason
-            return None, None, why or "no interval: one of the two has none"
+            return None, None, "no interval: the two lie on both sides of 0"
         return *smooth, None
     r = correlation(system.left_out, baseline.left_out)
     limits = difference_limits if kind == "difference" else ratio_limits
@@ -225,15 +238,44 @@ def paired_ends(
     return lower, upper, None
 
 
+def _of_classes(system: Estimate, baseline: Estimate) -> list[tuple[float, Limits]]:
+    """The difference of each rate that both add up, with what it weighs and what carries it.
+
+    By t limits where enough units carry it, by MOVER-R otherwise: a class in which the two never
+    differ tells as little of their difference as its errors do.
+    """
+    ours, theirs = system.support, baseline.support
+    if ours is None or theirs is None or not ours.weights or ours.weights != theirs.weights:
+        return []
+    found = []
+    pairs = zip(ours.weights, ours.kinds, ours.limits, theirs.kinds, theirs.limits, strict=True)
+    for weight, one, a, other, b in pairs:
+        apart = _apart(one.every, other.every)
+        value = a.value - b.value
+        told = spread(apart, value)
+        carrying = 0.0 if told is None else told.carrying
+        limits = difference_limits(a, b, correlation(one.every, other.every))
+        if carrying >= CARRIED and _fewest(apart) >= UNITS:
+            t = smooth_limits(value, apart, np.zeros(0), system.level, "identity", "lower")
+            limits = limits if t is None else t
+        found.append((weight, Limits(value, *limits, carrying=carrying)))
+    return found
+
+
+def _apart(one: Sequence[LeftOut], other: Sequence[LeftOut]) -> tuple[LeftOut, ...]:
+    """Differences of two rates without each unit."""
+    return tuple(replace(a, values=a.values - b.values) for a, b in zip(one, other, strict=True))
+
+
 def _together(system: Estimate, baseline: Estimate) -> bool:
-    """Whether both vary, and are equal in all replicates and without any unit."""
-    pairs = [(system.replicates, baseline.replicates)]
-    pairs += [
-        (a.values, b.values) for a, b in zip(system.left_out, baseline.left_out, strict=False)
-    ]
-    alike = all(np.array_equal(a, b, equal_nan=True) for a, b in pairs)
-    varied = any((a[np.isfinite(a)] != system.point).any() for a, _ in pairs)
-    return alike and varied and system.point == baseline.point
+    """Whether both vary and were made of the same counts: the two are one system."""
+    return (
+        system.point == baseline.point
+        and bool(system.counted)
+        and system.counted == baseline.counted
+        and np.array_equal(system.replicates, baseline.replicates, equal_nan=True)
+        and bool((system.replicates[np.isfinite(system.replicates)] != system.point).any())
+    )
 
 
 def _fewest(left: Sequence[LeftOut]) -> int:

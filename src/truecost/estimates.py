@@ -275,7 +275,8 @@ class Setting:
             lacking = "targets" if not self.context.counts["targets"] else "nontargets"
             reason = f"undefined: there are no {lacking}"
         undefined = int(np.isnan(drawn.values).sum())
-        lost = raised(undefined_replicates=undefined > 0)
+        used = self.method != "auto" or not left or found.support.drawn
+        lost = raised(undefined_replicates=undefined > 0 and used)
         # A minimum over thresholds never costs more than that: 1 is the end of its range.
         decides = measure.decides and not measure.minimum_of
         naive = decides and _naive(point) and _naive(drawn)
@@ -304,10 +305,15 @@ class Setting:
             n_replicates=len(drawn.values),
             n_undefined=undefined,
             reason=reason,
-            flags=(*Resting(measure, units, found.support, left, self).flags, *lost),
+            flags=(
+                *Resting(measure, units, found.support, left, self, lower is not None).flags,
+                *lost,
+            ),
             signature=self._signature(measure, parameters),
             replicates=drawn.values,
             left_out=left,
+            support=found.support,
+            counted=self.evidence.digest(measure.parts),
             icc=self.icc,
             resampling=self.resampling,
         )

@@ -13,7 +13,7 @@ weights of its units; a unit that stands on two sides of a row (the same speaker
 tested) counts once. Plain counts come out as int64, weighted ones as float64.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -78,6 +78,11 @@ class Evidence:
         """Numbers that a replicate of all tallies takes."""
         tallies = [p for p in self.parts.values() if isinstance(p, Tally)]
         return sum(t.fixed.size for t in tallies)
+
+    def digest(self, parts: Sequence[str]) -> str:
+        """A short hash of some parts, of all of them where none is named."""
+        names = [name for name in self.parts if name in parts or not parts]
+        return "".join(self.parts[name].digest for name in names)
 
     def prepare(self) -> None:
         """Compute what sweeps share before threads do it all at once."""

@@ -246,6 +246,8 @@ def _summary(
         flags=tuple(dict.fromkeys([*flags, *found])),
         signature=f"{_said(estimator, runs)}|{first.signature}",
         replicates=replicates,
+        support=None,
+        counted="",
         left_out=told.left_out,
         resampling=f"{first.resampling}|{_said(estimator, runs)}",
     )

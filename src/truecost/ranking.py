@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from truecost.errors import InputError, counted
-from truecost.slots import Sides, Slots, group, join, refuse_outside
+from truecost.slots import Sides, Slots, digest_of, group, join, refuse_outside
 from truecost.tally import Tally
 
 BUCKETS = 1024  # threshold sweeps cut the trials into about this many buckets
@@ -112,6 +112,11 @@ class Ranking:
             np.concatenate([self.codes, other.codes]),
             extra,
         )
+
+    @cached_property
+    def digest(self) -> str:
+        """A short hash of the trials."""
+        return digest_of(self.scores, self.slots.codes, self.codes, self.extra)
 
     @cached_property
     def cut(self) -> npt.NDArray[np.bool_]:

@@ -249,6 +249,10 @@ class Estimate(Row, frozen=True, kw_only=True, eq=False):
         The value in full (NaN when undefined, infinite when infinite).
     replicates : ndarray of float64, shape (n_replicates,)
         Value in each replicate, in their order; NaN where undefined.
+    support : object, optional
+        The rates that the figure is made of, with what they rest on (`intervals.auto.Support`).
+    counted : str
+        A hash of what was counted for the measure: equal ones are of one system.
     left_out : tuple of LeftOut
         The value without single units of each resampled factor (not for percentile intervals).
     icc : float
@@ -260,6 +264,8 @@ class Estimate(Row, frozen=True, kw_only=True, eq=False):
     point: float
     replicates: Floats
     left_out: tuple[LeftOut, ...] = ()
+    support: Any = None
+    counted: str = ""
     icc: float = 0.1
     resampling: str = ""
 

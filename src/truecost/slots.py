@@ -5,6 +5,7 @@ weights of its units; a unit that stands on two sides of a row (the same speaker
 tested) counts once.
 """
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,15 @@ Codes = npt.NDArray[np.int32]
 
 
 Sides = Sequence[tuple[Factor, Codes]]
+
+
+def digest_of(*arrays: npt.NDArray[Any]) -> str:
+    """A short hash of arrays: equal ones hold the same numbers in the same order."""
+    found = hashlib.blake2b(digest_size=16)
+    for array in arrays:
+        found.update(str(array.shape).encode())
+        found.update(np.ascontiguousarray(array).data)
+    return found.hexdigest()
 
 
 def refuse_outside(codes: npt.ArrayLike, count: int, what: str) -> None:

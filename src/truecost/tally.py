@@ -16,7 +16,15 @@ import numpy.typing as npt
 
 from truecost.errors import InputError, counted
 from truecost.factors import Array
-from truecost.slots import Sides, Slots, count_entries, group, join, refuse_outside
+from truecost.slots import (
+    Sides,
+    Slots,
+    count_entries,
+    digest_of,
+    group,
+    join,
+    refuse_outside,
+)
 from truecost.weights import Block, Weights, Without
 
 
@@ -49,6 +57,11 @@ class Tally:
     statistics: tuple[str, ...]
     fixed: Array
     squares: Array | None = None
+
+    @cached_property
+    def digest(self) -> str:
+        """A short hash of the counts."""
+        return digest_of(self.slots.codes, self.cells, self.values, self.fixed)
 
     @property
     def shape(self) -> tuple[int, ...]:

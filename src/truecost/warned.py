@@ -20,12 +20,12 @@ def few_errors(row: Row) -> str:
     str
         `only 8 targets; the true miss rate may be up to 31 %`.
     """
-    if not row.rates:
+    if not row.rates or any(not kind.of for kind in row.rates):  # time is not counted
         return ""
     weakest = min(row.rates, key=lambda k: min(k.errors, k.trials - k.errors))
     few = min(weakest.errors, weakest.trials - weakest.errors) == weakest.errors
     end = f"up to {_short(weakest.upper)}" if few else f"as low as {_short(weakest.lower)}"
-    return f"only {_seen(weakest)}; the true {weakest.what} rate may be {end}"
+    return f"{_seen(weakest)}; the true {weakest.what} rate may be {end}"
 
 
 def _short(rate: float) -> str:
@@ -35,12 +35,22 @@ def _short(rate: float) -> str:
 
 def _seen(kind: Kind) -> str:
     if kind.trials < FEW:
-        return counted(round(kind.trials, 2), kind.of)
+        many = kind.of if kind.trials == 1 else _several(kind.of)
+        return f"only {amount(round(kind.trials, 2))} {many}"
     if kind.errors > kind.trials / 2:
-        rest = f"{amount(round(kind.trials - kind.errors, 2))} of {counted(kind.trials, kind.of)}"
-        return f"{rest} not so"
+        rest = amount(round(kind.trials - kind.errors, 2))
+        return f"only {rest} of {amount(round(kind.trials, 2))} {_several(kind.of)} not so"
+    of = f"{amount(round(kind.trials, 2))} {_several(kind.of)}"
+    if kind.errors == 0:
+        return f"no {kind.what} among {of}"
     what = kind.what if round(kind.errors, 2) == 1 else plural(kind.what)
-    return f"{amount(round(kind.errors, 2))} {what} among {counted(round(kind.trials, 2), kind.of)}"
+    return f"only {amount(round(kind.errors, 2))} {what} among {of}"
+
+
+def _several(noun: str) -> str:
+    """The plural of `trial of class cat`: trials of class cat."""
+    head, of, rest = noun.partition(" of ")
+    return f"{plural(head)}{of}{rest}"
 
 
 def about(row: Row) -> str:

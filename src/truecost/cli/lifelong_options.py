@@ -158,7 +158,7 @@ class Resampled:
     seed: Whole = None
     """Seed of all random numbers (0 unless given)."""
     method: Method | None = None
-    """By the kind of measure (auto, the default), or percentiles of the replicates."""
+    """auto: by the kind of measure; percentile: of replicates. Default: auto."""
     icc: float | None = None
     """Correlation of the trials of a unit that auto assumes where the data do not show it.
     Default: 0.1."""

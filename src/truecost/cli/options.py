@@ -141,11 +141,9 @@ class Interval:
     seed: Whole = None
     """Seed of all random numbers (0 unless given)."""
     method: Method | None = None
-    """By the kind of measure (auto, the default), percentiles of the replicates, or
-    bias-corrected and accelerated ones (bca, one factor only)."""
+    """auto: by the kind of measure; percentile or bca: of replicates. Default: auto."""
     icc: float | None = None
-    """Correlation of the trials of a unit that auto assumes where the data do not show it.
-    Default: 0.1."""
+    """Correlation within units that auto assumes where data do not show it. Default: 0.1."""
     resample: Scheme | None = None
     """How units are drawn (multinomial unless given)."""
     block_length: Whole = None

@@ -1,7 +1,7 @@
 """The default intervals: each measure by its rule, from evidence, replicates and left-out units."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -39,12 +39,18 @@ class Support:
         The rates that the figure is made of; none of a smooth one.
     limits : tuple of Limits
         Of each rate.
+    weights : tuple of float
+        What each rate weighs, where the figure is their weighted sum.
+    drawn : bool
+        Whether replicates have a say in the ends.
     nu, carrying, kish : float
         Degrees of freedom, units that carry the spread, and effective units, of a smooth figure.
     """
 
     kinds: tuple[Errors, ...] = ()
     limits: tuple[Limits, ...] = ()
+    weights: tuple[float, ...] = ()
+    drawn: bool = False
     nu: float = float("nan")
     carrying: float = float("nan")
     kish: float = float("nan")
@@ -126,8 +132,8 @@ class Auto:
             return Found(None, None, f"no interval: {lone}")
         if rule.rates is not None and not rule.edge:
             rates = self._rates(measure)
-            if not rates:  # every decision costs the same: nothing can vary
-                return Found(point, point, None)
+            if not rates:
+                return Found(None, None, "no interval: all decisions cost the same here")
             return self._of_rates(measure, point, rates, replicates, naive)
         if rule.excess:
             ends = excess_limits(point, left, replicates, self.level, measure.direction)
@@ -142,7 +148,7 @@ class Auto:
                 optimistic=rule.optimistic,
                 total=measure.total,
             )
-        support = self._support(left, point)
+        support = replace(self._support(left, point), drawn=True)
         if ends is not None:
             least, most = rule.bounds
             lower, upper = np.clip(ends, min(least, point), max(most, point)).tolist()
@@ -193,6 +199,8 @@ class Auto:
         support = Support(
             kinds,
             limits,
+            tuple(r.weight for r in rates) if measure.interval.joined == "sum" else (),
+            measure.interval.optimistic,
             min(m.nu for m in limits),
             min(m.carrying for m in limits),
             min(k.kish for k in kinds),
@@ -216,7 +224,8 @@ class Auto:
         """Ends of what a figure makes of its rates."""
         joined = measure.interval.joined
         if joined in ("equal", "at"):
-            return self._at_thresholds(measure, rates, limits)
+            lower, upper = self._at_thresholds(measure, rates, limits)
+            return min(lower, point), max(upper, point)
         weights = [rate.weight for rate in rates]
         if len(rates) == 1:
             [w], [m] = weights, limits

@@ -56,6 +56,8 @@ class Resting:
     support : Support
     left : tuple of LeftOut
     run : Run
+    known : bool
+        Whether there is an interval.
     """
 
     measure: Measure
@@ -63,6 +65,7 @@ class Resting:
     support: Support
     left: tuple[LeftOut, ...]
     run: Run
+    known: bool = True
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -74,7 +77,7 @@ class Resting:
             clustered_errors=any(map(_clustered, self.support.kinds)),
             rare_losses=auto and rule.rare and self._rare,
             in_order=any(one.ordered for one in self.left),
-            few_errors=self._errors < FEW_ERRORS,
+            few_errors=self.known and self._errors < FEW_ERRORS,
         )
         # What is said of crossed percentile intervals is not so of the others.
         given = (f for f in self.run.context.flags if not (auto and f == "crossed"))

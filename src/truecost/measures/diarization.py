@@ -8,6 +8,8 @@ holds microseconds of `speech`, of `nonspeech`, and of those what is `missed` an
 naive system says nothing.
 """
 
+import math
+
 from truecost.application import Application
 from truecost.evidence import Totals
 from truecost.measures.base import NONE, Floats, Measure, Result, share
@@ -107,7 +109,7 @@ def speech_error(totals: Totals, application: Application) -> Result:
     return share(errors, totals.sums("activity", "speech")), 1.0
 
 
-def _of_time(errors: str) -> Rule:
+def _of_time(errors: str, most: float = math.inf) -> Rule:
     """Errors over speaker time of the reference. Without errors a rate of time: that of the
     reference and of what is too much, so that no recording has more errors than time. However short
     a moment is, the correlation assumed within recordings leaves each 1 / icc moments.
@@ -119,13 +121,16 @@ def _of_time(errors: str) -> Rule:
         both = (time + more) / time if time > 0 else 1.0
         return of_sums(totals, "speech", errors, "reference+false_alarm", both)
 
-    return Rule(rates=rates, edge=True, fewest=20, size=("speech", "reference"))
+    return Rule(rates=rates, edge=True, fewest=20, size=("speech", "reference"), bounds=(0.0, most))
 
 
-def _share(part: str, errors: str, whole: str) -> Rule:
+def _share(part: str, errors: str, whole: str, most: float = 1.0) -> Rule:
     """Errors over what a recording holds of something; a rate of it where there are none."""
     return Rule(
-        rates=lambda totals, _: of_sums(totals, part, errors, whole), edge=True, size=(part, whole)
+        rates=lambda totals, _: of_sums(totals, part, errors, whole),
+        edge=True,
+        size=(part, whole),
+        bounds=(0.0, most),
     )
 
 
@@ -156,7 +161,7 @@ MEASURES = (
         uses=(),
         undefined=NO_SPEECH,
         shown_in="percent",
-        interval=_of_time("missed"),
+        interval=_of_time("missed", 1.0),
     ),
     Measure(
         "false_alarm",
@@ -180,7 +185,7 @@ MEASURES = (
         uses=(),
         undefined=NO_SPEECH,
         shown_in="percent",
-        interval=_of_time("confusion"),
+        interval=_of_time("confusion", 1.0),
     ),
     Measure(
         "jer",
@@ -231,6 +236,6 @@ MEASURES = (
         uses=(),
         undefined=NO_SPEECH,
         shown_in="percent",
-        interval=_share("activity", "missed+false_alarm", "speech"),
+        interval=_share("activity", "missed+false_alarm", "speech", math.inf),
     ),
 )

@@ -177,7 +177,16 @@ MEASURES = (
         "paper 003, 3.5",
         uses=("prior",),
     ),
-    Measure("brier", brier, ("losses",), "Brier score", "lower", "paper 003, 3.3", uses=("prior",)),
+    Measure(
+        "brier",
+        brier,
+        ("losses",),
+        "Brier score",
+        "lower",
+        "paper 003, 3.3",
+        uses=("prior",),
+        interval=Rule(bounds=(0.0, 2.0)),
+    ),
     Measure(
         "cllr",
         cllr,
@@ -213,7 +222,7 @@ MEASURES = (
         uses=(),
         minimum_of="cllr",
         cites=("pav",),
-        interval=Rule(optimistic=True),
+        interval=Rule(optimistic=True, bounds=(0.0, 1.0)),
     ),
     Measure(
         "cllr_loss",

@@ -124,7 +124,7 @@ def of_sums(
     if not isinstance(tally, Tally) or tally.squares is not None or not 0 < seen[1] >= seen[0]:
         return []
     one = np.ones(1)
-    of = {"words": "word", "characters": "character"}.get(part, "unit of the reference")
+    of = {"words": "word", "characters": "character"}.get(part, "")
     return [Rate(part, one, one, weight=weight, statistics=(errors, trials), what=what, of=of)]
 
 
@@ -147,6 +147,7 @@ def _over(trials: str) -> Rule:
     return Rule(
         rates=lambda totals, _: of_sums(totals, "words", ERRORS, trials),
         edge=True,
+        bounds=(0.0, 1.0),
         size=("words", "reference"),
     )
 
