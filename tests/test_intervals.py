@@ -301,3 +301,36 @@ def test_a_difference_spreads_on_its_own_account():
     assert "no_spread" in sure.flags
     assert "no_spread" not in tc.compare(varies, sure).difference.flags
     assert "no_spread" not in tc.compare(sure, sure).difference.flags
+
+
+def test_a_class_in_which_two_systems_never_differ_leaves_their_costs_uncertain():
+    """Only false alarms differ: how far apart the miss rates are, 30 targets do not say."""
+    rng = np.random.default_rng(3)
+    labels = np.repeat([1, 0], [30, 300])
+    old = np.r_[np.ones(24), np.zeros(6), rng.random(300) < 0.1]
+    new = np.r_[old[:30], np.maximum(old[30:], rng.random(300) < 0.08)]
+    scoring = tc.Scoring(DETECTION, ("act_dcf", "p_miss", "p_fa"))
+    first, second, again = (
+        tc.score(tc.Trials.of(d, labels, kind="decision"), scoring) for d in (old, new, old)
+    )
+    cost, miss, false_alarm = (
+        tc.compare(b, a).difference for a, b in zip(first, second, strict=True)
+    )
+    assert miss.value == 0
+    assert miss.lower < 0 < miss.upper
+    assert cost.value == pytest.approx(false_alarm.value)
+    assert cost.lower < false_alarm.lower  # both weigh one
+    assert cost.upper > false_alarm.upper
+    for a, b in zip(first, again, strict=True):  # one system
+        assert tc.compare(a, b).verdict == "same"
+        assert ends(tc.compare(a, b).difference) == (0, 0)
+
+
+def test_what_is_0_lies_in_its_interval_at_every_level():
+    labels = np.repeat([1, 0], [8, 60])
+    trials = tc.Trials.of(labels * 2.0 - 1, labels, kind="llr")
+    for level in (0.5, 0.8, 0.95):
+        measures = ("eer", "miss_at_fa", "fa_at_miss", "min_cllr", "p_miss")
+        for row in tc.score(trials, tc.Scoring(DETECTION, measures, level=level)):
+            assert row.lower is None or row.lower <= row.value <= row.upper
+            assert "outside" not in row.flags
