@@ -123,7 +123,7 @@ def test_a_pair_with_many_undefined_replicates_decides_nothing(undefined, decide
     ours, theirs = method("new", 0.1, ONE), method("before", 0.3, FIVE)
     drawn = ours.members[0].replicates.copy()
     drawn[:undefined] = np.nan
-    found = single_runs(method_of([0.1], [drawn], ONE, name="new"), theirs)
+    found = single_runs(method_of([ours.members[0].point], [drawn], ONE, name="new"), theirs)
     assert (found.better, found.undecided) == (decided, 5 - decided)
 
 

@@ -10,7 +10,7 @@ import truecost as tc
 from truecost.report.spurious_sections import line_of
 from truecost.report.words import against_naive
 from truecost.results import verdict_of
-from truecost.study.spurious import BASELINE, FOUND, _decide, _judged, _marked
+from truecost.study.spurious import BASELINE, FOUND, _decide, _judged
 
 KNOWN = SimpleNamespace(main=("only device",), titled=lambda name: "device")
 
@@ -66,15 +66,15 @@ def test_a_value_outside_its_interval_concludes_nothing(base, side):
     assert f"{row.label} " not in problems[1].message
 
 
-def test_a_row_outside_its_interval_is_marked_and_has_no_side(base):
-    row = _marked(of(base, 0.3, 0.4, 0.6, flags=()))
-    assert row.flags == ("outside",)
+def test_a_row_outside_its_interval_has_no_side(base):
+    row = of(base, 0.3, 0.4, 0.6, flags=("outside",))
+    assert row.outside
     assert against_naive(row.row()) == "undecided"
     line = line_of(msgspec.structs.replace(row.row(), dims={"system": "only device"}))
     assert line.chip == "no conclusion"
     assert "outside its interval" in line.more
-    clean = _marked(of(base, 0.5, 0.4, 0.6, flags=()))
-    assert clean.flags == ()
+    clean = of(base, 0.5, 0.4, 0.6, flags=())
+    assert not clean.outside
     assert against_naive(clean.row()) == "better"
 
 
