@@ -13,8 +13,18 @@ import numpy as np
 from truecost.application import Application
 from truecost.evidence import Totals
 from truecost.measures.base import NONE, Floats, Measure, Result, share, weigh
-from truecost.measures.rules import Rate, Rule
-from truecost.tally import Tally
+from truecost.measures.decision_rules import (
+    abstaining,
+    accepting,
+    balanced,
+    erring,
+    erring_normalised,
+    normalised,
+    not_erring,
+    priced,
+    share_of,
+)
+from truecost.measures.rules import Rule
 
 DECISIONS = ("decisions",)
 
@@ -187,142 +197,6 @@ def abstained(totals: Totals, application: Application) -> Result:
     return weigh(application.class_priors(counts), rates[..., classes]), NONE
 
 
-def rates_of_costs(
-    totals: Totals,
-    costs: Floats,
-    priors: Floats | None,
-    naive: float = 1.0,
-    part: str = "decisions",
-) -> list[Rate]:
-    """The rates that a cost adds up, with what each weighs.
-
-    An error of a class is its cost above that of its cheapest decision, over the largest such cost.
-    With priors from the data all trials are one class: a cost is then the mean over trials.
-
-    Parameters
-    ----------
-    totals : Totals
-        With weights of one.
-    costs : ndarray of float64, shape (classes, decisions)
-    priors : ndarray of float64, shape (classes,), optional
-        Those of the data when left out.
-    naive : float
-        What the cost is divided by.
-    part : str
-        Tally with the axes class and decision.
-
-    Returns
-    -------
-    list of Rate
-        Classes without a prior, or whose decisions all cost the same, are left out.
-    """
-    above = costs - costs.min(axis=1, keepdims=True)
-    largest = above.max(axis=1)
-    if priors is None:
-        most = float(largest.max())
-        if most <= 0:
-            return []
-        trials = np.ones(above.size)
-        return [Rate(part, (above / most).ravel(), trials, weight=most / naive)]
-    tally = totals.evidence.parts[part]
-    names = tally.axes["class"] if isinstance(tally, Tally) else ()
-    found = []
-    for k in np.flatnonzero((priors > 0) & (largest > 0)):
-        errors, trials = np.zeros(above.shape), np.zeros(above.shape)
-        errors[k], trials[k] = above[k] / largest[k], 1.0
-        what, of = _NAMES.get(names[k], ("error", f"trial of class {names[k]}"))
-        weight = float(priors[k] * largest[k] / naive)
-        found.append(Rate(part, errors.ravel(), trials.ravel(), weight=weight, what=what, of=of))
-    return found
-
-
-_NAMES = {"target": ("miss", "target"), "nontarget": ("false alarm", "nontarget")}
-
-
-def _stated(totals: Totals, application: Application) -> Floats | None:
-    """Priors that the application states; None where they are left to the data."""
-    if application.priors is None:
-        return None
-    counts = totals.sums("decisions", "n").sum(axis=-1)
-    return np.asarray(np.broadcast_to(application.class_priors(counts), counts.shape)[0])
-
-
-def _wrong(totals: Totals) -> Floats:
-    """0/1 costs of the decisions, abstaining included."""
-    classes, decisions = totals.sums("decisions", "n").shape[1:]
-    return 1 - np.eye(classes, decisions)
-
-
-def _priced(totals: Totals, application: Application) -> list[Rate]:
-    """The rates of a cost of the application."""
-    costs = application.matrix(totals.sums("decisions", "n").shape[1])
-    return rates_of_costs(totals, costs, _stated(totals, application))
-
-
-def _normalised(totals: Totals, application: Application) -> list[Rate]:
-    """The rates of that cost over the naive one."""
-    costs = application.matrix(totals.sums("decisions", "n").shape[1])
-    naive = float(_costs(totals, application)[1][0])
-    return rates_of_costs(totals, costs, _stated(totals, application), naive) if naive > 0 else []
-
-
-def _erring(totals: Totals, application: Application) -> list[Rate]:
-    return rates_of_costs(totals, _wrong(totals), _stated(totals, application))
-
-
-def _right(totals: Totals, application: Application) -> list[Rate]:
-    """Of 1 - total error: the same rates, taken away."""
-    return rates_of_costs(totals, _wrong(totals), _stated(totals, application), -1.0)
-
-
-def _erring_normalised(totals: Totals, application: Application) -> list[Rate]:
-    naive = float(np.asarray(total_error(totals, application)[1])[0])
-    if naive <= 0:
-        return []
-    return rates_of_costs(totals, _wrong(totals), _stated(totals, application), naive)
-
-
-def _balanced(totals: Totals, application: Application) -> list[Rate]:
-    del application
-    costs = _wrong(totals)
-    return rates_of_costs(totals, costs, np.full(len(costs), 1 / len(costs)))
-
-
-def _abstaining(totals: Totals, application: Application) -> list[Rate]:
-    classes, decisions = totals.sums("decisions", "n").shape[1:]
-    costs = np.zeros((classes, decisions))
-    costs[:, classes:] = 1.0
-    return rates_of_costs(totals, costs, _stated(totals, application))
-
-
-def _share_of(class_code: int, decision: int) -> Rule:
-    """The rule of the share of one class (0 nontarget, 1 target) that is decided so."""
-    errors, trials = np.zeros((2, 2)), np.zeros((2, 2))
-    errors[class_code, decision], trials[class_code] = 1.0, 1.0
-    what, of = _NAMES["target" if class_code else "nontarget"]
-    rate = Rate("decisions", errors.ravel(), trials.ravel(), what=what, of=of)
-    return Rule(rates=lambda *_: [rate])
-
-
-def _accepting(totals: Totals, application: Application, right: int) -> list[Rate]:
-    """The share of one class among what is accepted; with stated priors the odds Pfa / recall."""
-    priors = _stated(totals, application)
-    errors, accepted = np.zeros((2, 2)), np.zeros((2, 2))
-    if priors is None:
-        errors[right, 1], accepted[:, 1] = 1.0, 1.0
-        return [Rate("decisions", errors.ravel(), accepted.ravel(), of="accepted trial")]
-    found = []
-    for k in (0, 1):
-        errors, trials = np.zeros((2, 2)), np.zeros((2, 2))
-        errors[k, 1], trials[k] = 1.0, 1.0
-        weight = float(priors[k])
-        what, of = ("false alarm", "nontarget") if k == 0 else ("accepted target", "target")
-        found.append(
-            Rate("decisions", errors.ravel(), trials.ravel(), weight=weight, what=what, of=of)
-        )
-    return found
-
-
 _ACCURACY = (
     "accuracy means little without its reference, the share of the largest class; prefer nte"
 )
@@ -335,7 +209,7 @@ MEASURES = (
         "Normalised expected cost",
         "lower",
         "paper 003, 3.5",
-        interval=Rule(rates=_normalised),
+        interval=Rule(rates=normalised),
     ),
     Measure(
         "expected_cost",
@@ -344,7 +218,7 @@ MEASURES = (
         "Expected cost",
         "lower",
         "paper 003, 3.1",
-        interval=Rule(rates=_priced),
+        interval=Rule(rates=priced),
     ),
     Measure(
         "act_dcf",
@@ -354,7 +228,7 @@ MEASURES = (
         "lower",
         "paper 002, Eq. 8-11",
         detection=True,
-        interval=Rule(rates=_normalised),
+        interval=Rule(rates=normalised),
     ),
     Measure(
         "detection_cost",
@@ -364,7 +238,7 @@ MEASURES = (
         "lower",
         "paper 002, Eq. 8",
         detection=True,
-        interval=Rule(rates=_priced),
+        interval=Rule(rates=priced),
     ),
     Measure(
         "nte",
@@ -374,7 +248,7 @@ MEASURES = (
         "lower",
         "paper 003, 3.5",
         uses=("prior",),
-        interval=Rule(rates=_erring_normalised),
+        interval=Rule(rates=erring_normalised),
     ),
     Measure(
         "total_error",
@@ -384,7 +258,7 @@ MEASURES = (
         "lower",
         "paper 003, 3.1",
         uses=("prior",),
-        interval=Rule(rates=_erring),
+        interval=Rule(rates=erring),
     ),
     Measure(
         "accuracy",
@@ -396,7 +270,7 @@ MEASURES = (
         advice=_ACCURACY,
         rule="accuracy-without-reference",
         uses=("prior",),
-        interval=Rule(rates=_right),
+        interval=Rule(rates=not_erring),
     ),
     Measure(
         "balanced_error",
@@ -406,7 +280,7 @@ MEASURES = (
         "lower",
         "paper 003, 3.1",
         uses=(),
-        interval=Rule(rates=_balanced),
+        interval=Rule(rates=balanced),
     ),
     Measure(
         "p_miss",
@@ -418,7 +292,7 @@ MEASURES = (
         detection=True,
         uses=(),
         errors="misses",
-        interval=_share_of(1, 0),
+        interval=share_of(1, 0),
     ),
     Measure(
         "p_fa",
@@ -430,7 +304,7 @@ MEASURES = (
         detection=True,
         uses=(),
         errors="false_alarms",
-        interval=_share_of(0, 1),
+        interval=share_of(0, 1),
     ),
     Measure(
         "recall",
@@ -442,7 +316,7 @@ MEASURES = (
         detection=True,
         uses=(),
         errors="misses",
-        interval=_share_of(1, 1),
+        interval=share_of(1, 1),
     ),
     Measure(
         "precision",
@@ -454,7 +328,7 @@ MEASURES = (
         detection=True,
         uses=("prior",),
         errors="false_alarms",
-        interval=Rule(rates=lambda t, a: _accepting(t, a, 1), joined="odds"),
+        interval=Rule(rates=lambda t, a: accepting(t, a, 1), joined="odds"),
     ),
     Measure(
         "fpr",
@@ -466,7 +340,7 @@ MEASURES = (
         detection=True,
         uses=(),
         errors="false_alarms",
-        interval=_share_of(0, 1),
+        interval=share_of(0, 1),
     ),
     Measure(
         "fdr",
@@ -478,7 +352,7 @@ MEASURES = (
         detection=True,
         uses=("prior",),
         errors="false_alarms",
-        interval=Rule(rates=lambda t, a: _accepting(t, a, 0), joined="odds"),
+        interval=Rule(rates=lambda t, a: accepting(t, a, 0), joined="odds"),
     ),
     Measure(
         "abstained",
@@ -488,6 +362,6 @@ MEASURES = (
         "lower",
         "paper 003, 3.1",
         uses=("prior",),
-        interval=Rule(rates=_abstaining),
+        interval=Rule(rates=abstaining),
     ),
 )
