@@ -12,7 +12,7 @@ import numpy.typing as npt
 from truecost.errors import InputError
 from truecost.flags import raised
 from truecost.intervals import ONE_UNIT, ends, finite
-from truecost.intervals.rates import Limits, difference_limits, ratio_limits
+from truecost.intervals.rates import Limits, arms, difference_limits, ratio_limits
 from truecost.intervals.smooth import smooth_limits
 from truecost.intervals.spread import correlation, spread
 from truecost.jackknife import LeftOut
@@ -215,13 +215,8 @@ def paired_ends(
     if enough and all(one.carrying >= CARRIED for _, one in classes):
         return ends(replicates, level, "percentile", point)
     if kind == "difference" and len(classes) > 1:
-        low = point - math.sqrt(
-            sum((w * (m.value - m.lower if w > 0 else m.upper - m.value)) ** 2 for w, m in classes)
-        )
-        high = point + math.sqrt(
-            sum((w * (m.upper - m.value if w > 0 else m.value - m.lower)) ** 2 for w, m in classes)
-        )
-        return low, high, None
+        down, up = arms(*zip(*classes, strict=True))
+        return point - math.hypot(*down), point + math.hypot(*up), None
     a, b = _limits(system), _limits(baseline)
     if a is None or b is None:
         why = system.reason if a is None else baseline.reason

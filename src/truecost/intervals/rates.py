@@ -180,9 +180,7 @@ def summed(
     limits : sequence of Limits
         Of each rate.
     """
-    pairs = [*zip(weights, limits, strict=True)]
-    down = [max(w * (m.value - m.lower), w * (m.value - m.upper)) for w, m in pairs]
-    up = [max(w * (m.lower - m.value), w * (m.upper - m.value)) for w, m in pairs]
+    down, up = arms(weights, limits)
     below, above = sum(a * a for a in down), sum(a * a for a in up)
     for i in range(len(kinds)):
         for j in range(i):
@@ -197,6 +195,13 @@ def summed(
         nu=min((m.nu for m in limits), default=float("nan")),
         carrying=min((m.carrying for m in limits), default=float("nan")),
     )
+
+
+def arms(weights: Sequence[float], limits: Sequence[Limits]) -> tuple[list[float], list[float]]:
+    """How far each weighted rate reaches down and up; a negative weight exchanges its ends."""
+    pairs = [*zip(weights, limits, strict=True)]
+    down = [max(w * (m.value - m.lower), w * (m.value - m.upper)) for w, m in pairs]
+    return down, [max(w * (m.lower - m.value), w * (m.upper - m.value)) for w, m in pairs]
 
 
 def difference_limits(a: Limits, b: Limits, r: float) -> tuple[float, float]:
