@@ -168,8 +168,8 @@ def paired(system: Estimate, baseline: Estimate, both: Any) -> tuple[LeftOut, ..
         other = theirs.pop(one.factor, None)
         values = both(one.values, baseline.point if other is None else other.values)
         smaller = one.kish if other is None else min(one.kish, other.kish)
-        found.append(replace(one, values=values, kish=smaller))
-    found += [replace(one, values=both(system.point, one.values)) for one in theirs.values()]
+        found.append(replace(one, made=values, kish=smaller))
+    found += [replace(one, made=both(system.point, one.values)) for one in theirs.values()]
     return tuple(found)
 
 
@@ -259,7 +259,7 @@ def _of_classes(system: Estimate, baseline: Estimate) -> list[tuple[float, Limit
 
 def _apart(one: Sequence[LeftOut], other: Sequence[LeftOut]) -> tuple[LeftOut, ...]:
     """Differences of two rates without each unit."""
-    return tuple(replace(a, values=a.values - b.values) for a, b in zip(one, other, strict=True))
+    return tuple(replace(a, made=a.values - b.values) for a, b in zip(one, other, strict=True))
 
 
 def _together(system: Estimate, baseline: Estimate) -> bool:

@@ -23,9 +23,9 @@ from truecost.factors import Factor
 from truecost.flags import raised
 from truecost.intervals import ONE_UNIT, ends, finite
 from truecost.intervals.auto import Auto, Found
-from truecost.intervals.counted import kish_of
+from truecost.intervals.leaving import Leaving
 from truecost.intervals.resting import Resting
-from truecost.jackknife import Groups, LeftOut
+from truecost.jackknife import LeftOut
 from truecost.measures.base import Measure, Values
 from truecost.names import ICC, Method
 from truecost.replication import Progress, replicate
@@ -167,57 +167,9 @@ def estimate(
     # The point first, in this thread: it also compiles what the threads will run.
     points = replicate(evidence, measures, application, Weights.ones(factors), 1)
     drawn = replicate(evidence, measures, application, plan.weights(factors), jobs, progress)
-    left = _left_out(evidence, measures, application, plan, method, jobs)
+    left = Leaving(evidence, application, plan, method, jobs).each(measures)
     setting = Setting(plan, level, method, icc, context, application, evidence)
     return [setting.row(*found) for found in zip(measures, points, drawn, left, strict=True)]
-
-
-def _left_out(
-    evidence: Evidence,
-    measures: Sequence[Measure],
-    application: Application,
-    plan: Plan,
-    method: Method,
-    jobs: int | None,
-) -> list[tuple[LeftOut, ...]]:
-    """Each measure without single units of each resampled factor; nothing for percentiles."""
-    if method == "percentile":
-        return [()] * len(measures)
-    if method == "bca":
-        _refuse_bca(evidence, plan)
-    found: list[list[LeftOut]] = [[] for _ in measures]
-    for name, factor in evidence.factors.items():
-        if name in plan.hold or factor.count < 1:
-            continue
-        groups = Groups.of(factor, plan.scheme_of(name) == "blocks")
-        weights = Weights.leave_out(factor, groups, evidence.factors)
-        without = replicate(evidence, measures, application, weights, jobs)
-        for measure, values, own in zip(measures, without, found, strict=True):
-            seen = values.values
-            if measure.total and groups.strata is None:
-                seen = seen * groups.units / np.maximum(groups.units - groups.removed, 1)
-            own.append(LeftOut.of(name, groups, seen, kish_of(evidence, measure, factor)))
-    return [tuple(own) for own in found]
-
-
-def _refuse_bca(evidence: Evidence, plan: Plan) -> None:
-    """Refuse BCa intervals where there is not just one factor of exchangeable units: UsageError."""
-    names = [name for name in evidence.factors if name not in plan.hold]
-    sides = max(p.slots.codes.shape[1] for p in evidence.parts.values())
-    instead = "use the method auto or percentile"
-    if len(names) != 1 or sides > 1:
-        raise UsageError(
-            f"bca intervals are not defined for crossed factors ({', '.join(names)}): a unit left "
-            f"out takes trials of the others with it; {instead}"
-        )
-    factor = evidence.factors[names[0]]
-    for what, there in (
-        ("moving blocks: units are not exchangeable", plan.scheme_of(names[0]) == "blocks"),
-        ("strata: their ends do not stay within them", factor.strata is not None),
-        ("labels that stand for several units each", factor.sizes is not None),
-    ):
-        if there:
-            raise UsageError(f"bca intervals are not defined for {what}; {instead}")
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,10 @@ order is that of time), within each stratum. Where labels stand for several equa
 them is left out, and the value counts as often as there are such units.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from threading import Lock
+from typing import Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +17,7 @@ import numpy.typing as npt
 from truecost.factors import Factor
 
 Floats = npt.NDArray[np.float64]
+T = TypeVar("T")
 Ints = npt.NDArray[np.int64]
 
 MOST_ALONE = 2000  # units that are left out one at a time
@@ -103,6 +107,28 @@ def _dealt(strata: Ints, ordered: bool) -> tuple[Ints, Ints]:
     return offsets[strata] + inside, np.repeat(np.arange(len(sizes)), groups)
 
 
+class Later(Generic[T]):
+    """What is computed when it is first asked for: many an interval needs no value without units.
+
+    Parameters
+    ----------
+    make : callable
+        Forgotten with all that it holds once it was called.
+    """
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        self._make: Callable[[], T] | None = make
+        self._found: list[T] = []
+        self._lock = Lock()
+
+    def __call__(self) -> T:
+        """Give it."""
+        with self._lock:
+            if self._make is not None:
+                self._found, self._make = [self._make()], None
+        return self._found[0]
+
+
 @dataclass(frozen=True, eq=False)
 class LeftOut:
     """A figure without each group of units of one factor.
@@ -110,7 +136,8 @@ class LeftOut:
     Attributes
     ----------
     factor : str
-    values : ndarray of float64, shape (groups,)
+    made : ndarray of float64, shape (groups,), or Later
+        The values, or what makes them.
     units : int
         Number of units, n.
     kish : float
@@ -121,19 +148,22 @@ class LeftOut:
     """
 
     factor: str
-    values: Floats
+    made: Floats | Later[Floats]
     units: int
     kish: float
     copies: Floats | None = None
     strata: Ints | None = None
     ordered: bool = False
 
+    @property
+    def values(self) -> Floats:
+        """The figure without each group, shape (groups,)."""
+        return self.made() if isinstance(self.made, Later) else self.made
+
     @staticmethod
-    def of(name: str, groups: Groups, values: Floats, kish: float) -> "LeftOut":
+    def of(name: str, groups: Groups, made: Floats | Later[Floats], kish: float) -> "LeftOut":
         """The values found without each of these groups."""
-        return LeftOut(
-            name, values, groups.units, kish, groups.copies, groups.strata, groups.ordered
-        )
+        return LeftOut(name, made, groups.units, kish, groups.copies, groups.strata, groups.ordered)
 
     @property
     def lone(self) -> str:

@@ -12,7 +12,15 @@ import numpy as np
 import numpy.typing as npt
 
 from truecost.errors import InputError, counted
-from truecost.slots import Sides, Slots, digest_of, group, join, refuse_outside
+from truecost.slots import (
+    Sides,
+    Slots,
+    count_entries,
+    digest_of,
+    group,
+    join,
+    refuse_outside,
+)
 from truecost.tally import Tally
 
 BUCKETS = 1024  # threshold sweeps cut the trials into about this many buckets
@@ -182,6 +190,27 @@ class Ranking:
             cells[:n].copy(),
             values[:n].reshape(-1, 1).copy(),
         )
+
+    def decided(self, position: int) -> Tally:
+        """The decisions at a threshold: trials from a position on are accepted.
+
+        Parameters
+        ----------
+        position : int
+
+        Returns
+        -------
+        Tally
+            Weight `n` by class (nontarget, target) and decision (reject, accept).
+        """
+        cells = 2 * self.codes
+        cells[position:] += 1
+        whole = np.zeros((2, 2, 1))
+        squares = np.bincount(cells, self.extra**2, 4) if len(self.extra) else None
+        own = [self.extra if len(self.extra) else np.ones(len(cells))]
+        slots, found, values = count_entries(self.slots, cells.astype(np.int32), 4, own, None)
+        axes = {"class": ("nontarget", "target"), "decision": ("reject", "accept")}
+        return Tally(slots, found, values, axes, ("n",), whole, squares)
 
     @cached_property
     def by_unit(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

@@ -5,6 +5,7 @@ Every method answers for all replicates of a block at once and equals a full sca
 together; rejecting everything is a threshold too.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,6 +19,15 @@ from truecost.weights import Block, Rows
 
 Floats = npt.NDArray[np.float64]
 EER_KINDS = ("rocch", "nearest", "nearest-pfa", "nearest-pmiss", "interpolated")
+
+
+@dataclass(frozen=True, eq=False)
+class Near:
+    """Thresholds of a sweep: their places in the ranking, Pmiss and Pfa, in ascending order."""
+
+    positions: npt.NDArray[np.int64]
+    miss: Floats
+    fa: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -314,34 +324,49 @@ class Sweep:
             fa = (rejected[-1] - rejected) / rejected[-1]
             return self._thresholds(positions[:count]), miss / miss[-1], fa
 
-    def every(self) -> tuple[Floats, Floats]:
-        """Pmiss and Pfa of the first replicate at every threshold, from accepting to rejecting all.
+    def near(self, distance: Callable[[Floats, Floats], Floats], most: float) -> "Near":
+        """The thresholds of the first replicate at which a distance is small.
+
+        Only the buckets that can hold such a threshold are looked at.
+
+        Parameters
+        ----------
+        distance : callable
+            From Pmiss and Pfa to a signed distance, which rises with Pmiss and falls with Pfa.
+        most : float
+            Thresholds farther away are left out, but for the nearest ones on both sides of 0.
 
         Returns
         -------
-        miss, fa : ndarray of float64, shape (thresholds,)
-            NaN when that class is empty.
+        Near
+            In ascending order.
         """
-        ranking = self.ranking
-        weights = np.ones(len(ranking.scores))
-        first = self._rows[0]
-        for side in range(ranking.slots.codes.shape[1]):
-            weights *= first[ranking.slots.codes[:, side]]
-        if len(ranking.extra):
-            weights *= ranking.extra
-        at = np.append(np.flatnonzero(ranking.cut), len(weights))
-        sums = [
-            np.append(0.0, np.cumsum(np.where(ranking.codes == code, weights, 0.0)))
-            for code in (1, 0)
-        ]
+        ranking, (miss, fa) = self.ranking, self._edges
+        whole = self.targets[0], self.nontargets[0]
         with np.errstate(divide="ignore", invalid="ignore"):
-            return sums[0][at] / sums[0][-1], 1 - sums[1][at] / sums[1][-1]
+            at_edges = distance(miss[0] / whole[0], fa[0] / whole[1])
+        last = len(at_edges) - 1
+        below = at_edges[max(int(np.searchsorted(at_edges, -most)) - 1, 0)]
+        above = at_edges[min(int(np.searchsorted(at_edges, most, side="right")), last)]
+        first = max(int(np.searchsorted(at_edges, below)) - 1, 0)  # all that are as near
+        stop = min(int(np.searchsorted(at_edges, above, side="right")), last)
+        span = slice(ranking.edges[first], ranking.edges[stop])
+        weights = np.ones(span.stop - span.start)
+        for codes in ranking.slots.codes[span].T:
+            weights *= self._rows[0][codes]
+        if len(ranking.extra):
+            weights *= ranking.extra[span]
+        at = np.append(np.flatnonzero(ranking.cut[span]), len(weights))
+        of_targets = np.where(ranking.codes[span] == 1, weights, 0.0)
+        missed = np.append(0.0, np.cumsum(of_targets))[at] + miss[0, first]
+        rejected = np.append(0.0, np.cumsum(weights - of_targets))[at]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return Near(at + span.start, missed / whole[0], (fa[0, first] - rejected) / whole[1])
 
     def nearest(self) -> int:
         """Place of the threshold where Pmiss and Pfa of the first replicate are nearest."""
-        miss, fa = self.every()
-        at = np.append(np.flatnonzero(self.ranking.cut), len(self.ranking.scores))
-        return int(at[np.argmin(np.abs(miss - fa))])
+        near = self.near(np.subtract, 0.0)
+        return int(near.positions[np.argmin(np.abs(near.miss - near.fa))])
 
     def rates_at(self, thresholds: npt.ArrayLike) -> tuple[Floats, Floats]:
         """Pmiss and Pfa when what scores at least each threshold is accepted.

@@ -130,7 +130,7 @@ class Auto:
         lone = next((one.lone for one in left if one.lone), "")
         if lone:
             return Found(None, None, f"no interval: {lone}")
-        if rule.rates is not None and not rule.edge:
+        if rule.counts:
             rates = self._rates(measure)
             if not rates:
                 return Found(None, None, "no interval: all decisions cost the same here")
@@ -191,7 +191,7 @@ class Auto:
         replicates: Floats,
         naive: float = float("nan"),
     ) -> Found:
-        kinds = tuple(errors_of(self.evidence, rate, self.plan) for rate in rates)
+        kinds = tuple(errors_of(self.seen, rate, self.plan) for rate in rates)
         found = [rate_limits(kind, self.level, self.icc) for kind in kinds]
         limits = tuple(one for one in found if one is not None)
         if len(limits) < len(kinds):
@@ -251,10 +251,9 @@ class Auto:
         rates: Sequence[Rate],
         limits: Sequence[Limits],
     ) -> tuple[float, float]:
-        miss, fa = self.seen.sweep(rates[0].part).every()
-        first, second = (miss, fa) if rates[0].code == 1 else (fa, miss)
-        of_first, of_second = (m.effective for m in limits)
+        sweep = self.seen.sweep(rates[0].part)
+        first, second = (m.effective for m in limits)
         if measure.interval.joined == "equal":
-            return equal_error_limits(first, second, of_first, of_second, self.level)
-        at = measure.argument()
-        return rate_at_limits(first, second, of_first, of_second, at, self.level)
+            return equal_error_limits(sweep, first, second, self.level)
+        at, of_misses = measure.argument(), rates[0].of == "target"
+        return rate_at_limits(sweep, of_misses, first, second, at, self.level)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from truecost.evidence import Evidence
+from truecost.evidence import Evidence, Totals
 from truecost.factors import Factor
 from truecost.intervals.rates import Errors
 from truecost.jackknife import LeftOut, kish
@@ -20,25 +20,21 @@ from truecost.weights import Plan
 Floats = npt.NDArray[np.float64]
 
 
-def errors_of(evidence: Evidence, rate: Rate, plan: Plan) -> Errors:
+def errors_of(seen: Totals, rate: Rate, plan: Plan) -> Errors:
     """Errors and trials of a rate, and the rate without each unit of every resampled factor.
 
     Parameters
     ----------
-    evidence : Evidence
+    seen : Totals
     rate : Rate
     plan : Plan
         Says which factors are held, and which are in order of time.
     """
-    part = evidence.parts[rate.part]
-    if isinstance(part, Ranking):
-        wrong, held, effective = _of_ranking(part, rate)
-        fixed = np.zeros((1, 2))
-    else:
-        wrong, held, fixed, effective = _of_tally(part, rate)
+    part = _counts(seen, rate)
+    wrong, held, fixed, effective = _of_tally(part, rate)
     stood = _standing(part)
     total = np.array([wrong @ stood, held @ stood]) + fixed.sum(axis=0)
-    outer = [f for f in evidence.outer if isinstance(part, Tally) and f.name in part.axes]
+    outer = [f for f in seen.evidence.outer if f.name in part.axes]
     left, sides, every = [], [], []
     for factor in (*part.slots.factors, *outer):
         if factor.name in plan.hold:
@@ -67,24 +63,21 @@ def errors_of(evidence: Evidence, rate: Rate, plan: Plan) -> Errors:
     )
 
 
-def _standing(part: Tally | Ranking) -> Floats:
+def _counts(seen: Totals, rate: Rate) -> Tally:
+    """The tally that a rate is counted in."""
+    part = seen.evidence.parts[rate.part]
+    if isinstance(part, Tally):
+        return part
+    return seen.once(f"{rate.part} decided at {rate.position}", lambda: part.decided(rate.position))
+
+
+def _standing(part: Tally) -> Floats:
     """Weight of each row of a part when every unit weighs one: labels may stand for several."""
     weights = np.concatenate(
         [*(np.ones(len(f)) if f.sizes is None else f.sizes for f in part.slots.factors), [1.0]]
     )
     stood: Floats = weights[part.slots.codes].prod(axis=1)
     return stood
-
-
-def _of_ranking(part: Ranking, rate: Rate) -> tuple[Floats, Floats, float]:
-    """Weight of each trial that is an error, that counts, and Kish's number of trials."""
-    own = part.extra if len(part.extra) else np.ones(len(part.codes))
-    held = own if rate.code < 0 else np.where(part.codes == rate.code, own, 0.0)
-    below = np.arange(len(own)) < rate.position
-    wrong = np.where(below == (part.codes == 1), held, 0.0)
-    if rate.code < 0:
-        wrong = wrong * rate.errors[part.codes]
-    return wrong, held, kish(held) if len(part.extra) else float("nan")
 
 
 def _of_tally(part: Tally, rate: Rate) -> tuple[Floats, Floats, Floats, float]:
@@ -101,9 +94,9 @@ def _of_tally(part: Tally, rate: Rate) -> tuple[Floats, Floats, Floats, float]:
     return entries[0].astype(np.float64), entries[1].astype(np.float64), fixed, effective
 
 
-def _by_unit(part: Tally | Ranking, factor: Factor, values: Floats, fixed: Floats) -> Floats:
+def _by_unit(part: Tally, factor: Factor, values: Floats, fixed: Floats) -> Floats:
     """Sums of entries by unit; the units of an outer factor are cells, which also hold `fixed`."""
-    if isinstance(part, Ranking) or factor.name in (f.name for f in part.slots.factors):
+    if factor.name in (f.name for f in part.slots.factors):
         return part.slots.of_units(factor, values)
     axis = [*part.axes].index(factor.name)
     place = np.unravel_index(part.cells, part.shape)[axis]

@@ -108,7 +108,7 @@ def _points(members: Sequence[Estimate]) -> Floats:
 def _of_tests(members: Sequence[Estimate]) -> tuple[LeftOut, ...]:
     """The mean over runs without each unit of the test."""
     return tuple(
-        replace(same[0], values=np.mean([one.values for one in same], axis=0))
+        replace(same[0], made=np.mean([one.values for one in same], axis=0))
         for same in zip(*(one.left_out for one in members), strict=True)
     )
 

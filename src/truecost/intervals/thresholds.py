@@ -14,58 +14,82 @@ out takes part:
 import numpy as np
 import numpy.typing as npt
 
+from truecost.sweep import Sweep
+
 Floats = npt.NDArray[np.float64]
 
 
 def equal_error_limits(
-    miss: Floats, fa: Floats, of_misses: float, of_false_alarms: float, level: float
+    sweep: Sweep, of_misses: float, of_false_alarms: float, level: float
 ) -> tuple[float, float]:
     """Ends of the equal error rate.
 
     Parameters
     ----------
-    miss, fa : ndarray of float64, shape (thresholds,)
-        Pmiss and Pfa at every threshold.
+    sweep : Sweep
+        With weights of one.
     of_misses, of_false_alarms : float
         n_e of both classes at the threshold of equal errors.
     level : float
     """
-    a, w_a = _arc(miss, of_misses)
-    b, w_b = _arc(fa, of_false_alarms)
+    w_a, w_b = _weight(of_misses), _weight(of_false_alarms)
     both = w_a + w_b
-    return _extremes((w_a * a + w_b * b) / both, w_a * w_b * (a - b) ** 2 / both, both, level)
+    scale = np.sqrt(w_a * w_b / both)
+
+    def distance(miss: Floats, fa: Floats) -> Floats:
+        return np.asarray(scale * (_arc(miss, of_misses) - _arc(fa, of_false_alarms)))
+
+    near = sweep.near(distance, _z(level))
+    a, b = _arc(near.miss, of_misses), _arc(near.fa, of_false_alarms)
+    return _extremes((w_a * a + w_b * b) / both, distance(near.miss, near.fa) ** 2, both, level)
 
 
 def rate_at_limits(
-    rates: Floats, given: Floats, of_rates: float, of_given: float, at: float, level: float
+    sweep: Sweep, of_misses: bool, of_rates: float, of_given: float, at: float, level: float
 ) -> tuple[float, float]:
     """Ends of the rate of one class where that of the other is `at`.
 
     Parameters
     ----------
-    rates, given : ndarray of float64, shape (thresholds,)
-        Rates of the class that is asked for and of the other one at every threshold.
+    sweep : Sweep
+        With weights of one.
+    of_misses : bool
+        Whether misses are asked for and the rate of false alarms is given.
     of_rates, of_given : float
         n_e of both at the chosen threshold.
     at : float
     level : float
     """
-    a, w_a = _arc(rates, of_rates)
-    b, w_b = _arc(given, of_given)
-    return _extremes(a, w_b * (b - np.arcsin(np.sqrt(at))) ** 2, w_a, level)
+    scale, wanted = np.sqrt(_weight(of_given)), np.arcsin(np.sqrt(at))
+
+    def distance(miss: Floats, fa: Floats) -> Floats:
+        apart = wanted - _arc(fa, of_given) if of_misses else _arc(miss, of_given) - wanted
+        return np.asarray(scale * apart)
+
+    near = sweep.near(distance, _z(level))
+    centres = _arc(near.miss if of_misses else near.fa, of_rates)
+    return _extremes(centres, distance(near.miss, near.fa) ** 2, _weight(of_rates), level)
 
 
-def _arc(rates: Floats, effective: float) -> tuple[Floats, float]:
-    """Rates on the arc-sine scale, and their weight there."""
-    moved = np.arcsin(np.sqrt((rates * effective + 0.375) / (effective + 0.75)))
-    return np.asarray(moved), 4 * (effective + 0.5)
+def _arc(rates: Floats, effective: float) -> Floats:
+    """Rates on the arc-sine scale."""
+    return np.asarray(np.arcsin(np.sqrt((rates * effective + 0.375) / (effective + 0.75))))
+
+
+def _weight(effective: float) -> float:
+    """What a rate weighs there."""
+    return 4 * (effective + 0.5)
+
+
+def _z(level: float) -> float:
+    from scipy.special import ndtri
+
+    return float(ndtri((1 + level) / 2))
 
 
 def _extremes(centres: Floats, q: Floats, weight: float, level: float) -> tuple[float, float]:
     """The widest ends over the thresholds that are not ruled out, as rates."""
-    from scipy.special import ndtri
-
-    most = float(ndtri((1 + level) / 2)) ** 2
+    most = _z(level) ** 2
     fine = (q <= most) | (q == q.min())
     reach = np.sqrt(np.maximum(most - q[fine], 0) / weight)
     low, high = float((centres[fine] - reach).min()), float((centres[fine] + reach).max())

@@ -51,12 +51,17 @@ def lowest(
     extra: Floats,
     cut: Cuts,
     ties: bool,
+    known_miss: float = np.inf,
+    known_fa: float = np.inf,
 ) -> tuple[float, float, float, int]:
     """Least a*miss + b*fa over all thresholds: (cost, miss, fa, position).
 
-    With `ties` the lowest position of equal cost is found too (it costs more scanning).
+    With `ties` the lowest position of equal cost is found too (it costs more scanning). Where the
+    sums at a threshold are known to cost little, only what costs less is looked for.
     """
-    best, best_miss, best_fa, best_position = np.inf, 0.0, 0.0, 0
+    best, best_miss, best_fa, best_position = np.inf, known_miss, known_fa, 0
+    if known_miss < np.inf:
+        best = a * known_miss + b * known_fa
     for j in range(len(edges)):
         cost = a * miss[j] + b * fa[j]
         if cost < best:
@@ -136,7 +141,8 @@ def hull_crossings(
             a, b = left_f - right_f, right_m - left_m
             if refine:
                 _, m, f, _ = lowest(
-                    a, b, miss[r], fa[r], edges, rows[r], slots, codes, extra, cut, False
+                    *(a, b, miss[r], fa[r], edges, rows[r], slots, codes, extra, cut, False),
+                    *(right_m, right_f),
                 )
             else:
                 best = np.argmin(a * miss[r] + b * fa[r])

@@ -54,7 +54,7 @@ def _costly(totals: Totals, application: Application) -> list[Rate]:
         return []
     ones = np.ones(int(np.prod(tally.shape)))
     names = ("cost", "n")
-    return [Rate("classified", ones / most, ones, 0, -1, most, names, "error", "item")]
+    return [Rate("classified", ones / most, ones, most, names, "error", "item")]
 
 
 MEASURES = (

@@ -234,7 +234,7 @@ def _rate(totals: Totals, errors: str, trials: str = "n", weight: float = 1.0) -
     ones = np.ones(totals.sums("online", "n")[0].size)
     of = "target" if trials == "targets" else "item"
     what = {"fn": "miss", "fp": "false alarm"}.get(errors, "error")
-    return Rate("online", ones, ones, 0, -1, weight, (errors, trials), what, of)
+    return Rate("online", ones, ones, weight, (errors, trials), what, of)
 
 
 def _whole(totals: Totals, statistic: str) -> float:

@@ -3,7 +3,7 @@ that it is made of, and whether it was chosen to be good.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -21,30 +21,27 @@ class Rate:
     Parameters
     ----------
     part : str
-        Name of a tally or a ranking.
+        Name of a tally, or of a ranking: the decisions at a position are its tally then.
     errors, trials : ndarray of float64, shape (cells,)
-        Of a tally: how far each cell counts as an error (0 to 1) and as a trial, in the order of
-        its axes.
-    position, code : int
-        Of a ranking: the place of the threshold and the class (-1 for both, whose `errors` say how
-        far a false alarm and a miss count); targets below it and nontargets from it on are errors.
+        How far each cell counts as an error (0 to 1) and as a trial, in the order of the axes.
     weight : float
         What the rate weighs in the figure.
     statistics : (str, str)
-        Of a tally: what is summed as errors and as trials; several joined by + are added.
+        What is summed as errors and as trials; several joined by + are added.
     what, of : str
         For a reader: what an error is (`miss`) and whose it is (`target`).
+    position : int
+        Of a ranking: the place of the threshold.
     """
 
     part: str
-    errors: Floats = field(default_factory=lambda: np.zeros(0))
-    trials: Floats = field(default_factory=lambda: np.zeros(0))
-    position: int = 0
-    code: int = -1
+    errors: Floats
+    trials: Floats
     weight: float = 1.0
     statistics: tuple[str, str] = ("n", "n")
     what: str = "error"
     of: str = "trial"
+    position: int = 0
 
 
 Rates = Callable[..., Sequence[Rate]]
@@ -95,8 +92,18 @@ class Rule:
     size: tuple[str, str] | None = None
     bounds: tuple[float, float] = (-np.inf, np.inf)
 
+    @property
+    def counts(self) -> bool:
+        """Whether the ends are made of counts by unit: they need no value without a unit."""
+        return self.rates is not None and not self.edge
+
 
 SMOOTH = Rule()
+
+
+# Cells of decisions at a threshold: nontarget rejected and accepted, target rejected and accepted.
+FALSE_ALARM, MISS = np.array([0.0, 1, 0, 0]), np.array([0.0, 0, 1, 0])
+NONTARGETS, TARGETS = np.array([1.0, 1, 0, 0]), np.array([0.0, 0, 1, 1])
 
 
 def at_threshold(code: int, position: int, weight: float = 1.0, part: str = "ranking") -> Rate:
@@ -111,5 +118,7 @@ def at_threshold(code: int, position: int, weight: float = 1.0, part: str = "ran
     weight : float
     part : str
     """
-    what, of = ("miss", "target") if code == 1 else ("false alarm", "nontarget")
-    return Rate(part, position=position, code=code, weight=weight, what=what, of=of)
+    if code == 1:
+        return Rate(part, MISS, TARGETS, weight, what="miss", of="target", position=position)
+    what, of = "false alarm", "nontarget"
+    return Rate(part, FALSE_ALARM, NONTARGETS, weight, what=what, of=of, position=position)

@@ -79,7 +79,7 @@ def number_of(statistic: str) -> Rates:
         targets = _targets(totals)
         ones, weight = np.ones(targets.shape), float(targets.sum())
         names, what = (statistic, "targets"), "miss" if statistic == "missed" else "target found"
-        return [Rate("term_targets", ones, ones, 0, -1, weight, names, what, "target")]
+        return [Rate("term_targets", ones, ones, weight, names, what, "target")]
 
     return rates
 
@@ -107,7 +107,7 @@ def _alike(totals: Totals) -> Floats:
 def _missed(totals: Totals, statistic: str, weight: float) -> Rate:
     alike = _alike(totals)
     names = (statistic, "targets")
-    return Rate("term_targets", alike, alike, 0, -1, weight, names, "miss", "target")
+    return Rate("term_targets", alike, alike, weight, names, "miss", "target")
 
 
 def _alarms(totals: Totals, statistic: str, worth: Floats) -> list[Rate]:
@@ -122,4 +122,4 @@ def _alarms(totals: Totals, statistic: str, worth: Floats) -> list[Rate]:
         weight = float((worth * false)[hit].sum()) * int(there.sum()) / int(hit.sum())
     names = ("targets", "targets")
     what, of = "query with false alarms", "query"
-    return [Rate("term_targets", once * hit, once, 0, -1, weight, names, what, of)]
+    return [Rate("term_targets", once * hit, once, weight, names, what, of)]

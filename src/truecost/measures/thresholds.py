@@ -13,7 +13,15 @@ import numpy as np
 from truecost.application import Application
 from truecost.evidence import Totals
 from truecost.measures.base import Measure, Result, share
-from truecost.measures.rules import Rate, Rule, at_threshold
+from truecost.measures.rules import (
+    FALSE_ALARM,
+    MISS,
+    NONTARGETS,
+    TARGETS,
+    Rate,
+    Rule,
+    at_threshold,
+)
 from truecost.sweep import EER_KINDS, Sweep
 
 RANKING = ("ranking",)
@@ -142,8 +150,8 @@ def _at_least_cost(totals: Totals, application: Application) -> list[Rate]:
     costs = application.cost_fa, application.cost_miss
     if application.priors is None:
         most = max(costs)
-        share_of = np.array(costs) / most
-        return [Rate("ranking", share_of, position=position, weight=most)]
+        errors = (costs[0] * FALSE_ALARM + costs[1] * MISS) / most
+        return [Rate("ranking", errors, NONTARGETS + TARGETS, most, position=position)]
     return [at_threshold(1, position, float(miss[0])), at_threshold(0, position, float(fa[0]))]
 
 
