@@ -126,9 +126,9 @@ def share(records, wrong):
     return sum(wrong(r) * r["weight"] for r in records) / sum(r["weight"] for r in records)
 
 
-def rate(records, wrong, factors=("unit",), *, stratum=None, icc=0.1):
+def rate(records, wrong, factors=("unit",), *, stratum=None, icc=0.1, trials=None):
     """Rule B: value, lower, upper, n_e. `records` are the trials of the class."""
-    p, trials = share(records, wrong), kish([r["weight"] for r in records])
+    p, trials = share(records, wrong), trials or kish([r["weight"] for r in records])
     variance, assumed, n_w, k_c, nu = 0.0, 1.0, math.inf, math.inf, math.inf
     for factor in factors:
         units = units_of(records, factor)

@@ -6,8 +6,9 @@ from itertools import product
 import numpy as np
 import pytest
 
+import slow_rules as slow
 import truecost as tc
-from truecost.measures.relative import ratio
+from truecost.measures.relative import WHOLE, ratio
 from truecost.tasks.abba.arrays import collected_items
 from truecost.tasks.abba.counting import evidence_of, plan_of
 from truecost.tasks.abba.delta import Linear, standard_error
@@ -32,6 +33,56 @@ def weights_of(deployment, replicates=400):
     users, codes = tc.Factor.of("unit", deployment.units["unit"][0].astype(str).astype(object))
     plan = tc.Plan(replicates, 1, scheme="poisson")
     return plan.weights({"unit": users}).block()["unit"][:, codes].astype(float)
+
+
+# intervals of two rates
+
+
+@pytest.mark.parametrize("estimator", ["direct", "pooled"])
+@pytest.mark.parametrize(("measure", "label"), [("rrecall", 1), ("rfpr", 0)])
+def test_ratios_of_two_rates_are_those_by_plain_loops(measure, label, estimator):
+    rng = np.random.default_rng(4)
+    records = [
+        {"arm": arm, "own": own, "label": int(rng.random() < 0.7), "unit": int(rng.integers(25))}
+        for arm, sizes in (("A", (60, 9)), ("B", (45, 12)))
+        for own, size in zip((False, True), sizes, strict=True)
+        for _ in range(size)
+    ]
+    side = tc.Factor.of("unit", [r["unit"] for r in records])
+    ones = np.ones(len(records))
+    right = np.array([r["label"] for r in records])
+    axes = {
+        "arm": ("AB", [r["arm"] == "B" for r in records]),
+        "other": (("accepts", "rejects"), [r["own"] for r in records]),
+    }
+    items = {"items": ones, "labels": ones, "labelled": ones, "positive": right}
+    tally = tc.Tally.count([side], items | {"negative": 1 - right}, axes)
+    found = replace(tc.find(f"{measure}:{estimator}"), interval=WHOLE[f"{measure}:{estimator}"])
+    evidence = tc.Evidence({"collected": tally})
+    row = tc.estimate(evidence, [found], tc.Application(), tc.Plan(50))[0]
+
+    rates, own_of = [], []
+    for arm in "AB":
+        both = sum(not r["own"] for r in records)
+        part = sum(not r["own"] for r in records if r["arm"] == arm) / both
+        kept = [
+            r | {"weight": 1.0 if r["own"] or estimator == "direct" else part}
+            for r in records
+            if r["label"] == label and (r["arm"] == arm or (estimator == "pooled" and not r["own"]))
+        ]
+        size = sum(r["weight"] for r in kept)
+        rates.append(slow.rate(kept, lambda r: not r["own"], trials=size))
+        own_of.append(kept)
+    r = 0.0
+    if estimator == "pooled":
+        every = sorted({r["unit"] for r in records})
+        a, b = (
+            [slow.share([r for r in kept if r["unit"] != u], lambda r: not r["own"]) for u in every]
+            for kept in own_of
+        )
+        r = max(0.0, float(np.corrcoef(a, b)[0, 1]))
+    assert row.value == pytest.approx(rates[0][0] / rates[1][0], rel=1e-9)
+    assert (row.lower, row.upper) == pytest.approx(slow.quotient(*rates, r), rel=1e-9)
 
 
 # small cells

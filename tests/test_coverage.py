@@ -89,7 +89,7 @@ def test_a_killed_run_continues(tmp_path, monkeypatch):
 
 
 def test_the_page_says_what_was_counted(tmp_path):
-    count = {"held": 80, "below": 19, "above": 1, "none": 2, "width": 0.25}
+    count = {"held": 80, "below": 19, "above": 1, "none": 2, "warned": 60, "width": 0.25}
     good = count | {"held": 95, "below": 4, "none": 0, "width": None}
     lines = [
         {"cell": "rates: b", "first": f, "runs": 100,
@@ -98,7 +98,7 @@ def test_the_page_says_what_was_counted(tmp_path):
     ]  # fmt: skip
     target = tmp_path / "page.md"
     target.write_text(f"before\n{page.BEGIN}\nold\n{page.END}\nafter\n", encoding="utf-8")
-    one = Cell("rates", "b", dict, lambda rng, plan: (), "few units")
+    one = Cell("rates", "b", dict, lambda rng, plan: ())
     page.write(target, lines, [one, replace(one, name="not yet counted")])
     text = target.read_text(encoding="utf-8")
     assert text.startswith("before\n")
@@ -109,5 +109,5 @@ def test_the_page_says_what_was_counted(tmp_path):
         "| b (†) | 200 | 95.0 | 4.0, 1.0 | infinite | **80.0** | 19.0, 1.0, 4 without | 0.25 |"
         in text
     )
-    assert "`auto` covers too little in 0 of 1 rows outside the known limits." in text
+    assert "`auto` covers too little in 0 of 1 rows without a warning." in text
     assert "| rates | `p_miss` | 1 | 200 | 95.0, 95.0 | 0 | 80.0, 80.0 | 1 |" in text

@@ -73,8 +73,8 @@ _ALL = (
     Flag(
         "few_effective_units",
         "few effective units",
-        "a few units hold most of what is counted (fewer than 8 effective units): a 95 % CI may "
-        "cover about 90 %. Collect more units, or more equal ones",
+        "a few units carry most of a figure (fewer than 8 effective units, by what each holds and "
+        "adds to it): a 95 % CI may cover about 90 %. Collect more units, or more equal ones",
         caveat="a few units carry the value",
         weak=True,
         rule="too-few-units",

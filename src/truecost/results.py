@@ -121,7 +121,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         - `crossed`: several factors or sides; the interval is conservative;
         - `few_units`: fewer than 20 units (percentile and bca intervals), or fewer than a measure
           needs (auto); the interval covers too little;
-        - `few_effective_units`: few units hold most of what is counted;
+        - `few_effective_units`: few units carry most of the figure;
         - `clustered_errors`: fewer than 20 effective units with several trials each;
         - `rare_losses`: fewer than 50 trials of a class, resampled one by one, in a mean of losses;
         - `in_order`: units in order of time, which may hang together longer than the data tell;

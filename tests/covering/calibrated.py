@@ -18,9 +18,8 @@ APPLICATION = tc.Application.detection(1, 1, 0.25)
 def cells():
     """Speakers with 5 targets and 15 nontargets."""
     for speakers in (10, 20, 50):
-        limit = "the calibration itself varies" if speakers < 20 else ""
         draw = partial(drawn, speakers=speakers)
-        yield Cell("calibrated", f"{speakers} speakers", partial(truth, speakers), draw, limit)
+        yield Cell("calibrated", f"{speakers} speakers", partial(truth, speakers), draw)
 
 
 def calibrated(rng, speakers):

@@ -15,6 +15,7 @@ from truecost.results import Estimate
 LEVEL = 0.95
 REPLICATES = 400
 METHODS = ("auto", "percentile")
+LIMITS = {"few_units", "few_effective_units", "clustered_errors", "rare_losses", "in_order"}
 KINDS = (
     "rates", "costs", "crossed", "thresholds", "differences", "sequences", "translation", "abba",
     "calibrated", "terms", "lifelong", "streams",
@@ -34,15 +35,12 @@ class Cell:
         The true value of each label.
     draw : callable
         From a generator and a plan to rows with the intervals of `auto`, one for each label.
-    limit : str
-        Why intervals are known to cover too little here.
     """
 
     kind: str
     name: str
     truth: Callable[[], Mapping[str, float]]
     draw: Draw
-    limit: str = ""
 
     @property
     def key(self) -> str:
@@ -71,6 +69,8 @@ class Count:
         Those that hold the truth, lie below it, and lie above it.
     none : int
         Data sets with a value but without an interval.
+    warned : int
+        Data sets whose row warns of a known limit.
     widths : list of float
         Infinite where an end is.
     """
@@ -79,6 +79,7 @@ class Count:
     below: int = 0
     above: int = 0
     none: int = 0
+    warned: int = 0
     widths: list[float] | None = None
 
     def add(self, lower: float | None, upper: float | None, truth: float) -> None:
@@ -102,6 +103,7 @@ class Count:
             "below": int(self.below),
             "above": int(self.above),
             "none": int(self.none),
+            "warned": int(self.warned),
             "width": float(f"{width:.4g}") if np.isfinite(width) else None,
         }
 
@@ -125,6 +127,7 @@ def counted(cell: Cell, first: int, runs: int) -> dict[str, dict[str, Count]]:
             if row.value is None or label_of(row) not in truth:
                 continue
             counts = found.setdefault(label_of(row), {m: Count() for m in METHODS})
+            counts["auto"].warned += not LIMITS.isdisjoint(row.flags)
             for method, ends in both(row):
                 counts[method].add(*ends, truth[label_of(row)])
     return found

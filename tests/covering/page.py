@@ -29,13 +29,19 @@ def too_low(count: Mapping[str, Any], least: float = TARGET) -> bool:
     return whole > 0 and coverage(count) < least - 2 * math.sqrt(least * (1 - least) / whole)
 
 
+def warned(cell: Mapping[str, Any], label: str) -> bool:
+    """Whether most rows say themselves that they may cover too little."""
+    told: bool = cell["measures"][label]["auto"]["warned"] >= cell["runs"] / 2
+    return told
+
+
 def write(page: Path, lines: Iterable[dict[str, Any]], cells: Iterable[Cell]) -> None:
     """Put the tables of these cells into the marked block of a page."""
     text = page.read_text(encoding="utf-8")
     before, rest = text.split(BEGIN)
     after = rest.split(END)[1]
     found = joined(lines)
-    known = {c.key: found[c.key] | {"limit": c.limit} for c in cells if c.key in found}
+    known = {c.key: found[c.key] for c in cells if c.key in found}
     page.write_text(f"{before}{BEGIN}\n\n{tables(known)}\n\n{END}{after}", encoding="utf-8")
 
 
@@ -76,17 +82,17 @@ def summary(groups: Mapping[tuple[str, str], list[tuple[str, dict[str, Any]]]]) 
 
 
 def lows(groups: Mapping[tuple[str, str], list[tuple[str, dict[str, Any]]]]) -> str:
-    """The cells in which `auto` covers too little, outside and within the known limits."""
+    """The cells in which `auto` covers too little, silently and with a warning."""
     found: dict[bool, list[str]] = {False: [], True: []}
     for (kind, label), rows in groups.items():
         for name, cell in rows:
             count = cell["measures"][label]["auto"]
             if too_low(count):
                 line = f"- {kind}: {name}: `{label}` {percent(coverage(count))}"
-                found[bool(cell["limit"])].append(line)
+                found[warned(cell, label)].append(line)
     whole = sum(len(rows) for rows in groups.values())
     text = []
-    for known, words in ((False, "outside the known limits"), (True, "within them")):
+    for known, words in ((False, "without a warning"), (True, "that warn of it")):
         ends = ":" if found[known] else "."
         said = f"`auto` covers too little in {len(found[known])} of {whole} rows {words}{ends}"
         text.append("\n".join([said, "", *found[known]]).rstrip())
@@ -95,7 +101,7 @@ def lows(groups: Mapping[tuple[str, str], list[tuple[str, dict[str, Any]]]]) -> 
 
 def row(name: str, cell: Mapping[str, Any], label: str) -> str:
     """One line of a table."""
-    said = [name + (" (†)" if cell["limit"] else ""), str(cell["runs"])]
+    said = [name + (" (†)" if warned(cell, label) else ""), str(cell["runs"])]
     for method in ("auto", "percentile"):
         count = cell["measures"][label][method]
         share = percent(coverage(count))

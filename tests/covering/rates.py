@@ -20,23 +20,19 @@ def cells():
         rate = expected / (units * SIZES[kind])
         if rate <= 0.4:
             name = f"{units} units, {kind} sizes, correlation {icc:g}, {expected:g} errors"
-            few = units <= 20 or (kind == "heavy" and units <= 40)
-            limit = "few units carry errors that go together" if few and icc == 0.3 else ""
-            yield cell("p_miss", name, rate, units, kind, icc, limit)
+            yield cell("p_miss", name, rate, units, kind, icc)
     for units, recall, icc in product((20, 100), (0.98, 0.99, 0.995, 0.999), (0.0, 0.3)):
         name = f"recall {recall:g}, {units} units of 10, correlation {icc:g}"
-        yield cell("recall", name, recall, units, "equal", icc, "")
+        yield cell("recall", name, recall, units, "equal", icc)
     for units, rate in product((10, 30, 100), (0.05, 0.2)):
         name = f"{units} units, heavy sizes, correlation 0.5, rate {rate:g}"
-        yield cell(
-            "p_miss", name, rate, units, "heavy", 0.5, "very unequal units" if units < 100 else ""
-        )
+        yield cell("p_miss", name, rate, units, "heavy", 0.5)
 
 
-def cell(measure, name, rate, units, kind, icc, limit):
+def cell(measure, name, rate, units, kind, icc):
     """One cell of a rate."""
     draw = partial(drawn, measure=measure, rate=rate, units=units, kind=kind, icc=icc)
-    return Cell("rates", name, lambda: {measure: rate}, draw, limit)
+    return Cell("rates", name, lambda: {measure: rate}, draw)
 
 
 def drawn(rng, plan, measure, rate, units, kind, icc):

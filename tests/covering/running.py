@@ -63,6 +63,6 @@ def joined(lines: Iterable[dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 
 def _add(whole: dict[str, Any], count: dict[str, Any]) -> None:
-    for name in ("held", "below", "above", "none"):
+    for name in ("held", "below", "above", "none", "warned"):
         whole[name] = whole.get(name, 0) + count[name]
     whole.setdefault("widths", []).append(count["width"])

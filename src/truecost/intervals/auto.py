@@ -45,6 +45,9 @@ class Support:
         Whether replicates have a say in the ends.
     nu, carrying, kish : float
         Degrees of freedom, units that carry the spread, and effective units, of a smooth figure.
+    effective : float
+        Effective units by what each adds to the figure, n_w / (1 + n_w SE^2) with SE on logarithms;
+        infinite where that is not asked.
     """
 
     kinds: tuple[Errors, ...] = ()
@@ -54,6 +57,7 @@ class Support:
     nu: float = float("nan")
     carrying: float = float("nan")
     kish: float = float("nan")
+    effective: float = float("inf")
 
     @property
     def rates(self) -> tuple[Kind, ...]:
@@ -148,7 +152,7 @@ class Auto:
                 optimistic=rule.optimistic,
                 total=measure.total,
             )
-        support = replace(self._support(left, point), drawn=True)
+        support = replace(self._support(left, point, rule.scale), drawn=True)
         if ends is not None:
             least, most = rule.bounds
             lower, upper = np.clip(ends, min(least, point), max(most, point)).tolist()
@@ -161,11 +165,15 @@ class Auto:
         arguments = () if measure.parameter is None else (measure.argument(),)
         return measure.interval.rates(self.seen, self.application, *arguments)
 
-    def _support(self, left: Sequence[LeftOut], point: float) -> Support:
+    def _support(self, left: Sequence[LeftOut], point: float, scale: str) -> Support:
         found = spread(left, point)
         if found is None:
             return Support(kish=min((one.kish for one in left), default=float("nan")))
-        return Support(nu=found.nu, carrying=found.carrying, kish=found.kish)
+        of_one = {"log": point, "log1m": 1 - point}.get(scale, 0.0)
+        effective = float("inf")
+        if of_one != 0 and not any(one.ordered for one in left):
+            effective = found.kish / (1 + found.kish * (found.se / of_one) ** 2)
+        return Support(nu=found.nu, carrying=found.carrying, kish=found.kish, effective=effective)
 
     def _at_an_edge(
         self, measure: Measure, point: float, left: Sequence[LeftOut], support: Support
@@ -234,11 +242,11 @@ class Auto:
         if joined == "sum":
             whole = summed(point, weights, kinds, limits)
             return whole.lower, whole.upper
-        r = correlation(kinds[0].every, kinds[1].every) if joined == "odds" else 0.0
+        r = 0.0 if joined == "ratio" else correlation(kinds[0].every, kinds[1].every)
         lower, upper = ratio_limits(limits[0], limits[1], r)
         weight = rates[0].weight / rates[1].weight
         lower, upper = lower * weight, upper * weight
-        if joined == "ratio":
+        if joined in ("ratio", "shared"):
             return lower, upper
         shares = sorted(1.0 if np.isinf(o) else o / (1 + o) for o in (lower, upper))
         if measure.direction == "higher":

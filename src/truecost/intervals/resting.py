@@ -15,7 +15,7 @@ from truecost.names import Method
 
 FEW_UNITS = 20  # below this a percentile interval covers too little (0.92 at 20, 0.83 at 6 units)
 FEW_ERRORS = 10
-FEW_KISH = 8  # effective units: below this a few of them carry the value
+FEW_KISH = 8  # effective units: below this a few of them carry the value (.90 at 10 speakers)
 ONE_KISH = 3  # below this one of them does
 FEW_LOSSES = 50  # trials of a class, one by one, in a mean of losses
 
@@ -90,6 +90,7 @@ class Resting:
     @property
     def _few_effective(self) -> bool:
         held = min((one.kish for one in self.left), default=np.inf)
+        held = min(held, self.support.effective if self.run.method == "auto" else np.inf)
         return held < ONE_KISH or (held < FEW_KISH and held < 0.9 * self._fewest)
 
     @property

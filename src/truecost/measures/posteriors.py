@@ -234,6 +234,6 @@ MEASURES = (
         detection=True,
         uses=(),
         cites=("pav",),
-        interval=Rule("identity", excess=True, bounds=(0.0, float("inf"))),
+        interval=Rule("identity", excess=True, rare=True, bounds=(0.0, float("inf"))),
     ),
 )

@@ -13,7 +13,7 @@ Source: paper 001, as `spec/abba.md` corrects it.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -286,10 +286,29 @@ def _both_ways(statistic: str) -> Rule:
     return Rule(rates=lambda *_: rates, joined="ratio")
 
 
+def _together(statistic: str) -> Rule:
+    """The same with the items that both accept from both arms, as many as fall to either arm."""
+
+    def rates(totals: Totals, *_: object) -> list[Rate]:
+        both = np.asarray(totals.sums("collected", "items"), np.float64)[0, :, 0]
+        found = []
+        for arm, part in enumerate(both / both.sum()):
+            own = _share(arm, statistic)
+            errors, trials = np.zeros((2, 2)), np.zeros((2, 2))
+            errors[:, 0] = trials[:, 0] = part
+            trials[arm, 1] = 1.0
+            found.append(replace(own, errors=errors.ravel(), trials=trials.ravel()))
+        return found
+
+    return Rule(rates=rates, joined="shared")
+
+
 _FALSE = [_share(arm, "negative", of="items") for arm in (1, 0)]
-WHOLE = {  # the intervals of direct ratios where a human labelled every item: of two rates
-    "rrecall": _both_ways("positive"),
-    "rfpr": _both_ways("negative"),
+WHOLE = {  # intervals where a human labelled every item: of two rates
+    "rrecall:direct": _both_ways("positive"),
+    "rrecall:pooled": _together("positive"),
+    "rfpr:direct": _both_ways("negative"),
+    "rfpr:pooled": _together("negative"),
     "rfdr": Rule(rates=lambda *_: _FALSE, joined="ratio"),
 }
 SMOOTH = Rule("log", size=("collected", "items"))

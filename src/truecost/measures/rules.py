@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 Scale = Literal["log", "log1m", "logit", "logit100", "identity", "none"]
-Joined = Literal["sum", "ratio", "odds", "equal", "at"]
+Joined = Literal["sum", "ratio", "shared", "odds", "equal", "at"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +60,9 @@ class Rule:
     rates : callable, optional
         From the totals with weights of one, the application and the parameter to the rates that the
         figure is made of; none of them where it does not apply.
-    joined : {"sum", "ratio", "odds", "equal", "at"}
-        What the figure makes of its rates: their weighted sum; the first over the second; the share
+    joined : {"sum", "ratio", "shared", "odds", "equal", "at"}
+        What the figure makes of its rates: their weighted sum; the first over the second, of trials
+        apart and of trials that are partly the same; the share
         o / (1 + o) of o, the first over the second times their weights; their equal value at a
         threshold (the first is of misses); the first where the second is given.
     edge : bool

@@ -199,16 +199,14 @@ def _by_estimator(
 ) -> list[Measure]:
     """A ratio by each estimator with the parts that this one reads; other measures as they are.
 
-    Where every item has a label of weight one, direct ratios are those of two binomial rates.
+    Where every item has a label of weight one, many are ratios of two binomial rates.
     """
-    whole = bool(deployment.labelled.all()) and deployment.inclusion is None
-    rates = replace(measure, interval=WHOLE[measure.name]) if measure.name in WHOLE else measure
-    if measure.name not in LABELS:
-        return [rates if whole else measure]
-    return [
-        replace((rates if whole and e == "direct" else measure).at(e), parts=ESTIMATORS[e].reads)
-        for e in estimators
-    ]
+    found = [measure]
+    if measure.name in LABELS:
+        found = [replace(measure.at(e), parts=ESTIMATORS[e].reads) for e in estimators]
+    if not deployment.labelled.all() or deployment.inclusion is not None:
+        return found
+    return [replace(m, interval=WHOLE.get(m.label, m.interval)) for m in found]
 
 
 def _widened(measure: Measure, deployment: Deployment) -> list[Measure]:
