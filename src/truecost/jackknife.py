@@ -177,7 +177,7 @@ class LeftOut:
         if alone == 0:
             return ""
         strata = "1 stratum has" if alone == 1 else f"{alone} strata have"
-        return f"{strata} one unit, which tells no spread: join strata"
+        return f"{strata} one unit, which tells no spread: add units, or join strata"
 
 
 def kish(held: Floats, copies: Floats | None = None) -> float:

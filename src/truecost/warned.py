@@ -3,13 +3,16 @@
 from collections.abc import Sequence
 
 from truecost.errors import amount, counted, plural
+from truecost.intervals.resting import FEW_ERRORS
 from truecost.results import Kind, Row
 
+MOST_CLASSES = 3  # of a row that are told of
 FEW = 30  # trials that say more than their errors: 8 targets, however many of them are missed
 
 
 def few_errors(row: Row) -> str:
-    """How few errors the weakest class of a row has, and what its rate may be; empty if not known.
+    """How few errors the weak classes of a row have, and what their rates may be; empty if not
+    known.
 
     Parameters
     ----------
@@ -18,14 +21,24 @@ def few_errors(row: Row) -> str:
     Returns
     -------
     str
-        `only 8 targets; the true miss rate may be up to 31 %`.
+        `only 8 targets, the true rate of misses may be up to 31 %`; of several classes joined by ;.
     """
     if not row.rates or any(not kind.of for kind in row.rates):  # time is not counted
         return ""
-    weakest = min(row.rates, key=lambda k: min(k.errors, k.trials - k.errors))
-    few = min(weakest.errors, weakest.trials - weakest.errors) == weakest.errors
-    end = f"up to {_short(weakest.upper)}" if few else f"as low as {_short(weakest.lower)}"
-    return f"{_seen(weakest)}; the true {weakest.what} rate may be {end}"
+    weak = sorted((k for k in row.rates if _least(k) < FEW_ERRORS), key=_least)
+    said = []
+    for kind in weak[:MOST_CLASSES]:
+        few = kind.errors <= kind.trials - kind.errors
+        end = f"up to {_short(kind.upper)}" if few else f"as low as {_short(kind.lower)}"
+        said.append(f"{_seen(kind)}, the true rate of {_several(kind.what)} may be {end}")
+    if len(weak) > MOST_CLASSES:
+        said.append(f"{counted(len(weak) - MOST_CLASSES, 'further class')} like these")
+    return "; ".join(said)
+
+
+def _least(kind: Kind) -> float:
+    """Errors, or what is no error: what there are fewer of."""
+    return min(kind.errors, kind.trials - kind.errors)
 
 
 def _short(rate: float) -> str:
@@ -34,29 +47,56 @@ def _short(rate: float) -> str:
 
 
 def _seen(kind: Kind) -> str:
+    of = f"{amount(round(kind.trials, 2))} {_several(kind.of)}"
     if kind.trials < FEW:
-        many = kind.of if kind.trials == 1 else _several(kind.of)
-        return f"only {amount(round(kind.trials, 2))} {many}"
+        return f"only {amount(1)} {kind.of}" if kind.trials == 1 else f"only {of}"
     if kind.errors > kind.trials / 2:
         rest = amount(round(kind.trials - kind.errors, 2))
-        return f"only {rest} of {amount(round(kind.trials, 2))} {_several(kind.of)} not so"
-    of = f"{amount(round(kind.trials, 2))} {_several(kind.of)}"
+        return f"{_several(kind.what)} in all but {rest} of {of}"
     if kind.errors == 0:
         return f"no {kind.what} among {of}"
-    what = kind.what if round(kind.errors, 2) == 1 else plural(kind.what)
+    what = kind.what if round(kind.errors, 2) == 1 else _several(kind.what)
     return f"only {amount(round(kind.errors, 2))} {what} among {of}"
 
 
 def _several(noun: str) -> str:
     """The plural of `trial of class cat`: trials of class cat."""
-    head, of, rest = noun.partition(" of ")
-    return f"{plural(head)}{of}{rest}"
+    for between in (" of ", " by ", " with "):
+        head, found, rest = noun.partition(between)
+        if found:
+            return f"{plural(head)}{found}{rest}"
+    return plural(noun)
 
 
 def about(row: Row) -> str:
     """The row that a warning is about: `95 % CI of act_dcf (network, noise)`."""
+    return f"{100 * row.level:.10g} % CI of {_named(row)}"
+
+
+def _named(row: Row) -> str:
     dims = ", ".join(row.dims.values())
-    return f"{100 * row.level:.10g} % CI of {row.label}" + (f" ({dims})" if dims else "")
+    return row.label + (f" ({dims})" if dims else "")
+
+
+def without_interval(rows: Sequence[Row]) -> list[str]:
+    """Why rows have no interval: a sentence for each reason.
+
+    Parameters
+    ----------
+    rows : sequence of Row
+        With a value and without both ends.
+
+    Returns
+    -------
+    list of str
+        `auc (network) and 1 other row: no interval: the figure is at the end of its range ...`.
+    """
+    said = []
+    for reason in dict.fromkeys(row.reason or "no interval" for row in rows):
+        own = [row for row in rows if (row.reason or "no interval") == reason]
+        more = f" and {counted(len(own) - 1, 'other row')}" if len(own) > 1 else ""
+        said.append(f"{_named(own[0])}{more}: {reason}")
+    return said
 
 
 DETAILS = {"few_errors": few_errors}
@@ -86,4 +126,4 @@ def detailed(flag: str, rows: Sequence[Row]) -> str:
 
 
 def _fewest(row: Row) -> float:
-    return min(min(k.errors, k.trials - k.errors) for k in row.rates)
+    return min(map(_least, row.rates))

@@ -26,6 +26,11 @@ from truecost.results import Kind
 from truecost.weights import Plan
 
 Floats = npt.NDArray[np.float64]
+NO_SAMPLE = "no interval: a peak or a total load is no sample"
+AT_AN_END = (
+    "no interval: the figure is at the end of its range, or would be without one unit: collect "
+    "more units"
+)
 NEVER_SEEN = 3.7  # -ln .025, and a little: what may be where nothing was counted
 
 
@@ -130,7 +135,7 @@ class Auto:
         """
         rule = measure.interval
         if rule.scale == "none":
-            return Found(None, None, "no interval: a peak or a total load is no sample")
+            return Found(None, None, NO_SAMPLE)
         lone = next((one.lone for one in left if one.lone), "")
         if lone:
             return Found(None, None, f"no interval: {lone}")
@@ -185,11 +190,7 @@ class Auto:
         if measure.total and point == 0:
             n_w = min(one.kish for one in left)
             return Found(0.0, NEVER_SEEN * n_w / max(n_w - 1, 1e-9), None, support)
-        why = (
-            "the figure is at the end of its range, or would be without one unit: more units are "
-            "needed"
-        )
-        return Found(None, None, f"no interval: {why}", support)
+        return Found(None, None, AT_AN_END, support)
 
     def _of_rates(
         self,

@@ -275,9 +275,9 @@ def _share(arm: int, statistic: str, of: str = "", cells: tuple[float, float] = 
     errors[arm], trials[arm] = cells, 1.0
     names = (statistic, of or statistic)
     said = {"positive": "true accept", "negative": "false accept"}
-    kind = said[statistic] if not of else "accepted item"
-    what = f"{kind} of arm {'AB'[arm]}"
-    return Rate("collected", errors.ravel(), trials.ravel(), statistics=names, what=what, of=what)
+    kind = "accepted item" if of else said[statistic]
+    what, of = said[statistic] if of else "accept by both", f"{kind} of arm {'AB'[arm]}"
+    return Rate("collected", errors.ravel(), trials.ravel(), statistics=names, what=what, of=of)
 
 
 def _both_ways(statistic: str) -> Rule:

@@ -78,7 +78,7 @@ def number_of(statistic: str) -> Rates:
             return []
         targets = _targets(totals)
         ones, weight = np.ones(targets.shape), float(targets.sum())
-        names, what = (statistic, "targets"), "miss" if statistic == "missed" else "target found"
+        names, what = (statistic, "targets"), "miss" if statistic == "missed" else "found target"
         return [Rate("term_targets", ones, ones, weight, names, what, "target")]
 
     return rates

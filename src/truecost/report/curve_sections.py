@@ -25,7 +25,7 @@ def det(story: Story) -> Section | None:
         return None
     text = "Every threshold gives a point; lower and further left is better."
     if _banded(story, "det"):
-        text += " The band is the interval of the miss rate at each false-alarm rate."
+        text += " The band is the percentile interval of the miss rate at each false-alarm rate."
     applications = list(dict.fromkeys(part.application for part in story.parts))
     if len(applications) > 1:
         text += f" The points are those of the application {applications[0]}."

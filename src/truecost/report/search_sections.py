@@ -95,7 +95,7 @@ def det_of_terms(story: Story) -> Section | None:
         "better."
     )
     if _banded(story):
-        text += " The band is the interval of the miss rate at each false-alarm rate."
+        text += " The band is the percentile interval of the miss rate at each false-alarm rate."
     return Section("Detection error trade-off", text, tuple(drawings))
 
 

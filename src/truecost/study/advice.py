@@ -8,6 +8,7 @@ import polars as pl
 
 from truecost.errors import counted
 from truecost.flags import FLAGS, telling
+from truecost.intervals.auto import NO_SAMPLE
 from truecost.measures.base import Measure
 from truecost.names import POSTERIORS
 from truecost.results import Estimate
@@ -23,7 +24,7 @@ from truecost.tasks.streams.records import Online
 from truecost.tasks.subsets import empty_cells
 from truecost.tasks.systems import System, measures_for
 from truecost.tasks.terms.records import Search
-from truecost.warned import detailed
+from truecost.warned import detailed, without_interval
 
 if TYPE_CHECKING:
     from truecost.study.config import Study
@@ -52,6 +53,7 @@ def problems_of(parts: Sequence[Part]) -> list[Problem]:
     found += [p for part in parts for p in _on_measures(part)]
     found += [p for part in parts for p in _on_imbalance(part)]
     found += _on_flags(parts)
+    found += _on_intervals(parts)
     return list(dict.fromkeys(found))
 
 
@@ -104,6 +106,19 @@ def _on_flags(parts: Sequence[Part]) -> list[Problem]:
             text = said + where
             found.append(Problem(kind="advice", message=text, rule=flag.rule))
     return found
+
+
+def _on_intervals(parts: Sequence[Part]) -> list[Problem]:
+    """Why rows of resampled units have no interval."""
+    lacking = [
+        row
+        for part in parts
+        for row in part.estimates
+        if row.value is not None and row.lower is None and row.upper is None
+        if row.left_out and row.reason != NO_SAMPLE
+    ]
+    said = without_interval(lacking)
+    return [Problem(kind="advice", message=text, rule="too-few-units") for text in said]
 
 
 def _named(rows: Sequence[Estimate]) -> str:

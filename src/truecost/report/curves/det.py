@@ -73,7 +73,7 @@ def det_curves(systems: Sequence[Trials], scoring: Scorings) -> list[Curve]:
     Returns
     -------
     list of Curve
-        The band is the interval of the least Pmiss at fixed Pfa, from 1 false alarm up.
+        The band is the percentile interval of the least Pmiss at fixed Pfa, from 1 false alarm up.
 
     Examples
     --------
