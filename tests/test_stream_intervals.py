@@ -76,7 +76,7 @@ def test_no_error_is_no_proof(resample):
             assert 3.7 < row.upper < 5.6
         elif row.measure == "mean_loss":  # nothing tells how large a loss can be
             assert row.lower is None
-            assert "more units are needed" in row.reason
+            assert "collect more units" in row.reason
 
 
 def test_errors_of_one_batch_have_intervals():

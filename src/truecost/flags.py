@@ -92,7 +92,7 @@ _ALL = (
     Flag(
         "rare_losses",
         "",
-        "fewer than 50 trials of a class, each resampled on its own: rare large losses may not "
+        "50 trials of a class or fewer, each resampled on its own: rare large losses may not "
         "have been seen (a 95 % CI covers about 74 % with 8 trials, 89 % with 20, 94 % with 50)",
         caveat="rare large losses may not have been seen",
         beware="rare large losses may not have been seen",

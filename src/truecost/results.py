@@ -123,7 +123,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
           needs (auto); the interval covers too little;
         - `few_effective_units`: few units carry most of the figure;
         - `clustered_errors`: fewer than 20 effective units with several trials each;
-        - `rare_losses`: fewer than 50 trials of a class, resampled one by one, in a mean of losses;
+        - `rare_losses`: 50 trials of a class or fewer, resampled one by one, in a mean of losses;
         - `in_order`: units in order of time, which may hang together longer than the data tell;
         - `few_runs`: a method has fewer than 20 runs; as far as the runs vary, the interval covers
           too little;

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,7 @@ from truecost.intervals.rates import (
     ratio_limits,
     summed,
 )
-from truecost.intervals.smooth import bias_of, excess_limits, smooth_limits
+from truecost.intervals.smooth import bias_of, excess_limits, forth, smooth_limits
 from truecost.intervals.spread import correlation, spread
 from truecost.intervals.thresholds import equal_error_limits, rate_at_limits
 from truecost.jackknife import LeftOut
@@ -174,10 +175,10 @@ class Auto:
         found = spread(left, point)
         if found is None:
             return Support(kish=min((one.kish for one in left), default=float("nan")))
-        of_one = {"log": point, "log1m": 1 - point}.get(scale, 0.0)
         effective = float("inf")
-        if of_one != 0 and not any(one.ordered for one in left):
-            effective = found.kish / (1 + found.kish * (found.se / of_one) ** 2)
+        if scale in ("log", "log1m") and not any(one.ordered for one in left):
+            logs = spread(left, point, partial(forth, scale))
+            effective = logs.kish / (1 + logs.kish * logs.se**2) if logs else effective
         return Support(nu=found.nu, carrying=found.carrying, kish=found.kish, effective=effective)
 
     def _at_an_edge(

@@ -110,7 +110,7 @@ class Resting:
         if self._fewest < 0.9 * self.run.context.n_trials:
             return False
         held = np.asarray(self.run.auto.seen.sums(self.measure.parts[0], "n")[0], np.float64)
-        return bool(held[held > 0].min(initial=FEW_LOSSES) < FEW_LOSSES)
+        return bool(held[held > 0].min(initial=np.inf) <= FEW_LOSSES)
 
 
 def _clustered(kind: Errors) -> bool:
