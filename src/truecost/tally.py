@@ -182,18 +182,63 @@ class Tally:
         entry_sums(ones, self.slots.codes, self.cells, self.values.astype(np.float64), out)
         return out[:, :, 0]
 
+    @cached_property
+    def _filled(self) -> npt.NDArray[np.float64]:
+        """How many entries are not 0, shape (cells, statistics)."""
+        found = np.zeros((int(np.prod(self.shape, dtype=np.int64)), len(self.statistics)))
+        np.add.at(found, self.cells, self.values != 0)
+        return found
+
     def _less(self, without: Without, out: npt.NDArray[np.float64]) -> None:
-        """Sums without what each replicate leaves out: in one pass over the entries."""
+        """Sums without what each replicate leaves out: in one pass over the entries.
+
+        Without a unit of the sums S_h of its stratum the rest weighs c: all + gone + (c - 1) (S_h +
+        gone), with gone below 0.
+        """
+        gone = self._gone(without, self.values.astype(np.float64), out.shape)
+        out += self._every[:, :, None] + gone
+        if without.scale is not None and without.of is not None:
+            held = self._of_strata(without)[without.of].transpose(1, 2, 0)
+            out += (without.scale - 1) * (held + gone)
+        if not self._whole:  # what is left of nothing is 0, and no rest of rounding
+            there = (self.values != 0).astype(np.float64)
+            out[self._gone(without, there, out.shape) + self._filled[:, :, None] == 0] = 0.0
+
+    def _gone(
+        self, without: Without, values: npt.NDArray[np.float64], shape: tuple[int, ...]
+    ) -> npt.NDArray[np.float64]:
+        """What each replicate leaves out, below 0."""
         from truecost.kernels.sums import take_away
 
+        groups = self._on_slots(without, without.groups)
+        gone = np.zeros(shape)
+        take_away(groups, self.slots.codes, self.cells, values, gone)
+        return gone
+
+    def _of_strata(self, without: Without) -> npt.NDArray[np.float64]:
+        """Sums over all units by stratum, shape (strata, cells, statistics)."""
+        assert without.strata is not None
+        stratum = self._on_slots(without, without.strata)[self.slots.codes].max(axis=1)
+        ones = Weights.ones({factor.name: factor for factor in self.slots.factors}).block()
+        stood = self.slots.columns(ones)[:, 0][self.slots.codes].prod(axis=1, dtype=np.float64)
+        cells, strata = int(np.prod(self.shape, dtype=np.int64)), int(without.strata.max()) + 1
+        own = stratum >= 0
+        keys = stratum[own] * cells + self.cells[own]
+        sums = np.zeros((strata * cells, len(self.statistics)))
+        for s, column in enumerate(self.values.T):
+            sums[:, s] = np.bincount(keys, column[own] * stood[own], strata * cells)
+        return sums.reshape(strata, cells, len(self.statistics))
+
+    def _on_slots(
+        self, without: Without, of_labels: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.int64]:
+        """What the labels of the factor have, on all slots; the least number on others."""
         outside = np.iinfo(np.int64).min
         columns = [
-            without.groups if f.name == without.factor else np.full(len(f), outside)
+            of_labels if f.name == without.factor else np.full(len(f), outside)
             for f in self.slots.factors
         ]
-        groups = np.concatenate([*columns, [outside]])
-        out += self._every[:, :, None]
-        take_away(groups, self.slots.codes, self.cells, self.values.astype(np.float64), out)
+        return np.concatenate([*columns, [outside]]).astype(np.int64)
 
     def sums(self, block: Block) -> dict[str, Array]:
         """Sums under a `Block` of weights: over entries e of weight_e value_e, plus what is fixed.
@@ -207,7 +252,8 @@ class Tally:
 
         size = int(np.prod(self.shape, dtype=np.int64))
         out = np.zeros((size, len(self.statistics), block.count))
-        if block.without is not None and self._whole:
+        once = self.slots.codes.shape[1] == len(self.slots.factors)  # no factor on two sides
+        if block.without is not None and (once or block.whole):
             self._less(block.without, out)
         else:
             values = self.values.astype(np.float64)

@@ -146,10 +146,24 @@ class Without:
     groups : ndarray of int64, shape (labels,)
         Replicate of the block that leaves out (a unit of) each label, below 0 or from the number of
         replicates up for those of other blocks.
+    strata, of : ndarray of int64, shapes (labels,) and (replicates,), optional
+        Stratum of each label, and of what each replicate leaves out.
+    scale : ndarray of float64, shape (replicates,), optional
+        What the rest of that stratum weighs: n / (n - 1).
     """
 
     factor: str
     groups: npt.NDArray[np.int64]
+    strata: npt.NDArray[np.int64] | None = None
+    of: npt.NDArray[np.int64] | None = None
+    scale: npt.NDArray[np.float64] | None = None
+
+    def weigh(self, rows: Rows) -> Rows:
+        """The weights of the factor, those of a stratum that lost a unit scaled."""
+        if self.strata is None or self.of is None or self.scale is None:
+            return rows
+        mine = self.strata[None, :] == self.of[:, None]
+        return np.asarray(rows * np.where(mine, self.scale[:, None], 1.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,26 +175,30 @@ class Block:
     Attributes
     ----------
     rows : mapping of str to ndarray of uint16 or uint32, shape (replicates, units)
-        How often each unit of a factor is in each replicate; uint32 when the factor has sizes,
-        float64 when strata lose a unit.
+        How often each unit of a factor is in each replicate; uint32 when the factor has sizes.
     count : int
         Number of replicates.
     without : Without, optional
-        Of a jackknife without strata: which units each replicate leaves out.
+        Of a jackknife: which units each replicate leaves out, and what that makes of the others.
     """
 
     rows: Mapping[str, Rows]
     count: int
     without: Without | None = None
     _columns: dict[tuple[str, ...], Columns] = field(default_factory=dict, init=False, repr=False)
+    _weighed: dict[str, Rows] = field(default_factory=dict, init=False, repr=False)
 
     def __getitem__(self, factor: str) -> Rows:
-        return self.rows[factor]
+        if self.without is None or self.without.factor != factor:
+            return self.rows[factor]
+        if factor not in self._weighed:
+            self._weighed[factor] = self.without.weigh(self.rows[factor])
+        return self._weighed[factor]
 
     @property
     def whole(self) -> bool:
         """Whether all weights are whole numbers."""
-        return all(row.dtype.kind == "u" for row in self.rows.values())
+        return self.without is None or self.without.strata is None
 
     def columns(self, factors: tuple[str, ...]) -> Columns:
         """The weights of the joined factors and a last slot of ones, transposed.
@@ -200,11 +218,11 @@ class Block:
 
         if factors not in self._columns:
             size = 1 + sum(self.rows[name].shape[1] for name in factors)
-            kind = np.result_type(np.float32, *(self.rows[name].dtype for name in factors))
+            kind = np.result_type(np.float32, *(self[name].dtype for name in factors))
             columns, offset = np.empty((size, self.count), kind), 0
             columns[-1] = 1
             for name in factors:
-                transpose_block(self.rows[name], columns, offset)
+                transpose_block(self[name], columns, offset)
                 offset += self.rows[name].shape[1]
             self._columns[factors] = columns
         return self._columns[factors]
@@ -319,13 +337,22 @@ class Weights:
         return Block(
             {name: self._rows(factor, start, stop) for name, factor in self.factors.items()},
             stop - start,
-            self._left_out(start),
+            self._left_out(start, stop),
         )
 
-    def _left_out(self, start: int) -> Without | None:
-        if self.groups is None or self.groups.strata is not None:
+    def _left_out(self, start: int, stop: int) -> Without | None:
+        groups = self.groups
+        if groups is None:
             return None
-        return Without(self.left, self.groups.codes - start)
+        factor = self.factors[self.left]
+        if groups.strata is None or factor.strata is None:
+            return Without(self.left, groups.codes - start)
+        of = groups.strata[start:stop]
+        held = np.bincount(factor.strata, factor.sizes)[of]
+        rest = held - groups.removed[start:stop]
+        with np.errstate(divide="ignore"):
+            scale = np.where(rest > 0, held / rest, 0.0)
+        return Without(self.left, groups.codes - start, np.asarray(factor.strata), of, scale)
 
     def _rows(self, factor: Factor, start: int, stop: int) -> Rows:
         rows: Counts
@@ -337,20 +364,11 @@ class Weights:
         else:
             rows = np.tile(factor.sizes.astype(np.uint32), (stop - start, 1))
         if self.groups is not None:
-            return self._without(rows, start, self.groups) if factor.name == self.left else rows
+            if factor.name == self.left:
+                codes = self.groups.codes
+                gone = np.flatnonzero((codes >= start) & (codes < stop))
+                rows[codes[gone] - start, gone] -= 1
+            return rows
         if self.plan is not None and factor.name not in self.plan.hold:
             draw_rows(rows, start, factor, self.plan)
         return rows
-
-    def _without(self, rows: Counts, start: int, groups: Groups) -> Rows:
-        """Weights of one less a unit of each label of a group, a replicate for each group."""
-        gone = groups.codes[None, :] == np.arange(start, start + len(rows))[:, None]
-        rows -= gone.astype(rows.dtype)
-        strata = self.factors[self.left].strata
-        if groups.strata is None or strata is None:
-            return rows
-        held = np.bincount(strata, self.factors[self.left].sizes)
-        rest = held - groups.removed[:, None] * (groups.strata[:, None] == np.arange(len(held)))
-        with np.errstate(divide="ignore"):
-            scale = np.where(rest > 0, held / rest, 0.0)
-        return np.asarray(rows * scale[start : start + len(rows), strata])
