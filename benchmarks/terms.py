@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -127,7 +128,7 @@ def _against_peers(made: Collection, path: str) -> tuple[list[Row], list[str]]:
     """The list read, and MTWV found, by both sides."""
     search, size = _search(made, path), f"{made.queries:,} queries"
     sweep = _Sweep(search)
-    value = partial(score_search, search, _scoring(1, "mtwv"))
+    value = partial(score_search, search, replace(_scoring(1, "mtwv"), method="percentile"))
     interval = partial(score_search, search, _scoring(REPLICATES, "mtwv"))
     value()
     ours, swept = side_by_side([value, sweep.by_numpy], 3)

@@ -102,7 +102,7 @@ def estimate(
     `percentile` takes the quantiles (1 - level) / 2 and (1 + level) / 2 of the replicates (paper
     003, section 4.1); `bca` corrects them for bias and skewness (Efron 1987; DiCiccio and Efron
     1996). `auto` and `bca` leave out one unit at a time, or one of about 1,000 groups where there
-    are more than 2,000. Replicates in which a measure is undefined are counted and left out.
+    are more than 1,000. Replicates in which a measure is undefined are counted and left out.
 
     Parameters
     ----------

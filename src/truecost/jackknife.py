@@ -1,6 +1,6 @@
 """The jackknife: how units are left out, one at a time or in groups, and what was found without.
 
-A label of a factor is in one *group*; replicate g leaves out group g. Up to 2,000 units each is a
+A label of a factor is in one *group*; replicate g leaves out group g. Up to 1,000 units each is a
 group; above, about 1,000 groups are dealt round the sorted units (in runs of neighbours where their
 order is that of time), within each stratum. Where labels stand for several equal units, one of
 them is left out, and the value counts as often as there are such units.
@@ -20,7 +20,7 @@ Floats = npt.NDArray[np.float64]
 T = TypeVar("T")
 Ints = npt.NDArray[np.int64]
 
-MOST_ALONE = 2000  # units that are left out one at a time
+MOST_ALONE = 1000  # units that are left out one at a time: as many as replicates are drawn
 GROUPS = 1000  # groups of more units: as wide and as good as one at a time (200 are not)
 
 
