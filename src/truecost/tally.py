@@ -7,7 +7,7 @@ float64. A row weighs the product of the weights of its units (`slots`).
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -57,6 +57,9 @@ class Tally:
     statistics: tuple[str, ...]
     fixed: Array
     squares: Array | None = None
+    _strata: dict[str, npt.NDArray[np.float64]] = field(
+        default_factory=dict, init=False, repr=False
+    )
 
     @cached_property
     def digest(self) -> str:
@@ -185,9 +188,9 @@ class Tally:
     @cached_property
     def _filled(self) -> npt.NDArray[np.float64]:
         """How many entries are not 0, shape (cells, statistics)."""
-        found = np.zeros((int(np.prod(self.shape, dtype=np.int64)), len(self.statistics)))
-        np.add.at(found, self.cells, self.values != 0)
-        return found
+        cells = int(np.prod(self.shape, dtype=np.int64))
+        columns = (self.values != 0).T
+        return np.stack([np.bincount(self.cells, own, cells) for own in columns], axis=1)
 
     def _less(self, without: Without, out: npt.NDArray[np.float64]) -> None:
         """Sums without what each replicate leaves out: in one pass over the entries.
@@ -198,7 +201,9 @@ class Tally:
         gone = self._gone(without, self.values.astype(np.float64), out.shape)
         out += self._every[:, :, None] + gone
         if without.scale is not None and without.of is not None:
-            held = self._of_strata(without)[without.of].transpose(1, 2, 0)
+            if without.factor not in self._strata:
+                self._strata[without.factor] = self._of_strata(without)
+            held = self._strata[without.factor][without.of].transpose(1, 2, 0)
             out += (without.scale - 1) * (held + gone)
         if not self._whole:  # what is left of nothing is 0, and no rest of rounding
             there = (self.values != 0).astype(np.float64)
