@@ -186,10 +186,17 @@ class Tally:
         return out[:, :, 0]
 
     @cached_property
+    def stood(self) -> npt.NDArray[np.float64]:
+        """Weight of each entry when every unit weighs one: a label may stand for several."""
+        ones = Weights.ones({factor.name: factor for factor in self.slots.factors}).block()
+        of_slots = self.slots.columns(ones)[:, 0].astype(np.float64)
+        return np.asarray(of_slots[self.slots.codes].prod(axis=1))
+
+    @cached_property
     def _filled(self) -> npt.NDArray[np.float64]:
-        """How many entries are not 0, shape (cells, statistics)."""
+        """How many units have an entry that is not 0, shape (cells, statistics)."""
         cells = int(np.prod(self.shape, dtype=np.int64))
-        columns = (self.values != 0).T
+        columns = (self.values != 0).T * self.stood
         return np.stack([np.bincount(self.cells, own, cells) for own in columns], axis=1)
 
     def _less(self, without: Without, out: npt.NDArray[np.float64]) -> None:
@@ -224,14 +231,12 @@ class Tally:
         """Sums over all units by stratum, shape (strata, cells, statistics)."""
         assert without.strata is not None
         stratum = self._on_slots(without, without.strata)[self.slots.codes].max(axis=1)
-        ones = Weights.ones({factor.name: factor for factor in self.slots.factors}).block()
-        stood = self.slots.columns(ones)[:, 0][self.slots.codes].prod(axis=1, dtype=np.float64)
         cells, strata = int(np.prod(self.shape, dtype=np.int64)), int(without.strata.max()) + 1
         own = stratum >= 0
         keys = stratum[own] * cells + self.cells[own]
         sums = np.zeros((strata * cells, len(self.statistics)))
         for s, column in enumerate(self.values.T):
-            sums[:, s] = np.bincount(keys, column[own] * stood[own], strata * cells)
+            sums[:, s] = np.bincount(keys, column[own] * self.stood[own], strata * cells)
         return sums.reshape(strata, cells, len(self.statistics))
 
     def _on_slots(

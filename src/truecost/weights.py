@@ -198,7 +198,8 @@ class Block:
     @property
     def whole(self) -> bool:
         """Whether all weights are whole numbers."""
-        return self.without is None or self.without.strata is None
+        scaled = self.without is not None and self.without.strata is not None
+        return not scaled and all(row.dtype.kind == "u" for row in self.rows.values())
 
     def columns(self, factors: tuple[str, ...]) -> Columns:
         """The weights of the joined factors and a last slot of ones, transposed.

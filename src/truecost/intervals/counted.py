@@ -32,8 +32,7 @@ def errors_of(seen: Totals, rate: Rate, plan: Plan) -> Errors:
     """
     part = _counts(seen, rate)
     wrong, held, fixed, effective = _of_tally(part, rate)
-    stood = _standing(part)
-    total = np.array([wrong @ stood, held @ stood]) + fixed.sum(axis=0)
+    total = np.array([wrong @ part.stood, held @ part.stood]) + fixed.sum(axis=0)
     outer = [f for f in seen.evidence.outer if f.name in part.axes]
     left, sides, every = [], [], []
     for factor in (*part.slots.factors, *outer):
@@ -69,15 +68,6 @@ def _counts(seen: Totals, rate: Rate) -> Tally:
     if isinstance(part, Tally):
         return part
     return seen.once(f"{rate.part} decided at {rate.position}", lambda: part.decided(rate.position))
-
-
-def _standing(part: Tally) -> Floats:
-    """Weight of each row of a part when every unit weighs one: labels may stand for several."""
-    weights = np.concatenate(
-        [*(np.ones(len(f)) if f.sizes is None else f.sizes for f in part.slots.factors), [1.0]]
-    )
-    stood: Floats = weights[part.slots.codes].prod(axis=1)
-    return stood
 
 
 def _of_tally(part: Tally, rate: Rate) -> tuple[Floats, Floats, Floats, float]:
