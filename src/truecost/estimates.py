@@ -204,7 +204,7 @@ class Setting:
     def auto(self) -> Auto:
         """What makes the intervals of `auto`."""
         seen = totals(self.evidence, Weights.ones(self.factors).block())
-        return Auto(self.evidence, seen, self.application, self.plan, self.level, self.icc)
+        return Auto(seen, self.application, self.plan, self.level, self.icc)
 
     @cached_property
     def resampling(self) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from truecost.application import Application
-from truecost.evidence import Evidence, Totals
+from truecost.evidence import Totals
 from truecost.intervals.counted import errors_of
 from truecost.intervals.rates import (
     Errors,
@@ -98,7 +98,6 @@ class Auto:
 
     Attributes
     ----------
-    evidence : Evidence
     seen : Totals
         With weights of one.
     application : Application
@@ -106,7 +105,6 @@ class Auto:
     level, icc : float
     """
 
-    evidence: Evidence
     seen: Totals
     application: Application
     plan: Plan
