@@ -10,8 +10,9 @@ import polars as pl
 
 import truecost as tc
 from benchmarks.measuring import Row, Times, seconds, side_by_side
+from truecost.running import score
+from truecost.tasks.abba.options import AbbaScoring
 from truecost.tasks.abba.records import Deployment, Traffic
-from truecost.tasks.abba.scoring import score_deployment
 from truecost.tasks.abba.simulating import simulate
 from truecost.tasks.abba.thresholds import Choice, choose
 
@@ -29,8 +30,8 @@ def rows(items: int, users: int) -> tuple[list[Row], list[str]]:
         ("all estimators, every item a unit", 0),
     ):
         made = _make(items, drawn)
-        score_deployment(_make(3000, drawn), tc.Scoring(plan=tc.Plan(20)))
-        [ours] = side_by_side([lambda d=made: score_deployment(d, scoring)], 3)
+        score(_make(3000, drawn), tc.Scoring(plan=tc.Plan(20)))
+        [ours] = side_by_side([lambda d=made: score(d, scoring)], 3)
         found.append(Row(f"{work}: {items:,} items", ours, _peer_times(made)))
         if drawn == users:
             said.append(_same(made))
@@ -98,7 +99,7 @@ def _peer_times(made: Deployment) -> Times:
 def _same(made: Deployment) -> str:
     """That both sides divide the same counts."""
     code = 2 * made.cell.astype(np.int64) + made.label.astype(np.int64)
-    rows_ = score_deployment(made, tc.Scoring(plan=tc.Plan(10), estimators=("direct",)))
+    rows_ = score(made, tc.Scoring(plan=tc.Plan(10), choices=AbbaScoring(("direct",))))
     ours = {r.measure: r.value or 0.0 for r in rows_}
     rfpr, rrecall = _direct(code)
     apart = max(abs(ours["rfpr"] - rfpr), abs(ours["rrecall"] - rrecall))

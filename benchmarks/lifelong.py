@@ -176,7 +176,7 @@ def _across(items: int) -> tuple[list[Row], str]:
                 tc.read(str(path), None, "lifelong"), "system", TableOptions(higher=False)
             )
             how = LifelongScoring(policies=(policy,))
-            scoring = tc.Scoring(plan=tc.Plan(REPLICATES), lifelong=how)
+            scoring = tc.Scoring(plan=tc.Plan(REPLICATES), choices=how)
             describe(made, scoring)
             return tc.score(made, scoring)[0]
 

@@ -27,10 +27,10 @@ from truecost.formats.kwlist import read_kwlist
 from truecost.formats.kwslist import read_kwslist
 from truecost.formats.lexemes import read_lexemes
 from truecost.resources import Resources, record
+from truecost.running import score
 from truecost.tasks.terms.describing import describe
 from truecost.tasks.terms.records import Search
 from truecost.tasks.terms.reference import load_reference
-from truecost.tasks.terms.scoring import score_search
 from truecost.tasks.terms.searching import load_search
 
 TARGET = 100
@@ -107,9 +107,9 @@ def _stages(made: Collection, path: str) -> list[list[str]]:
     reference = step("finding the terms", lambda: load_reference(audio, queries, speech=speech))
     detections = step("reading the detections", lambda: read_kwslist(path))
     search = step("aligning", lambda: load_search(detections, reference))
-    step("all measures with intervals", lambda: score_search(search, _scoring(REPLICATES)))
+    step("all measures with intervals", lambda: score(search, _scoring(REPLICATES)))
     two = _scoring(REPLICATES, "atwv", "mtwv")
-    step("ATWV and MTWV with intervals alone", lambda: score_search(search, two))
+    step("ATWV and MTWV with intervals alone", lambda: score(search, two))
     step("what a report draws", lambda: describe(search, _scoring(REPLICATES), {}))
     return found
 
@@ -128,8 +128,8 @@ def _against_peers(made: Collection, path: str) -> tuple[list[Row], list[str]]:
     """The list read, and MTWV found, by both sides."""
     search, size = _search(made, path), f"{made.queries:,} queries"
     sweep = _Sweep(search)
-    value = partial(score_search, search, replace(_scoring(1, "mtwv"), method="percentile"))
-    interval = partial(score_search, search, _scoring(REPLICATES, "mtwv"))
+    value = partial(score, search, replace(_scoring(1, "mtwv"), method="percentile"))
+    interval = partial(score, search, _scoring(REPLICATES, "mtwv"))
     value()
     ours, swept = side_by_side([value, sweep.by_numpy], 3)
     many = len(sweep.score)

@@ -15,8 +15,9 @@ from sacrebleu.significance import _bootstrap_resample
 import truecost as tc
 from benchmarks.measuring import Row, side_by_side
 from truecost.formats import Table
-from truecost.tasks.items import Items, score_items
-from truecost.tasks.scoring import Scoring
+from truecost.running import score
+from truecost.scoring import Scoring
+from truecost.tasks.items import Items
 from truecost.tasks.translation import TranslationOptions, count
 from truecost.tasks.translation.sentences import tokeniser
 
@@ -98,7 +99,7 @@ def _counted(tables: list[Table], part: str) -> Items:
 
 
 def _scored(items: Items, measure: str) -> tc.Estimate:
-    return score_items(items, Scoring(measures=(measure,), plan=tc.Plan(REPLICATES)))[0]
+    return score(items, Scoring(measures=(measure,), plan=tc.Plan(REPLICATES)))[0]
 
 
 def _peer(metric: sacrebleu.BLEU | sacrebleu.CHRF, corpus: Corpus, replicates: int) -> float:

@@ -47,7 +47,7 @@ ROWS = (
 def stored(rows, path):
     """`result.json` in a folder."""
     path.mkdir(exist_ok=True)
-    content = ResultFile(schema_version=1, truecost="0", rows=tuple(rows), problems=(), inputs=())
+    content = ResultFile(schema_version=2, truecost="0", rows=tuple(rows), problems=(), inputs=())
     (path / "result.json").write_bytes(msgspec.json.encode(content))
     return path
 

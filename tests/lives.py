@@ -86,7 +86,7 @@ def weights_of(policy, half, learnt, at, version):
 
 def scoring(*policies, replicates=30, **more):
     how = LifelongScoring(policies=policies or (Policy(),), every_version=True, **more)
-    return tc.Scoring(plan=tc.Plan(replicates, seed=3), lifelong=how)
+    return tc.Scoring(plan=tc.Plan(replicates, seed=3), choices=how)
 
 
 LENGTHS = ((15, 218), (15, 218), (11, 218), (11, 217))  # the corrected sentence, the nine others

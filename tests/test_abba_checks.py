@@ -13,6 +13,8 @@ from scipy import stats
 
 import truecost as tc
 from truecost.digits import figure
+from truecost.running import score
+from truecost.scoring import Scoring
 from truecost.tasks.abba.checks import (
     FIXED_SIZE,
     Found,
@@ -26,8 +28,6 @@ from truecost.tasks.abba.checks import (
 )
 from truecost.tasks.abba.describing import Description, describe
 from truecost.tasks.abba.records import CELL_WORDS, CELLS, Deployment, Traffic
-from truecost.tasks.abba.scoring import score_deployment
-from truecost.tasks.scoring import Scoring
 
 FAST = Scoring(plan=tc.Plan(replicates=200, seed=1))
 
@@ -139,7 +139,7 @@ def test_pooled_rows_are_flagged_where_the_label_mix_differs(units):
     equal = counted((1140, 60, 1140, 90), (175, 175, 175, 88), traffic=Traffic(units=units))
     other = counted((540, 60, 240, 60), (270, 630, 720, 480), traffic=Traffic(units=units))
     flagged = [
-        {r.dims["estimator"] for r in score_deployment(log, FAST) if "label_mix" in r.flags}
+        {r.dims["estimator"] for r in score(log, FAST) if "label_mix" in r.flags}
         for log in (equal, other)
     ]
     assert flagged == [set(), {"pooled"}]
@@ -318,7 +318,7 @@ def test_a_log_without_labels_says_so_once():
 
 def rows_of(log, **ends):
     """Rows of a log, those of the direct rRecall with other ends."""
-    rows = score_deployment(log, FAST)
+    rows = score(log, FAST)
     return [
         structs.replace(r, **ends)
         if (r.measure, r.dims["estimator"]) == ("rrecall", "direct")
@@ -387,7 +387,7 @@ def test_a_description_holds_what_there_is():
     traffic = Traffic(exposure=(10.0, 11.0), units=(40, 45), split=0.5)
     own = {"score_a": rng.random(len(log)), "score_b": rng.random(len(log))}
     log = replace(log, traffic=traffic, **own, threshold_a=0.5, threshold_b=0.6)
-    description = describe(log, score_deployment(log, FAST), {"collection": "eval"})
+    description = describe(log, score(log, FAST), {"collection": "eval"})
     assert (description.system, description.collection) == ("trial", "eval")
     assert description.items == description.labels == len(log)
     assert (description.unit, description.units, description.units_known) == (
@@ -418,7 +418,7 @@ def test_units_are_those_of_the_log_where_no_more_is_known():
 def test_rows_of_subsets_and_of_other_deployments_are_passed_over():
     rooms = pl.DataFrame({"room": ["hall", "bath"] * 520})
     log = made(np.arange(1040) % 4, np.arange(1040) // 4 % 3 > 0, frame=rooms)
-    rows = score_deployment(log, Scoring(plan=tc.Plan(100), level=0.9, subsets=("room",)))
+    rows = score(log, Scoring(plan=tc.Plan(100), level=0.9, subsets=("room",)))
     other = [structs.replace(r, dims={**r.dims, "system": "other"}) for r in rows]
     assert describe(log, [*other, *rows]) == describe(log, rows[:4])
     assert describe(log, rows).level == 0.9

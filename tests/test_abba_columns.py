@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import truecost as tc
 from truecost.errors import TruecostError
 from truecost.formats import Table, read
-from truecost.names import ABBA_MAP_KEYS, TASK_FORMATS
+from truecost.tasks.abba import FACE, MAP_KEYS
 from truecost.tasks.abba.arrays import collected_items
 from truecost.tasks.abba.checking import checks
 from truecost.tasks.abba.columns import LogOptions, load
@@ -138,7 +138,7 @@ def frame_of(n=400, seed=0):
     )
 
 
-@pytest.mark.parametrize("kind", TASK_FORMATS["abba"])
+@pytest.mark.parametrize("kind", FACE.formats.texts)
 @pytest.mark.parametrize("named", [True, False])
 def test_all_formats_are_alike_by_ending_and_by_content(tmp_path, kind, named):
     frame = frame_of()
@@ -170,7 +170,7 @@ def test_every_key_of_the_map_is_a_parameter_of_arrays():
     import inspect
 
     known = inspect.signature(collected_items).parameters
-    assert {"ids" if key == "id" else key for key in ABBA_MAP_KEYS} < known.keys()
+    assert {"ids" if key == "id" else key for key in MAP_KEYS} < known.keys()
 
 
 @pytest.mark.parametrize("word", ["1", "1.0", "true", "TRUE", " True "])
@@ -826,7 +826,7 @@ CELL = st.sampled_from(
 )
 NUMBER = st.none() | st.floats() | st.integers(-2, 3)
 PAIR = st.none() | st.tuples(*[st.integers(0, 4) | st.floats()] * 2)
-FINE = {key: ["0.5", "1"] for key in ABBA_MAP_KEYS}
+FINE = {key: ["0.5", "1"] for key in MAP_KEYS}
 FINE |= {"collected_by": ["A", "b"], "accept_a": ["1"], "accept_b": ["1", "yes"]}
 FINE |= {"label": ["0", "1", ""], "unit": ["1", "u", "v"]}
 
@@ -837,7 +837,7 @@ def logs(draw):
     size = draw(st.integers(0, 6))
     fine = draw(st.booleans())
     found = {}
-    for key in draw(st.sets(st.sampled_from(list(ABBA_MAP_KEYS)))) | {"collected_by"}:
+    for key in draw(st.sets(st.sampled_from(list(MAP_KEYS)))) | {"collected_by"}:
         words = st.sampled_from(FINE[key])
         cells = st.lists(words if fine else words | CELL, min_size=size, max_size=size)
         found[key] = draw(cells) if key != "id" or not fine else [f"i{k}" for k in range(size)]

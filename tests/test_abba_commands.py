@@ -11,9 +11,11 @@ import polars as pl
 import pytest
 
 import accepted
+from described import of_type
 from truecost import cli
 from truecost.cli.abba_labels import CalibratedFile, ChosenFile, Mapping, Wanted
-from truecost.cli.abba_options import Deployed, Limits, Logs, Resampling
+from truecost.tasks import find
+from truecost.verbs import options_of
 
 MAP = accepted.MAP
 AT = "--threshold-a 0.5 --threshold-b 0.6"
@@ -77,7 +79,7 @@ def test_score_as_written(result):
     for row in found["rows"]:
         assert (row["reference"], row["factors"], row["item"]) == (1, ["user"], "item")
         assert row["lower"] < row["value"] < row["upper"]
-    [held] = found["deployments"]
+    [held] = of_type(found, "deployment")
     assert held["thresholds"] == [0.5, 0.6]
     assert sum(cell["items"] for cell in held["cells"]) == held["items"] == row["n_trials"]
     assert "planes" not in found
@@ -123,7 +125,7 @@ def test_thresholds_as_written(result):
     for row in found["rows"]:
         assert row["parameters"] == {"variant": "max-rfpr=1"}
         assert row["threshold"] >= 0.6
-    [plane] = found["planes"]
+    [plane] = of_type(found, "plane")
     assert (plane["system"], plane["estimator"]) == ("log", "direct")
     assert [rule["rule"] for rule in plane["chosen"]] == ["max-rfpr=1"]
     assert any("was not given: taken as the least" in p["message"] for p in found["problems"])
@@ -134,7 +136,7 @@ def test_thresholds_of_a_grid_with_both_rules_and_a_test_set(result):
         f"abba thresholds log.csv --map {MAP} {AT} {FAST} --max-rfpr 0.4 --min-rrecall 0.9 "
         f"--grid 0.6,0.65,0.7 --by upper --test-set test.csv --subset room"
     )
-    planes = {(p.get("subset"), p["estimator"]): p for p in found["planes"]}
+    planes = {(p.get("subset"), p["estimator"]): p for p in of_type(found, "plane")}
     assert len(planes) == 5  # the whole, three rooms, the test set
     assert planes[None, "direct"]["thresholds"] == [0.6, 0.65, 0.7]
     variants = {r["parameters"]["variant"] for r in found["rows"]}
@@ -155,7 +157,7 @@ def test_the_chosen_threshold_is_shown(run):
 
 def test_a_number_of_thresholds(result):
     found = result(f"abba thresholds log.csv --map {MAP} {AT} {FAST} --grid 5")
-    assert 2 <= len(found["planes"][0]["thresholds"]) <= 6
+    assert 2 <= len(of_type(found, "plane")[0]["thresholds"]) <= 6
 
 
 def test_select_as_written(run, folder):
@@ -306,7 +308,7 @@ def test_several_deployments_and_metadata(result, folder):
     assert {r["dims"]["system"] for r in found["rows"]} == {"D1", "D2"}
     subsets = {r["dims"].get("subset") for r in found["rows"]}
     assert subsets == {None, "home=car!", "home=hall!", "home=kitchen!"}
-    assert [d["system"] for d in found["deployments"]] == ["D1", "D2"]
+    assert [d["system"] for d in of_type(found, "deployment")] == ["D1", "D2"]
 
 
 def test_a_result_directory_and_its_gate(run, folder):
@@ -386,7 +388,7 @@ def test_settings_of_a_file(run, result, folder):
         (f"score log.csv --map {MAP},score=sa", 2, "--map score=... is not known"),
         (f"score log.csv --map {MAP} --subset rom", 2, "did you mean 'room'?"),
         (f"score log.csv --map {MAP} --threshold-a 0.7", 3, "below its threshold 0.7"),
-        ("score log.csv --collected-by arm", 2, "--map collected_by=COLUMN"),
+        ("score log.csv --collected-by arms", 2, "--map collected_by=COLUMN"),
         (f"score log.csv --map {MAP} --max-rfpr 1", 2, "--max-rfpr"),
         (f"thresholds log.csv --map {MAP} {AT} --grid 0.5,0.7", 2, "below the deployed 0.6"),
         (f"thresholds log.csv --map {MAP} {AT} --grid many", 2, "--grid 'many' is not understood"),
@@ -661,7 +663,9 @@ def test_options_that_do_not_go_with_abba_are_not_offered(run, verb):
 
 def test_every_option_is_explained():
     page = (Path(__file__).parents[1] / "docs" / "command-line.md").read_text()
-    groups = (Logs, Deployed, Limits, Resampling, Wanted, ChosenFile, Mapping, CalibratedFile)
-    names = {name for group in groups for name in group.__annotations__}
+    verbs = (options_of(find("abba"), verb) for verb in ("score", "thresholds"))
+    names = {o.name for options in verbs for o in options if o.table != "map"}
+    groups = (Wanted, ChosenFile, Mapping, CalibratedFile)
+    names |= {name for group in groups for name in group.__annotations__}
     options = {f"--{name.replace('_', '-')}" for name in names}
     assert {name for name in options if name not in page} == set()

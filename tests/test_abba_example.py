@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 import truecost as tc
-from truecost.tasks.abba.scoring import score_deployment
+from truecost.running import score
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLE = ROOT / "examples" / "wake_word"
@@ -133,7 +133,7 @@ def test_a_budget_buys_so_many_labels(tables, thresholds):
     bought = again.with_budget(again.deployed(spoken, thresholds), GIVEN.labels, 0)
     assert bought.labelled.sum() == GIVEN.labels
     scoring = tc.Scoring(plan=tc.Plan(replicates=1))
-    assert "corrected" in {row.dims["estimator"] for row in score_deployment(bought, scoring)}
+    assert "corrected" in {row.dims["estimator"] for row in score(bought, scoring)}
 
 
 def test_deployed_again_the_intervals_hold_what_they_say(tables, thresholds, truth, capsys):

@@ -16,6 +16,7 @@ from truecost.formats import Table
 from truecost.study import Study
 from truecost.tasks.abba.columns import LogOptions, load
 from truecost.tasks.abba.labels import join_labels, to_fill_in
+from truecost.tasks.abba.options import AbbaScoring
 from truecost.tasks.abba.records import CELLS
 from truecost.tasks.abba.selecting import select
 
@@ -302,7 +303,7 @@ def test_no_round_of_labels_biases_the_counts():
     of, truth = population()
     cell = load(of, OPEN).cell
     true = np.bincount(cell, [*truth.values()])
-    scoring = tc.Scoring(plan=tc.Plan(2), estimators=("direct",))
+    scoring = tc.Scoring(plan=tc.Plan(2), choices=AbbaScoring(("direct",)))
     totals = {"one": [], "two": [], "unweighted": []}
     for seed in range(150):
         first = a_round(of, truth, seed)

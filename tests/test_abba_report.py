@@ -5,7 +5,6 @@ import itertools
 import re
 from dataclasses import replace
 
-import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,11 +12,10 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 import accepted
-import truecost as tc
 from test_pictures import assert_readable
 from truecost import study
 from truecost.cli import abba_labels, abba_simulations
-from truecost.cli.options import Output
+from truecost.cli.output import Output
 from truecost.cli.terminal import Screen, result_table
 from truecost.errors import UsageError
 from truecost.report import deployed_checks, deployed_sections, plane_sections, plots, verdict
@@ -26,10 +24,10 @@ from truecost.report.page import render
 from truecost.report.plots.look import figure_of
 from truecost.report.plots.plane import Path, crosses_of, marked_places, shown_part
 from truecost.report.plots.ratio_rows import ratio_ticks, span_of
-from truecost.report.sections import SECTIONS
 from truecost.report.story import Story, means
 from truecost.report.words import rule_said
 from truecost.study.directory import render_again
+from truecost.task import page_of
 from truecost.tasks.abba.calibrating import calibrate_machine
 from truecost.tasks.abba.checks import Found
 from truecost.tasks.abba.describing import CellCounts, Description
@@ -55,7 +53,7 @@ def run(folder, systems=("log",), abba=None, **more):
         "abba": abba or {},
         **more,
     }
-    return study.run(msgspec.convert(table, study.Study))
+    return study.run(study.Study.of(table))
 
 
 @pytest.fixture(scope="module")
@@ -171,7 +169,7 @@ def test_a_line_of_the_verdict_is_a_threshold_that_a_rule_chose(chosen):
     assert len(group.lines) == len(group.folded) == 2
     assert [line.name.split(", ")[1] for line in group.folded] == ["direct"] * 2
     assert group.summary == "Other estimators"
-    plane = chosen.result.planes[0]
+    plane = chosen.result.described_as(Plane)[0]
     first = plane.chosen[0]
     assert group.lines[0].name == "log, corrected, highest rrecall with rfpr at most 0.4"
     assert group.lines[0].text.startswith(f"threshold {first.threshold:.4g} [")
@@ -244,7 +242,11 @@ def test_methods_are_told_by_their_means(scored):
 
 def test_the_sections_of_both_pages(scored, chosen):
     def titles(result):
-        return [s.title for make in SECTIONS if (s := make(Story(result, ()))) is not None]
+        return [
+            s.title
+            for make in page_of("abba").sections
+            if (s := make(Story(result, ()))) is not None
+        ]
 
     always = ["What was collected", "Machine against human labels", "Checks"]
     assert titles(scored.result) == ["Ratios", "Subsets", *always]
@@ -268,17 +270,10 @@ def test_the_page_cites_the_paper(chosen):
 
 
 def test_a_page_of_trials_has_none_of_it():
-    labels = np.arange(40) % 2
-    trials = tc.Trials.of(labels * 1.0, labels, kind="decision", name="mine")
-    rows = tuple(e.row() for e in tc.score(trials, tc.Scoring(plan=tc.Plan(20))))
-    result = study.ResultFile(
-        schema_version=1, truecost="0", task="trials", rows=rows, problems=(), inputs=()
-    )
-    story = Story(result, ())
     rooms = ("deployed_sections", "deployed_checks", "plane_sections")
-    ours = [make for make in SECTIONS if make.__module__.endswith(rooms)]
-    assert len(ours) == 6
-    assert [make(story) for make in ours] == [None] * 6
+    ours = {make for make in page_of("abba").sections if make.__module__.endswith(rooms)}
+    assert len(ours) == 7
+    assert not ours & {*page_of("trials").sections}
 
 
 def test_what_differs_between_deployments_names_them(scored):
@@ -344,7 +339,7 @@ def test_a_test_set_stands_beside_the_log(chosen):
 
 def test_the_table_of_thresholds_is_short_and_says_which_matter(chosen):
     section = plane_sections.by_threshold(Story(chosen.result, ()))
-    plane, table = chosen.result.planes[0], section.drawings[0].table
+    plane, table = chosen.result.described_as(Plane)[0], section.drawings[0].table
     assert 10 < len(table.rows) <= plane_sections.MOST_THRESHOLDS
     said = {row[-1]: float(row[0]) for row in table.rows if row[-1]}
     assert said["deployed"] == plane.deployed
@@ -364,7 +359,7 @@ def test_checks_are_listed_with_warnings_first(scored):
     assert look == "open"
     assert all("looking every day" in line.name for line in section.lines if line.chip == "note")
     assert section.lines[0].look == "bad"
-    assert len(chips) == sum(len(d.checks) for d in scored.result.deployments)
+    assert len(chips) == sum(len(d.checks) for d in scored.result.described_as(Description))
     assert section.lines[0].name == "first: machine in 11A"
     assert section.text.startswith("Beware: first: the machine errs in 11A")
 
@@ -378,8 +373,8 @@ def warned(name, cell="10A", labels=0, positives=0):
         cells=(CellCounts(cell=cell, **about),), checks=(found,),
     )  # fmt: skip
     result = study.ResultFile(
-        schema_version=1, truecost="0", task="abba", rows=(), problems=(), inputs=(),
-        deployments=(description,),
+        schema_version=2, truecost="0", task="abba", rows=(), problems=(), inputs=(),
+        described={"abba": (description,)},
     )  # fmt: skip
     section = deployed_checks.checks(Story(result, ()))
     return section.text, section.lines[0]
@@ -414,7 +409,7 @@ def test_what_holds_of_several_cells_is_said_once(scored):
     text = deployed_checks.checks(Story(scored.result, ())).text
     errs = [
         check.name.split()[-1]
-        for check in scored.result.deployments[0].checks
+        for check in scored.result.described_as(Description)[0].checks
         if check.state == "warning" and check.name.startswith("machine ")
     ]
     assert len(errs) > 1
@@ -423,12 +418,16 @@ def test_what_holds_of_several_cells_is_said_once(scored):
 
 def test_warnings_of_checks_stand_under_checks_only(scored):
     text = plain(render(scored.result, ()))
-    warnings = [w for d in scored.result.deployments for w in d.warnings]
+    warnings = [w for d in scored.result.described_as(Description) for w in d.warnings]
     assert warnings
-    count = sum(c.state == "warning" for d in scored.result.deployments for c in d.checks)
+    count = sum(
+        c.state == "warning" for d in scored.result.described_as(Description) for c in d.checks
+    )
     assert f"{count} checks of the data warn: see Checks" in text
     assert not any(
-        f"Data: {d.system}: {w}" in text for d in scored.result.deployments for w in d.warnings
+        f"Data: {d.system}: {w}" in text
+        for d in scored.result.described_as(Description)
+        for w in d.warnings
     )
 
 
@@ -472,7 +471,7 @@ def test_weak_intervals_do_not_widen_the_axis(scored):
 
 
 def test_the_bars_of_a_cell_add_up_to_its_items(scored):
-    description = scored.result.deployments[0]
+    description = scored.result.described_as(Description)[0]
     ax = plots.collected(description)
     ends: dict[float, float] = {}
     for bar in ax.patches:
@@ -482,7 +481,7 @@ def test_the_bars_of_a_cell_add_up_to_its_items(scored):
 
 
 def test_the_plane_draws_its_thresholds(chosen):
-    plane = chosen.result.planes[0]
+    plane = chosen.result.described_as(Plane)[0]
     path = Path.of(plane)
     ax = plots.trade_off([plane])
     curve = max(ax.lines, key=lambda line: len(line.get_xdata()))
@@ -550,13 +549,13 @@ def test_text_beside_ratios_never_collides(scored, width):
         (plots.collected, plots.collected_height),
         (plots.machine_labels, plots.machine_labels_height),
     ):
-        description = scored.result.deployments[0]
+        description = scored.result.described_as(Description)[0]
         ax = plots.new_axes(width, height(description, width))
         assert_readable(draw(description, ax))
 
 
 def test_both_ratios_by_threshold(chosen):
-    plane = chosen.result.planes[0]
+    plane = chosen.result.described_as(Plane)[0]
     ax = plots.ratios_by_threshold(plane)
     low, high = ax.get_xlim()
     assert low < plane.deployed < plane.chosen[0].threshold < high
@@ -747,7 +746,7 @@ def test_there_must_be_something_to_draw(scored):
         plots.trade_off([structs.replace(wavy(), **nothing)])
     with pytest.raises(UsageError, match="no ratio is defined"):
         plots.ratios_by_threshold(structs.replace(wavy(), **nothing))
-    bare = structs.replace(scored.result.deployments[0], cells=())
+    bare = structs.replace(scored.result.described_as(Description)[0], cells=())
     with pytest.raises(UsageError, match="no cell has both machine scores and human labels"):
         plots.machine_labels(bare)
 

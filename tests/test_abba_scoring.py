@@ -8,12 +8,13 @@ import pytest
 import truecost as tc
 from truecost.errors import UsageError
 from truecost.measures import Measure, registry
-from truecost.measures.relative import ESTIMATORS, Estimator, direct_ratio
+from truecost.running import score
 from truecost.tasks.abba.arrays import collected_items
 from truecost.tasks.abba.counting import MOST_GROUPS, evidence_of, evidence_of_column, plan_of
 from truecost.tasks.abba.delta import Linear
+from truecost.tasks.abba.measures.relative import ESTIMATORS, Estimator, direct_ratio
+from truecost.tasks.abba.options import AbbaScoring
 from truecost.tasks.abba.records import CELLS, FEW, Traffic
-from truecost.tasks.abba.scoring import score_deployment
 from truecost.tasks.abba.simulating import collected
 from truecost.tasks.abba.thresholds import Choice, choose
 
@@ -25,9 +26,9 @@ def cells(true, false):
     return np.array([false, true]).reshape(2, 2, 2)
 
 
-def scored(deployment, **options):
+def scored(deployment, estimators=(), **options):
     """Rows by (measure, estimator)."""
-    rows = score_deployment(deployment, tc.Scoring(plan=PLAN, **options))
+    rows = score(deployment, tc.Scoring(plan=PLAN, choices=AbbaScoring(estimators), **options))
     return {(r.measure, r.dims["estimator"]): r for r in rows}
 
 
@@ -89,7 +90,7 @@ def test_measures_of_other_tasks_and_variants_are_refused():
     with pytest.raises(UsageError, match="bca intervals are not defined for AB/BA"):
         scored(made(), method="bca")
     with pytest.raises(UsageError, match="moving blocks"):
-        score_deployment(made(), tc.Scoring(plan=tc.Plan(50, scheme="blocks")))
+        score(made(), tc.Scoring(plan=tc.Plan(50, scheme="blocks")))
 
 
 def test_the_bootstrap_is_that_of_users_in_plain_numpy():
@@ -99,7 +100,7 @@ def test_the_bootstrap_is_that_of_users_in_plain_numpy():
     evidence = evidence_of(d, plan)
     [factor] = evidence.factors.values()
     block = plan.weights(evidence.factors).block()[factor.name]
-    rows = {r.dims["estimator"]: r for r in score_deployment(d, tc.Scoring(plan=tc.Plan(20, 3)))}
+    rows = {r.dims["estimator"]: r for r in score(d, tc.Scoring(plan=tc.Plan(20, 3)))}
     user = np.array([[*factor.labels].index(str(u)) for u in d.units["unit"][0]])
     for r in range(20):
         w = block[r][user].astype(float)
@@ -356,8 +357,8 @@ def test_subsets_have_rows_of_their_own_and_no_traffic():
         exposure=(1.0, 1.0),
         room=np.arange(len(d)) % 2,
     )
-    rows = score_deployment(
-        log, tc.Scoring(plan=PLAN, subsets=("room",), estimators=("ab", "direct"))
+    rows = score(
+        log, tc.Scoring(plan=PLAN, subsets=("room",), choices=AbbaScoring(("ab", "direct")))
     )
     assert [r.dims["estimator"] for r in rows if "subset" in r.dims] == ["direct"] * 4
     assert list(rows[-1].dims) == ["system", "estimator", "subset"]
@@ -563,7 +564,7 @@ def test_an_estimator_is_one_entry(monkeypatch):
         wanted = np.quantile(ratios, (0.025, 0.975))
         assert (row.lower, row.upper) == pytest.approx(wanted, rel=1e-9)
 
-    scoring = tc.Scoring(plan=PLAN, estimators=("halved",))
+    scoring = tc.Scoring(plan=PLAN, choices=AbbaScoring(("halved",)))
     rows, [plane] = choose(d, scoring, Choice(max_rfpr=5.0, grid=(0.5, 0.7)))
     assert {r.dims["estimator"] for r in rows} == {plane.estimator} == {"halved"}
     for k, threshold in enumerate(plane.thresholds):
@@ -586,7 +587,7 @@ def rmachine(totals, application):
 def test_a_measure_that_reads_machine_scores_is_refused_where_there_are_none(monkeypatch):
     parts = ("collected", "machine")
     measure = Measure("rmachine", rmachine, parts, "Machine scores", "higher", "a test", uses=())
-    monkeypatch.setitem(registry(), "rmachine", measure)
+    monkeypatch.setitem(registry("abba"), "rmachine", measure)
     d = made()
     row = scored(d, measures=("rmachine",))["rmachine", "ab"]
     wanted = d.machine[d.arm == 1].mean() / d.machine[d.arm == 0].mean()

@@ -7,10 +7,13 @@ import pytest
 import accepted
 import truecost as tc
 from truecost.errors import InputError, UsageError
+from truecost.running import measures_for, pair
 from truecost.study import ResultFile, Study
 from truecost.study.ranking import rank
 from truecost.study.reading import read_result
-from truecost.tasks.systems import measures_for, pair
+from truecost.tasks.abba.describing import Description
+from truecost.tasks.abba.options import AbbaScoring, AbbaTable
+from truecost.tasks.abba.planes import Plane
 
 COLUMNS = dict(pair.split("=") for pair in accepted.MAP.split(","))
 DATA = {"map": COLUMNS, "threshold_a": 0.5, "threshold_b": 0.6}
@@ -80,8 +83,8 @@ def test_a_study_file_round_trip(tmp_path):
     (tmp_path / "study.toml").write_text(FULL)
     read = Study.read(str(tmp_path / "study.toml"))
     assert read.data.users == str(tmp_path / "users.csv")
-    assert read.abba.test_set == str(tmp_path / "test.csv")
-    assert read.abba.grid == (0.7, 0.8)
+    assert read.table(AbbaTable).test_set == str(tmp_path / "test.csv")
+    assert read.table(AbbaTable).grid == (0.7, 0.8)
     (tmp_path / "again.toml").write_text(read.to_toml())
     assert Study.read(str(tmp_path / "again.toml")) == read
 
@@ -90,7 +93,9 @@ def test_a_study_over_another():
     base = Study.of({"task": "abba", "abba": {"mismatch": "drop", "grid": 50}})
     over = Study.of({"abba": {"estimators": ["ab"], "grid": 9}, "data": {"units_a": 7}})
     merged = over.over(base)
-    assert merged.abba == msgspec.structs.replace(base.abba, estimators=("ab",), grid=9)
+    assert merged.table(AbbaTable) == msgspec.structs.replace(
+        base.table(AbbaTable), estimators=("ab",), grid=9
+    )
     assert (merged.task, merged.data.units_a) == ("abba", 7)
 
 
@@ -100,7 +105,7 @@ def test_a_study_over_another():
         ({"baseline": "log"}, "abba compares model B with model A within each deployment"),
         ({"worst": 3}, "worst goes with transcripts, translation and diarization"),
         ({"application": {"prior": 0.1}}, "an application has costs and priors of trials"),
-        ({"methods": {"files": ["a"]}}, "has runs of trials; abba has systems"),
+        ({"methods": {"files": ["a"]}}, "goes with task trials"),
         ({"data": {"key": "key.csv"}}, "key under [data] does not go with abba: it takes map"),
         ({"data": {"type": "llr"}}, "type under [data] does not go with abba"),
         ({"data": {"missing": "drop"}}, "missing under [data] does not go with abba"),
@@ -153,7 +158,7 @@ def test_deployments_have_thresholds_of_their_own(folder):
         abba={"mismatch": "drop"},
     )
     outcome = tc.run(chosen)
-    by_name = {d.system: d for d in outcome.result.deployments}
+    by_name = {d.system: d for d in outcome.result.described_as(Description)}
     assert by_name["low"].thresholds == (0.5, 0.6)
     assert by_name["high"].thresholds == (0.5, 0.65)
     assert "left out (--mismatch drop)" in " ".join(p.message for p in outcome.problems)
@@ -176,7 +181,7 @@ def test_collections_and_gates(folder):
     }
     outcome = tc.run(study(folder, **tables))
     assert {p.title for p in outcome.parts} == {"collection spring", "collection autumn"}
-    assert [d.collection for d in outcome.result.deployments] == ["spring", "autumn"]
+    assert [d.collection for d in outcome.result.described_as(Description)] == ["spring", "autumn"]
     states = {
         (g.measure, g.dims["collection"], g.dims["estimator"]): g.state for g in outcome.gates
     }
@@ -203,8 +208,8 @@ def test_a_result_is_stored_and_read_back(folder, tmp_path):
     tc.write(outcome, str(tmp_path / "out"))
     stored = read_result(str(tmp_path / "out"))
     assert stored == outcome.result
-    assert stored.planes[0].thresholds[0] == 0.6
-    assert stored.deployments[0].level == 0.95
+    assert stored.described_as(Plane)[0].thresholds[0] == 0.6
+    assert stored.described_as(Description)[0].level == 0.95
     again = tc.run(study(folder, abba=asked))
     assert again.to_json() == outcome.to_json()
     assert msgspec.json.decode(outcome.to_json(), type=ResultFile) == stored
@@ -241,7 +246,7 @@ def test_what_a_reader_should_know(folder, tmp_path):
 def test_users_tell_exposures_and_units(folder):
     data = {"users": str(folder / "users of log.csv"), "split": 0.5}
     outcome = tc.run(study(folder, data=data))
-    [held] = outcome.result.deployments
+    [held] = outcome.result.described_as(Description)
     assert held.units_known
     assert sum(held.units) == 120
     assert any(check.name == "traffic split" for check in held.checks)
@@ -271,7 +276,7 @@ def test_thresholds_where_a_model_finds_nothing_offline(folder, tmp_path):
     for abba in ({}, {"thresholds": True, "max_rfpr": 0.9, "grid": 7}):
         low, far = (tc.run(study(place, abba=abba)) for place in (folder, tmp_path))
         assert [row.to_dict() for row in low.rows] == [row.to_dict() for row in far.rows]
-        assert low.parts[0].planes == far.parts[0].planes
+        assert low.parts[0].described_as(Plane) == far.parts[0].described_as(Plane)
 
 
 def test_a_log_that_is_its_own_test_set_is_said(folder, tmp_path):
@@ -324,7 +329,7 @@ def test_deployments_are_not_paired_or_ranked(folder):
 def test_score_takes_a_deployment(folder):
     outcome = tc.run(study(folder))
     [found] = outcome.systems
-    scoring = tc.Scoring(plan=tc.Plan(100), estimators=("direct",))
+    scoring = tc.Scoring(plan=tc.Plan(100), choices=AbbaScoring(("direct",)))
     rows = tc.score(found, scoring)
     assert [row.row() for row in rows] == [
         e.row() for e in outcome.estimates if e.dims["estimator"] == "direct"

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 import truecost as tc
 from truecost.errors import InputError, UsageError
 from truecost.formats import Table
+from truecost.scoring import Scoring
 from truecost.tasks.abba.records import Deployment
 from truecost.tasks.abba.test_sets import compared
 from truecost.tasks.abba.thresholds import Choice, choose
-from truecost.tasks.scoring import Scoring
 
 ABOUT = {"system": "trial"}
 FAST = Scoring(plan=tc.Plan(replicates=100, seed=1), level=0.9)

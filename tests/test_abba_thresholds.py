@@ -10,6 +10,7 @@ from truecost.errors import InputError, UsageError
 from truecost.tasks.abba.arrays import collected_items
 from truecost.tasks.abba.choosing import Curve
 from truecost.tasks.abba.counting import plan_of
+from truecost.tasks.abba.options import AbbaScoring
 from truecost.tasks.abba.planes import Rule, improving
 from truecost.tasks.abba.thresholds import Choice, choose, grid_of
 
@@ -154,7 +155,7 @@ def test_corrected_labels_choose_too():
     d = log(items=8000, known=0.2, machine=True)
     rows, planes = choose(d, tc.Scoring(plan=tc.Plan(100)), Choice(grid=20))
     assert {r.dims["estimator"] for r in rows} == {"corrected"}
-    wide = tc.Scoring(plan=tc.Plan(100), estimators=("direct", "soft", "pooled"))
+    wide = tc.Scoring(plan=tc.Plan(100), choices=AbbaScoring(("direct", "soft", "pooled")))
     assert [p.estimator for p in choose(d, wide, Choice(grid=20))[1]] == [
         "direct",
         "pooled",
@@ -236,7 +237,9 @@ def test_few_labels_widen_the_curves_as_they_widen_rows():
     (d, _), _ = sampled((0.02, 0.02, 0.02, 0.02))
     machine = np.clip(0.05 + 0.9 * np.nan_to_num(d.label, nan=0.5), 0, 1)
     d = replace(d, machine=machine)
-    scoring = tc.Scoring(plan=tc.Plan(300), method="percentile", estimators=("corrected",))
+    scoring = tc.Scoring(
+        plan=tc.Plan(300), method="percentile", choices=AbbaScoring(("corrected",))
+    )
     rows = {r.measure: r for r in tc.score(d, scoring)}
     chosen, [plane] = choose(d, scoring, Choice(max_rfpr=5.0, grid=(0.3,)))
     for name, row in rows.items():
@@ -375,7 +378,7 @@ def test_at_the_deployed_threshold_intervals_are_those_of_the_score():
     label = np.where(rng.random(len(d)) < inclusion, d.label, np.nan)
     d = replace(d, label=label, inclusion=inclusion)
     estimators = ("corrected", "direct", "pooled", "soft")
-    scoring = tc.Scoring(plan=tc.Plan(200), method="percentile", estimators=estimators)
+    scoring = tc.Scoring(plan=tc.Plan(200), method="percentile", choices=AbbaScoring(estimators))
     rows = {(r.measure, r.dims["estimator"]): r for r in tc.score(d, scoring)}
     chosen, _ = choose(d, scoring, Choice(max_rfpr=19.0, grid=(0.3,)))
     for row in chosen:

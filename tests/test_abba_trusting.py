@@ -8,12 +8,13 @@ import pytest
 
 import slow_rules as slow
 import truecost as tc
-from truecost.measures.relative import WHOLE, ratio
+from truecost.running import score
 from truecost.tasks.abba.arrays import collected_items
 from truecost.tasks.abba.counting import evidence_of, plan_of
 from truecost.tasks.abba.delta import Linear, standard_error
+from truecost.tasks.abba.measures.relative import WHOLE, ratio
+from truecost.tasks.abba.options import AbbaScoring
 from truecost.tasks.abba.records import Deployment, Traffic
-from truecost.tasks.abba.scoring import score_deployment
 from truecost.tasks.abba.simulating import collected
 from truecost.tasks.abba.trusting import few_labels, leans
 
@@ -21,10 +22,12 @@ TAILS = (0.025, 0.975)
 SIGNS = np.array([1, -1, -1, 1])  # of 11A, 10A, 11B, 01B in the logarithm of the direct ratio
 
 
-def scored(deployment, replicates=400, method="percentile", **options):
+def scored(deployment, replicates=400, method="percentile", estimators=()):
     """Rows by (measure, estimator)."""
-    scoring = tc.Scoring(plan=tc.Plan(replicates, 1), method=method, **options)
-    rows = score_deployment(deployment, scoring)
+    scoring = tc.Scoring(
+        plan=tc.Plan(replicates, 1), method=method, choices=AbbaScoring(estimators)
+    )
+    rows = score(deployment, scoring)
     return {(r.measure, r.dims["estimator"]): r for r in rows}
 
 

@@ -12,12 +12,11 @@ from pathlib import Path
 import pytest
 
 import truecost as tc
-import truecost.measures
+import truecost.tasks.trials.measures as of_trials
 from truecost.citations import PAPERS, bibtex
 from truecost.cli import run
 from truecost.measures import Measure, find, registry
 from truecost.report.plots import bars
-from truecost.tasks import context, trials
 
 GUIDE = Path(__file__).resolve().parents[1] / "CONTRIBUTING.md"
 DEMO = files("truecost") / "data" / "demo"
@@ -37,16 +36,16 @@ def block_of(folder: str) -> tuple[str, str]:
 @pytest.fixture
 def added(tmp_path, monkeypatch) -> Iterator[str]:
     """The name of the measure whose module was put beside the others."""
-    module, text = block_of("src/truecost/measures")
+    module, text = block_of("src/truecost/tasks/trials/measures")
     (tmp_path / f"{module}.py").write_text(text, encoding="utf-8")
     known = set(registry())
-    monkeypatch.setattr(truecost.measures, "__path__", [*truecost.measures.__path__, str(tmp_path)])
+    monkeypatch.setattr(of_trials, "__path__", [*of_trials.__path__, str(tmp_path)])
     registry.cache_clear()
     [name] = set(registry()) - known
     yield name
     registry.cache_clear()
-    del sys.modules[f"truecost.measures.{module}"]
-    delattr(truecost.measures, module)
+    del sys.modules[f"{of_trials.__name__}.{module}"]
+    delattr(of_trials, module)
 
 
 def test_the_measure_is_listed(added, capsys):
@@ -81,12 +80,10 @@ def test_the_measure_is_in_the_tables_the_plan_and_the_report(added, capsys, tmp
 @pytest.fixture
 def registered(monkeypatch):
     """Puts a measure among those that are known."""
-    known = dict(registry())
 
     def register(measure: Measure) -> Measure:
-        known[measure.name] = measure
-        for module in (truecost.measures, trials, context, bars):
-            monkeypatch.setattr(module, "registry", lambda: known)
+        for known in (registry("trials"), registry()):
+            monkeypatch.setitem(known, measure.name, measure)
         return measure
 
     return register

@@ -8,6 +8,7 @@ import pytest
 
 from truecost.errors import UsageError
 from truecost.learning import strategies
+from truecost.learning.strategies import finding
 from truecost.learning.strategies.settings import Settings
 from truecost.learning.system import Batch, Outputs
 
@@ -45,7 +46,7 @@ def found(tmp_path, monkeypatch):
     (tmp_path / "nearest_to.py").write_text(FILE)
     monkeypatch.setattr(strategies, "__path__", [*strategies.__path__, str(tmp_path)])
     importlib.invalidate_caches()
-    yield strategies._found.__wrapped__
+    yield finding._found.__wrapped__
     sys.modules.pop("truecost.learning.strategies.nearest_to", None)
 
 

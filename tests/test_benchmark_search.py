@@ -10,8 +10,8 @@ from truecost.formats.ecf import read_ecf
 from truecost.formats.kwlist import read_kwlist
 from truecost.formats.kwslist import read_kwslist
 from truecost.formats.lexemes import read_lexemes
+from truecost.running import score
 from truecost.tasks.terms.reference import load_reference
-from truecost.tasks.terms.scoring import score_search
 from truecost.tasks.terms.searching import load_search
 
 FILES, QUERIES, OCCURRENCES, DETECTIONS = 3, 60, 300, 5000
@@ -83,7 +83,7 @@ def test_the_peer_finds_the_same_value(search, monkeypatch):
 
     monkeypatch.setattr(terms, "OF_PEER", DETECTIONS)
     scoring = tc.Scoring(tc.preset("nist-std-2006"), measures=("mtwv",), plan=tc.Plan(2))
-    [row] = score_search(search, scoring)
+    [row] = score(search, scoring)
     sweep = terms._Sweep(search)
     assert sweep.by_numpy() == pytest.approx(row.value, abs=1e-12)
     assert sweep.by_python() == pytest.approx(row.value, abs=1e-12)

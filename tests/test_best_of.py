@@ -46,7 +46,7 @@ def test_systems_that_err_on_the_same_trials_are_less_optimistic():
 def line(systems, direction="lower", measure="nec"):
     """A line of systems whose hashes are their names."""
     return Line(
-        schema_version=1,
+        schema_version=2,
         evaluation="e",
         task="trials",
         items=1,

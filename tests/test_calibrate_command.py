@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import truecost as tc
+from described import of_type
 from truecost.calibration import METHODS, Affine, AffineClasses
 
 
@@ -89,7 +90,10 @@ def test_json_without_labels_is_the_calibration_alone(bare):
     code, printed, err = bare(*given_)
     found, labelled = json.loads(printed), json.loads(bare("dev.csv", "eval.csv", *given_[2:])[1])
     assert code == 0
-    assert found["calibration"] == labelled["calibration"]
+    assert (
+        of_type(found, "calibration")[0]["summary"]
+        == of_type(labelled, "calibration")[0]["summary"]
+    )
     assert found["rows"] == []
     assert set(found) <= set(labelled)
     assert [i["file"] for i in found["inputs"]] == ["dev.csv", "bare.csv"]
@@ -163,8 +167,10 @@ def test_calibrated_and_raw_are_compared(run):
     gain = rows["eval", "value"] - rows["eval+affine", "value"]
     assert rows["eval+affine", "difference"] == pytest.approx(-gain)
     assert gain > 0
-    assert found["calibration"]["trained"] == "folds5:by-spk:seed0"
-    assert sum(fit["n_trials"] for fit in found["calibration"]["fits"]) == 400
+    assert of_type(found, "calibration")[0]["summary"]["trained"] == "folds5:by-spk:seed0"
+    assert (
+        sum(fit["n_trials"] for fit in of_type(found, "calibration")[0]["summary"]["fits"]) == 400
+    )
     assert [i["file"] for i in found["inputs"]] == ["eval.csv"]
 
 
@@ -179,7 +185,7 @@ def test_infinite_ratios_are_told_and_laplace_keeps_them_finite(run):
     )  # fmt: skip
     assert code == 0
     assert '"inf"' not in printed
-    assert len(json.loads(printed)["calibration"]["fits"]) == 3
+    assert len(of_type(json.loads(printed), "calibration")[0]["summary"]["fits"]) == 3
     assert "infinite" not in err
 
 

@@ -10,16 +10,12 @@ import polars as pl
 import pytest
 
 import searched
+from described import of_type
 from truecost import cli
-from truecost.cli.terms_options import (
-    Detecting,
-    Matching,
-    Resampling,
-    Sought,
-    Submitted,
-    Tables,
-    Tallying,
-)
+from truecost.options import declared
+from truecost.tasks import find
+from truecost.tasks.terms.options import Tables
+from truecost.verbs import options_of
 
 REFERENCE, FAST = searched.REFERENCE, searched.FAST
 NIST = "--preset nist-std-2006"
@@ -78,7 +74,7 @@ def test_score_as_written(result):
     assert by_name["mtwv"]["threshold"] is not None
     assert by_name["atwv"]["factors"] == ["query"]
     assert by_name["n_targets"]["value"] == len(searched.occurrences(searched.said()))
-    [about] = found["searches"]
+    [about] = of_type(found, "search")
     assert (about["system"], about["queries"], about["documents"]) == ("s", 12, 4)
     assert {f["file"] for f in found["inputs"]} == {
         *("e.ecf.xml", "r.rttm", "t.kwlist.xml", "s.kwslist.xml")
@@ -274,7 +270,10 @@ def test_standard_input_and_gzip(run, folder, monkeypatch):
         (f"{REFERENCE} s.kwslist.xml --max-gap -1", "longest gap is -1: give 0 seconds or more"),
         (f"{REFERENCE} s.kwslist.xml --trials-per-second 0", "give a number above 0"),
         (f"{REFERENCE} s.kwslist.xml --floor nan", "floor is nan: it must be a finite score"),
-        (f"{REFERENCE} s.kwslist.xml --query-seconds 0", "query_seconds is 0: give a number above"),
+        (
+            f"{REFERENCE} s.kwslist.xml --query-seconds 0",
+            "--query-seconds is 0: give a number above",
+        ),
         (f"{REFERENCE} s.kwslist.xml --unit word", "--unit"),
         (f"{REFERENCE} s.kwslist.xml --type posterior", "--type"),
         (f"{REFERENCE} s.kwslist.xml --measure act_dcf", "is not for terms: take"),
@@ -373,14 +372,10 @@ def test_every_option_has_a_place_in_the_study(run, folder):
         f"--print-config"
     )
     assert code == 0, err
-    given = {
-        name
-        for kind in (Sought, Submitted, Matching, Tallying, Detecting, Resampling)
-        for name in kind.__dataclass_fields__
-    }
+    given = {option.key for option in options_of(find("terms")) if option.table != "map"}
     for name in given - {"occurrences", "preset"}:
         assert f"{name} = " in out or f"[data.{name}]" in out or f"[{name}]" in out, name
-    assert {*Tables.__dataclass_fields__} == {"alignment", "per_query"}
+    assert {option.key for option in declared(Tables)} == {"alignment", "per_query"}
     (folder / "study.toml").write_text(out)
     assert run("terms score --config study.toml --print-config")[1] == out
 

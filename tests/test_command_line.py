@@ -118,7 +118,7 @@ def test_json_follows_the_schema(run, files):
         "compare", "A.csv", "B.csv", "--type", "llr", "--map", MAP + ",id=trial", "--json"
     )
     result = msgspec.json.decode(out, type=ResultFile, strict=True)
-    assert result.schema_version == 1
+    assert result.schema_version == 2
     assert [i.file for i in result.inputs] == ["A.csv", "B.csv"]
     _, schema, _ = run("schema")
     assert json.loads(schema)["$ref"] == "#/$defs/ResultFile"

@@ -7,6 +7,7 @@ import pytest
 import truecost as tc
 from truecost import cli, study
 from truecost.cli.columns import Columns
+from truecost.comparison import compare
 from truecost.formats import Table
 from truecost.measures import registry
 from truecost.tasks.counting import PARTS_OF
@@ -150,9 +151,9 @@ def test_estimates_of_other_units_or_subsets_are_not_paired():
     moved = tc.Trials.of(shifted.scores, shifted.labels, kind="llr",
                          unit=shifted.units["unit"][0] + 1)  # fmt: skip
     with pytest.raises(tc.InputError, match="resampling"):
-        tc.compare(one[0], tc.score(moved, tc.Scoring())[0])
+        compare(one[0], tc.score(moved, tc.Scoring())[0])
     with pytest.raises(tc.InputError, match="subset"):
-        tc.compare(one[7], one[14])
+        compare(one[7], one[14])
 
 
 def test_the_order_of_rows_means_nothing_when_trials_are_units_with_ids():

@@ -6,9 +6,9 @@ import pytest
 from diarized import random_turns, regions, turns
 from truecost.comparison import compare
 from truecost.measures import find
+from truecost.running import score
+from truecost.scoring import Scoring
 from truecost.tasks.diarization import COUNTING, DiarizationOptions, count
-from truecost.tasks.items import score_items
-from truecost.tasks.scoring import Scoring
 from truecost.weights import Plan
 
 OF_SPEECH = ("der", "missed", "false_alarm", "confusion")
@@ -24,7 +24,7 @@ def items(reference, output, name="system", uem=UEM, **options):
 
 
 def scored(found, *names):
-    rows = score_items(found, Scoring(measures=names, plan=Plan(50)))
+    rows = score(found, Scoring(measures=names, plan=Plan(50)))
     return {row.measure: row for row in rows}
 
 
@@ -91,7 +91,7 @@ def test_the_measures_of_the_task_have_intervals_and_are_compared():
         items(reference, random_turns(rng, 12, prefix="x"), name, None, collar=0.1)
         for name in ("one", "two")
     )
-    rows, others = (score_items(found, Scoring(plan=Plan(200))) for found in (one, two))
+    rows, others = (score(found, Scoring(plan=Plan(200))) for found in (one, two))
     assert [row.measure for row in rows] == list(COUNTING.measures)
     for row, other in zip(rows, others, strict=True):
         assert row.lower < row.value < row.upper

@@ -2,7 +2,7 @@
 
 In a page, examples share one namespace and one empty folder, in the order of the page:
 - `python` blocks with `>>>` print what follows; others are executed;
-- a `python` block that opens with a comment such as `# src/truecost/measures/mine.py` is that file;
+- a `python` block that opens with a comment such as `# tests/test_mine.py` is that file;
 - in `console` blocks each `$ ` line runs in the folder, and what follows is what it prints
   (standard output and standard error, as a terminal shows them).
 A page that says `<!-- needs: PATH, ... -->` finds these files and folders, of the repository or of
@@ -32,9 +32,9 @@ from urllib.parse import unquote, urldefrag
 import pytest
 
 import truecost
-import truecost.measures
 from truecost.cli import run
 from truecost.measures import registry
+from truecost.tasks import find, names
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -50,13 +50,16 @@ SHELL = re.compile(r"[|<>;&$*`]")  # what needs a shell, outside of quotes
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch) -> Iterator[Path]:
-    """An empty working folder; measures written into its src/truecost/measures are found."""
+    """An empty working folder; measures written into its src/truecost/tasks are found."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
-    places = [*truecost.measures.__path__, str(tmp_path / "src/truecost/measures")]
-    monkeypatch.setattr(truecost.measures, "__path__", places)
+    for package in {name for task in names() for name in find(task).measures}:
+        module = importlib.import_module(package)
+        if hasattr(module, "__path__"):
+            written = tmp_path / "src" / package.replace(".", "/")
+            monkeypatch.setattr(module, "__path__", [*module.__path__, str(written)])
     before = set(sys.modules)
     registry.cache_clear()
     yield tmp_path

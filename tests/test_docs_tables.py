@@ -1,6 +1,6 @@
 """The tables of the documentation name everything there is, and nothing else."""
 
-import dataclasses
+import os
 import re
 from pathlib import Path
 from typing import get_args
@@ -10,11 +10,9 @@ import pytest
 
 import test_house
 from truecost.calibration import METHODS
-from truecost.cli import ABBA, GLOBAL, ITEMS, LIFELONG, PROTOCOL, STREAM, TASKS, TERMS, TRIALS
+from truecost.cli import GLOBAL, PROTOCOL, lists
 from truecost.cli import METHODS as RUNS
-from truecost.cli.lifelong_options import Helped, Resampled, Scored
 from truecost.cli.lifelong_penalise import OF_KIND
-from truecost.cli.stream_options import Counted, Drawn, Judged, Priced
 from truecost.flags import FLAGS
 from truecost.formats.events import SCHEMA
 from truecost.gates import Gate
@@ -24,12 +22,12 @@ from truecost.learning.strategies import NAMES as STRATEGIES
 from truecost.learning.strategies import OPTIONS
 from truecost.learning.streams import NAMES as SOURCES
 from truecost.measures import registry
-from truecost.names import FORMATS, NORMALISATIONS, TASK_FORMATS, PolicyKind
+from truecost.names import FORMATS, NORMALISATIONS, PolicyKind
 from truecost.study import Study
-from truecost.study.lifelong_live_tables import HelpTable
-from truecost.study.lifelong_tables import LifelongTable, PolicyTable
+from truecost.study.config import table_types
 from truecost.study.loop_tables import (
     ExpertTable,
+    HelpTable,
     LearnerTable,
     LoopTable,
     SourceTable,
@@ -37,21 +35,25 @@ from truecost.study.loop_tables import (
     SweepTable,
 )
 from truecost.study.protocol_tables import TrainingTable
-from truecost.study.stream_tables import StreamTable
 from truecost.study.tables import (
-    AbbaTable,
     ApplicationTable,
     DataTable,
-    DiarizationTable,
     IntervalTable,
     MethodsTable,
     SystemTable,
-    TermsTable,
-    TranscriptsTable,
-    TranslationTable,
 )
+from truecost.tasks import DEFAULT, TABLE, find, names
+from truecost.tasks import names as tasks
+from truecost.tasks.abba.options import AbbaTable
+from truecost.tasks.diarization.options import DiarizationTable
 from truecost.tasks.lifelong.kinds import kind_of
+from truecost.tasks.lifelong.options import LifelongTable, PolicyTable
+from truecost.tasks.streams.options import StreamTable
 from truecost.tasks.terms.compat import ALONE, COMPAT
+from truecost.tasks.terms.options import TermsTable
+from truecost.tasks.transcripts.options import TranscriptsTable
+from truecost.tasks.translation.options import TranslationTable
+from truecost.verbs import options_of
 
 ROOT = Path(__file__).parents[1]
 PLAIN = {"task", "measures", "baseline", "worst"}  # keys at the top that are no tables
@@ -118,7 +120,7 @@ def test_every_key_of_a_study_is_explained(start, end, keys):
 
 def test_every_table_of_a_study_is_explained():
     text = page("docs/studies.md")
-    tables = keys_of(Study) - PLAIN
+    tables = keys_of(Study) - PLAIN - {"own"} | {*table_types()}
     assert {t for t in tables if f"[{t}" in text} == tables
     gates = section(text, "`[[gate]]`, one", "`truecost schema")
     assert keys_of(Gate) <= set(re.findall(r"`([^`]+)`", gates))
@@ -133,7 +135,9 @@ def test_every_format_of_the_other_tasks_is_explained_with_its_tasks():
     table = section(page("docs/formats.md"), "What `truecost transcripts`", "Other columns")
     rows = re.findall(r"^\| (`.*?) \| .*? \| ([a-z, ]+) \|", table, re.MULTILINE)
     said = {(name, task) for names, of in rows for name in cells(names) for task in of.split(", ")}
-    assert said == {(name, task) for task, formats in TASK_FORMATS.items() for name in formats}
+    assert said == {
+        (name, task) for task in names() if task != DEFAULT for name in find(task).formats.texts
+    }
 
 
 def test_every_column_of_an_event_log_is_explained():
@@ -165,8 +169,8 @@ def test_every_choice_of_streams_is_explained():
     page_of = page("docs/stream.md")
     table = section(page_of, "## What the paper leaves open", "By hand, the log")
     prices = section(page_of, "## Seconds and money", "## Several classes")
-    options = (Judged, Counted, Priced, Drawn)
-    flags = {f.name.replace("_", "-") for kind in options for f in dataclasses.fields(kind)}
+    options = (o for o in options_of(find("stream")) if o.table not in ("application", "map"))
+    flags = {option.flag.removeprefix("--") for option in options}
     told = {word.lstrip("-") for word in re.findall(r"--[a-z-]+", page_of)}
     assert flags - {"jobs", "seed", "level", "replicates", "map", "input-format"} <= told
     assert {"--q", "--queried", "--annotations", "--pooling"} <= first_cells(table)
@@ -178,8 +182,8 @@ def test_every_choice_of_streams_is_explained():
 def test_every_choice_of_life_cycles_is_explained():
     text = page("docs/lifelong.md")
     told = {word.lstrip("-") for word in re.findall(r"--[a-z-]+", text)}
-    flags = {f.name for kind in (Scored, Helped, Resampled) for f in dataclasses.fields(kind)}
-    wanted = {"no-normalise-weights" if f == "normalise_weights" else f for f in flags}
+    options = [o for o in options_of(find("lifelong")) if o.table in ("lifelong", "interval")]
+    wanted = {(o.option.negative or o.flag).removeprefix("--") for o in options}
     plain = {"jobs", "seed", "level", "replicates"}  # as of all commands
     assert {name.replace("_", "-") for name in wanted - plain} <= told
     policies = section(text, "(policies)=", "`recent:3` is short")
@@ -235,11 +239,10 @@ def test_every_command_is_explained():
     named = first_cells(
         section(page("docs/command-line.md"), "| command", "`truecost VERB --help`")
     )
-    commands = {verb for verb, *_ in (*TRIALS, *GLOBAL)} | {f"methods {v}" for v, *_ in RUNS}
-    commands |= {f"{task} {verb}" for task in TASKS for verb, *_ in ITEMS}
-    commands |= {f"abba {verb}" for verb, *_ in ABBA} | {f"terms {verb}" for verb, *_ in TERMS}
-    commands |= {f"stream {verb}" for verb, *_ in STREAM}
-    commands |= {f"lifelong {verb}" for verb, *_ in LIFELONG}
+    commands = {verb for verb, *_ in GLOBAL} | {f"methods {v}" for v, *_ in RUNS}
+    for face in map(find, tasks()):
+        own = (*face.verbs, *(name for name, *_ in face.commands))
+        commands |= {verb if face.unnamed else f"{face.name} {verb}" for verb in own}
     commands |= {f"protocol {verb}" for verb, *_ in PROTOCOL}
     assert {re.split(r" [A-Z\[]", name)[0] for name in named} == commands
 
@@ -254,3 +257,28 @@ def test_the_house_is_as_the_guide_says():
     rows = [set(re.findall(r"`(\w+)`", row)) for row in re.findall(r"\| (`.*?) \|", table)]
     tiers = [set(rooms) - {"__main__"} for rooms in test_house.TIERS]
     assert rows == tiers
+
+
+def rows_of_options(task: str | None) -> str:
+    """The table of a task's options, as the reference shows it."""
+    head = "| flag | key | what it may be | meaning | default |\n| --- | --- | --- | --- | --- |\n"
+    rows = (
+        f"| `{o['name']}` | `{o['section']}` | {o['values']} | {o['meaning']} | {o['default']} |\n"
+        for o in lists.options(task)
+    )
+    return head + "".join(row.replace("||", "|\\|") for row in rows)
+
+
+def test_the_reference_of_options_is_what_is_declared():
+    path = ROOT / "docs" / "options.md"
+    text = path.read_text(encoding="utf-8")
+    now = re.sub(
+        r"<!-- options: (\w+) -->\n.*?<!-- end -->",
+        lambda m: f"<!-- options: {m[1]} -->\n{rows_of_options(m[1])}<!-- end -->",
+        text,
+        flags=re.DOTALL,
+    )
+    if os.environ.get("UPDATE_DOCS"):
+        path.write_text(now, encoding="utf-8")
+    assert now == text or os.environ.get("UPDATE_DOCS")
+    assert re.findall(r"<!-- options: (\w+) -->", text) == [*TABLE]

@@ -9,7 +9,7 @@ import pytest
 
 import truecost as tc
 from truecost.captions import dims_of
-from truecost.cli import terminal
+from truecost.cli import values
 from truecost.flags import FLAGS, Flag, beware, raised
 from truecost.gates import Gate, check
 from truecost.names import DIMS, PARTS
@@ -54,7 +54,7 @@ def test_an_unknown_flag_cannot_be_raised():
 def test_every_reader_says_a_flag_in_its_words(flag):
     flagged = changed(flags=(flag.name,))
     assert flag.advice
-    assert terminal._note(flagged) == flag.mark
+    assert values.note_of(flagged) == flag.mark
     assert words.caveats(flagged) == flag.caveat
     assert (flag.name in WEAK) is flag.weak
     [verdict] = check([Gate(measure="total_error", max_upper=1)], [flagged])
@@ -92,14 +92,14 @@ def test_a_flag_of_another_version_is_said_by_its_name():
     flagged = changed(flags=("odd_weather", "few_units"))
     assert beware("odd_weather") == "odd weather"
     assert words.caveats(flagged) == FLAGS["few_units"].caveat
-    assert terminal._note(flagged) == words.note(flagged) == "odd weather, few units"
+    assert values.note_of(flagged) == words.note(flagged) == "odd weather, few units"
 
 
 def test_a_new_flag_reaches_every_reader(monkeypatch):
     new = Flag("odd_weather", "odd", "it rained", caveat="it rained a lot", beware="rain")
     monkeypatch.setitem(FLAGS, new.name, new)
     flagged = changed(flags=raised(odd_weather=True))
-    assert terminal._note(flagged) == "odd"
+    assert values.note_of(flagged) == "odd"
     assert words.caveats(flagged) == "it rained a lot"
     assert beware(new.name) == "rain"
 
@@ -121,14 +121,14 @@ def test_every_dim_can_be_named_by_a_gate():
 @pytest.mark.parametrize("dim", ["phase", "version", "time", "query", "budget", "strategy"])
 def test_a_new_dim_is_shown_in_every_table(dim):
     rows = [changed(dims={"system": "mine", dim: name}) for name in ("first", "second")]
-    for table in (terminal._values(rows), tables.of_values("values", rows, 9)):
+    for table in (values.values(rows), tables.of_values("values", rows, 9)):
         names = getattr(table, "names", None) or table.header
         shown = [row[names.index(dim)] for row in table.rows]
         assert shown == ["first", "second"]
     pairs = [(changed(kind="difference", baseline="old", dims=r.dims), r) for r in rows]
     table = tables.of_pairs("pairs", pairs, 9)
     assert [row[table.header.index(dim)] for row in table.rows] == ["first", "second"]
-    narrow = terminal._values(rows).fitted(40)
+    narrow = values.values(rows).fitted(40)
     assert dim in narrow.names
 
 
@@ -138,24 +138,24 @@ def test_a_new_dim_is_shown_in_every_table(dim):
 @pytest.mark.parametrize("name", FLAGS)
 def test_terminal_and_report_say_the_same_of_a_flag(name):
     row, mark = changed(flags=(name,)), FLAGS[name].mark
-    assert terminal._note(row) == mark
+    assert values.note_of(row) == mark
     assert words.note(row) == (mark or beware(name))
 
 
 def test_an_interval_of_few_runs_is_not_called_conservative():
     row = changed(flags=("crossed", "few_runs"))
-    assert terminal._note(row) == words.note(row) == "few runs"
+    assert values.note_of(row) == words.note(row) == "few runs"
     assert words.caveats(row) == FLAGS["few_runs"].caveat
     [verdict] = check([Gate(measure="total_error", max_upper=1.0)], [row])
     assert verdict.flags == row.flags
     assert "conservative" not in verdict.message
     assert "few runs" in verdict.message
-    assert terminal._note(changed(flags=("crossed",))) == "conservative"
+    assert values.note_of(changed(flags=("crossed",))) == "conservative"
 
 
 def test_scores_taken_as_llrs_are_said_so_everywhere():
     row = changed(flags=("not_llrs",))
-    assert terminal._note(row) == words.note(row) == beware("not_llrs") == "scores taken as LLRs"
+    assert values.note_of(row) == words.note(row) == beware("not_llrs") == "scores taken as LLRs"
 
 
 def test_no_other_place_spells_a_flag_out():

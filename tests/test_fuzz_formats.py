@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from truecost.errors import TruecostError
 from truecost.formats import Table, read
-from truecost.names import FORMATS, TASK_FORMATS
+from truecost.tasks import find, names
 
 ROWS = [("e1", "t1", "0.5", "1"), ("e1", "t 2", "-1.25", "0"), ("é", "t3", "3e-2", "1")]
 SCORES = Table(
@@ -155,7 +155,7 @@ def naming(path, error):
 
 def test_every_format_is_fuzzed():
     assert {task: set(kinds) for task, kinds in TASK_VALID.items()} == {
-        task: set(kinds) for task, kinds in {"trials": FORMATS, **TASK_FORMATS}.items()
+        task: set(find(task).formats.texts) for task in names()
     }
 
 

@@ -205,7 +205,7 @@ def test_the_verdicts_as_json(run, result):
 def test_verdicts_are_stored_in_a_result(tmp_path):
     verdicts = check([parse_gate("act_dcf:max_upper=0.35")], ROWS)
     content = ResultFile(
-        schema_version=1, truecost="0", rows=ROWS, problems=(), inputs=(), gates=verdicts
+        schema_version=2, truecost="0", rows=ROWS, problems=(), inputs=(), gates=verdicts
     )
     assert msgspec.json.decode(msgspec.json.encode(content), type=ResultFile).gates == verdicts
 
@@ -226,10 +226,10 @@ def test_standard_input(monkeypatch, run, result):
         ("nothing", "is no JSON"),
         ("[1]", "is no result"),
         ('{"rows": []}', "is no result"),
-        ('{"schema_version": 2, "lines": []}', "its schema_version is 2"),
-        ('{"schema_version": 1, "rows": 3}', "the result is damaged"),
+        ('{"schema_version": 1, "lines": []}', "its schema_version is 1"),
+        ('{"schema_version": 2, "rows": 3}', "the result is damaged"),
         (
-            '{"schema_version": 1, "truecost": "0", "rows": [], "problems": [], "inputs": []}',
+            '{"schema_version": 2, "truecost": "0", "rows": [], "problems": [], "inputs": []}',
             "the result holds no rows",
         ),
     ],

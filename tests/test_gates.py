@@ -13,6 +13,7 @@ from scipy.special import betaincinv
 
 import truecost as tc
 from gated import ROWS, row, states
+from truecost.comparison import compare
 from truecost.flags import FLAGS
 from truecost.gates import Gate, assert_gate, check, exit_code, parse_gate
 from truecost.gates.needed import needed
@@ -462,7 +463,7 @@ def scored():
         scores = 3 * labels - 1.5 + noise * rng.normal(size=800)
         found.append(tc.score(tc.Trials.of(scores, labels, kind="llr", unit=speakers), scoring))
     (old, _), (new, auc) = found
-    return old, new, tc.compare(new, old), auc
+    return old, new, compare(new, old), auc
 
 
 def test_assert_gate_lets_through_what_keeps_the_limit(scored):

@@ -218,7 +218,11 @@ USAGE = {  # arguments, exit code, what the message must say
         ["must lie between 1 and"],
     ),
     "a negative seed": (["score", "a.csv", *BASE, "--seed", "-1"], 2, ["seed is -1"]),
-    "a clip of one": (["score", "a.csv", *BASE, "--clip", "1"], 2, ["clip is 1"]),
+    "a clip of one": (
+        ["score", "a.csv", "--type", "posterior", "--map", MAP, "--clip", "1"],
+        2,
+        ["clip is 1"],
+    ),
     "bca for two factors": (
         ["score", "a.csv", "--type", "llr", "--map", MAP + ",unit2=w", "--method", "bca"],
         2,

@@ -9,6 +9,7 @@ import pytest
 from scipy import stats
 
 import truecost as tc
+from truecost.comparison import compare
 
 DETECTION = tc.Application.detection(1, 1, 0.5)
 
@@ -270,7 +271,7 @@ def test_estimates_of_other_plans_are_not_paired(skewed):
     found = estimate(evidence)
     for plan in (tc.Plan(seed=1), tc.Plan(schemes={"unit": "poisson"}), tc.Plan(500)):
         with pytest.raises(tc.InputError, match="cannot be paired"):
-            tc.compare(found, estimate(evidence, plan))
+            compare(found, estimate(evidence, plan))
 
 
 def test_half_widths_of_shares_are_shares(skewed):
@@ -299,8 +300,8 @@ def test_a_difference_spreads_on_its_own_account():
     right, wrong = (tc.Trials.of(made, labels, kind="decision", unit=speakers) for made in systems)
     [sure], [varies] = tc.score(right, scoring), tc.score(wrong, scoring)
     assert "no_spread" in sure.flags
-    assert "no_spread" not in tc.compare(varies, sure).difference.flags
-    assert "no_spread" not in tc.compare(sure, sure).difference.flags
+    assert "no_spread" not in compare(varies, sure).difference.flags
+    assert "no_spread" not in compare(sure, sure).difference.flags
 
 
 def test_a_class_in_which_two_systems_never_differ_leaves_their_costs_uncertain():
@@ -313,17 +314,15 @@ def test_a_class_in_which_two_systems_never_differ_leaves_their_costs_uncertain(
     first, second, again = (
         tc.score(tc.Trials.of(d, labels, kind="decision"), scoring) for d in (old, new, old)
     )
-    cost, miss, false_alarm = (
-        tc.compare(b, a).difference for a, b in zip(first, second, strict=True)
-    )
+    cost, miss, false_alarm = (compare(b, a).difference for a, b in zip(first, second, strict=True))
     assert miss.value == 0
     assert miss.lower < 0 < miss.upper
     assert cost.value == pytest.approx(false_alarm.value)
     assert cost.lower < false_alarm.lower  # both weigh one
     assert cost.upper > false_alarm.upper
     for a, b in zip(first, again, strict=True):  # one system
-        assert tc.compare(a, b).verdict == "same"
-        assert ends(tc.compare(a, b).difference) == (0, 0)
+        assert compare(a, b).verdict == "same"
+        assert ends(compare(a, b).difference) == (0, 0)
 
 
 def test_what_is_0_lies_in_its_interval_at_every_level():

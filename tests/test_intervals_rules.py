@@ -8,6 +8,7 @@ import pytest
 
 import slow_rules as slow
 import truecost as tc
+from truecost.comparison import compare
 from truecost.measures.rules import Rule
 
 TIGHT = {"rel": 1e-9, "abs": 1e-12}
@@ -331,7 +332,7 @@ def test_differences_and_ratios(units, seed):
     ours = records_of(seed, units=units)
     theirs = another(ours, 100 + seed)
     [a], [b] = (score(side, ["cllr"]) for side in (ours, theirs))
-    found = tc.compare(a, b)
+    found = compare(a, b)
     lo = [x - y for x, y in zip(*(slow.leave_out(s, cllr) for s in (ours, theirs)), strict=True)]
     carried = slow.carried([x - sum(lo) / len(lo) for x in lo])
     if units == 60:
@@ -354,7 +355,7 @@ def test_ratios_of_a_rate_without_errors():
     clean = [r | {"score": abs(r["score"]) * (2 * r["label"] - 1)} for r in ours]
     [a], [b] = (score(side, ["p_miss"], kind="decision") for side in (clean, theirs))
     assert a.point == 0 < b.lower
-    found = tc.compare(a, b).ratio
+    found = compare(a, b).ratio
     sides = [(row.point, row.lower, row.upper) for row in (a, b)]
     assert ends(found) == pytest.approx(slow.quotient(*sides, 0.0), **TIGHT)
     assert found.lower == 0 < found.upper

@@ -11,10 +11,11 @@ from scipy.stats import beta
 import truecost as tc
 from truecost.formats import Table
 from truecost.measures import registry
+from truecost.running import score
 from truecost.tasks.abba.arrays import collected_items
-from truecost.tasks.abba.scoring import score_deployment
+from truecost.tasks.abba.options import AbbaScoring
 from truecost.tasks.diarization import COUNTING as DIARIZATION
-from truecost.tasks.items import Items, score_items
+from truecost.tasks.items import Items
 from truecost.tasks.transcripts import COUNTING as TRANSCRIPTS
 from truecost.tasks.translation import COUNTING as TRANSLATION
 
@@ -109,7 +110,7 @@ def one_row(kind, name, *more, each=4, icc=0.1, method="auto"):
     make, counting = MAKING[kind]
     items = made(make(np.random.default_rng(1), 12 * each, *more), counting, each=each)
     scoring = tc.Scoring(measures=(name,), plan=PLAN, method=method, icc=icc)
-    [row] = score_items(items, scoring)
+    [row] = score(items, scoring)
     return row
 
 
@@ -163,7 +164,7 @@ def test_all_errors_of_one_speaker_are_errors_of_words():
     counted = words(h, 0 * h, 0 * h, i)
     items = made({"words": counted}, TRANSCRIPTS, each=1)
     for name in ("wer", "mer", "bounded_wer"):
-        [row] = score_items(items, tc.Scoring(measures=(name,), plan=PLAN))
+        [row] = score(items, tc.Scoring(measures=(name,), plan=PLAN))
         assert 0 <= row.lower < row.value < row.upper
         assert row.upper <= (120 + 25) / 120
 
@@ -171,7 +172,7 @@ def test_all_errors_of_one_speaker_are_errors_of_words():
 def test_weighted_items_without_errors_have_no_interval_and_say_why():
     items = made(transcribed(np.random.default_rng(1), rate=0.0), TRANSCRIPTS)
     weighted = replace(items, weights=np.tile([1.0, 2.0], 24))
-    [row] = score_items(weighted, tc.Scoring(measures=("wer",), plan=PLAN))
+    [row] = score(weighted, tc.Scoring(measures=("wer",), plan=PLAN))
     assert (row.lower, row.upper) == (None, None)
     assert "end of its range" in row.reason
 
@@ -181,7 +182,7 @@ def test_a_perfect_translation_has_no_interval_and_says_why(name):
     parts = translated(np.random.default_rng(1), right=1.0)
     parts["ngrams"]["reference"] = parts["ngrams"]["hypothesis"]
     parts["chrf"] |= {f"reference{k}": parts["chrf"][f"hypothesis{k}"] for k in range(1, 7)}
-    [row] = score_items(made(parts, TRANSLATION), tc.Scoring(measures=(name,), plan=PLAN))
+    [row] = score(made(parts, TRANSLATION), tc.Scoring(measures=(name,), plan=PLAN))
     assert row.value == pytest.approx(100)
     assert row.lower is None or row.lower < row.upper
     assert row.reason is None or "no interval" in row.reason
@@ -193,8 +194,7 @@ def test_words_are_the_sizes_of_speakers():
     scoring = tc.Scoring(measures=("wer",), plan=PLAN)
     heavy = {k: np.where(np.arange(12) == 0, 100 * v, v) for k, v in counted.items()}
     rows = [
-        score_items(made({"words": one}, TRANSCRIPTS, each=1), scoring)[0]
-        for one in (counted, heavy)
+        score(made({"words": one}, TRANSCRIPTS, each=1), scoring)[0] for one in (counted, heavy)
     ]
     reference = heavy["reference"].astype(float)
     assert rows[1].left_out[0].kish == pytest.approx(reference.sum() ** 2 / (reference**2).sum())
@@ -269,7 +269,7 @@ MEASURES = ("rrecall", "rfpr", "rfdr", "raccepts", "rmean:latency", "rmean:gain"
 @pytest.mark.parametrize("known", [1.0, 0.4])
 def test_every_ratio_of_two_models_has_an_interval(known):
     d = deployed(known=known)
-    rows = score_deployment(d, tc.Scoring(measures=MEASURES, plan=PLAN))
+    rows = score(d, tc.Scoring(measures=MEASURES, plan=PLAN))
     assert {r.dims["estimator"] for r in rows} == {"corrected", "direct", "pooled", "ab", "soft"}
     for row in rows:
         sound(row)
@@ -278,9 +278,9 @@ def test_every_ratio_of_two_models_has_an_interval(known):
 def test_few_items_of_a_cell_widen_a_direct_ratio_by_themselves():
     """Nothing that B collected is rejected by A: the limits of two rates, not the delta method."""
     d = deployed(items=300, hits=0.995)
-    options = {"measures": ("rrecall",), "estimators": ("direct",), "plan": PLAN}
-    [row] = score_deployment(d, tc.Scoring(**options))
-    [old] = score_deployment(d, tc.Scoring(**options, method="percentile"))
+    options = {"measures": ("rrecall",), "choices": AbbaScoring(("direct",)), "plan": PLAN}
+    [row] = score(d, tc.Scoring(**options))
+    [old] = score(d, tc.Scoring(**options, method="percentile"))
     assert min(row.counts["10A"], row.counts["01B"]) < 5
     sound(row)
     assert old.method == "delta"
@@ -297,8 +297,8 @@ def test_a_direct_ratio_by_hand_is_that_of_two_clopper_pearson_like_limits():
         accept_b=(cell >= 2) | (cell == 0),
         label=np.ones(100),
     )
-    scoring = tc.Scoring(measures=("rrecall",), estimators=("direct",), plan=PLAN)
-    [row] = score_deployment(d, scoring)
+    scoring = tc.Scoring(measures=("rrecall",), choices=AbbaScoring(("direct",)), plan=PLAN)
+    [row] = score(d, scoring)
     assert row.value == pytest.approx(0.8 / 0.9)
     limits = []
     for k, n in ((40, 50), (45, 50)):
@@ -324,7 +324,7 @@ def test_equal_items_in_groups_are_items_one_by_one():
     grouped = collected_items(arms, **plain)
     alone = collected_items(arms, unit=np.arange(90), **plain)
     scoring = tc.Scoring(measures=("rrecall", "rfpr", "rfdr", "raccepts"), plan=PLAN)
-    pairs = zip(score_deployment(grouped, scoring), score_deployment(alone, scoring), strict=True)
+    pairs = zip(score(grouped, scoring), score(alone, scoring), strict=True)
     for one, other in pairs:
         assert len(one.left_out[0].values) < len(other.left_out[0].values) == 90
         assert one.left_out[0].copies.sum() == 90
@@ -340,6 +340,6 @@ def test_a_false_discovery_rate_of_nothing_has_no_ratio_and_says_why():
         accept_b=(cell >= 2) | (cell == 0),
         label=np.where((cell >= 2) & (np.arange(80) % 5 == 0), 0.0, 1.0),
     )
-    [row] = score_deployment(d, tc.Scoring(measures=("rfdr",), plan=PLAN))
+    [row] = score(d, tc.Scoring(measures=("rfdr",), plan=PLAN))
     assert (row.value, row.upper) == (None, None)
     assert row.reason == "infinite: the figure of arm A is 0"

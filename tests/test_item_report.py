@@ -20,7 +20,7 @@ from test_report import Page
 from truecost import study
 from truecost.cli import run
 from truecost.cli.terminal import plan_table, result_table, standings_table
-from truecost.cli.trials import plan_rows
+from truecost.comparison import compare
 from truecost.digits import between, figure, scale_of, signed
 from truecost.errors import UsageError
 from truecost.gates import check, junit, markdown
@@ -42,7 +42,9 @@ from truecost.report.story import Story
 from truecost.results import shown
 from truecost.study.directory import render_again
 from truecost.study.itemised import frame_of_items
+from truecost.study.planning import plan_rows
 from truecost.study.ranking import rank
+from truecost.task import page_of as page_of_task
 
 RATES = {"old": 0.12, "new": 0.06}
 TASKS = {
@@ -353,7 +355,7 @@ def test_the_naive_edit_rate_of_several_references_is_explained():
 
 def study_result(row, task):
     return study.ResultFile(
-        schema_version=1, truecost="0", task=task, rows=(row.row(),), problems=(), inputs=()
+        schema_version=2, truecost="0", task=task, rows=(row.row(),), problems=(), inputs=()
     )
 
 
@@ -429,7 +431,7 @@ SECTIONS = {
 
 
 def test_each_task_has_its_sections_and_no_curves(outcome):
-    found = [make(story_of(outcome)) for make in sections.SECTIONS]
+    found = [make(story_of(outcome)) for make in page_of_task(outcome.task).sections]
     assert [s.title for s in found if s is not None] == SECTIONS[outcome.task]
 
 
@@ -772,7 +774,7 @@ def test_an_awful_system_hides_no_others():
         assert ax.get_xlim()[1] < 1
         assert "1250%" in [t.get_text() for t in ax.texts]
         assert [line for line in ax.lines if line.get_marker() == ">"]
-    compared = [tc.compare(row, rows[0]).difference for row in rows[1:]]
+    compared = [compare(row, rows[0]).difference for row in rows[1:]]
     ax = plots.differences(compared)
     assert ax.get_xlim()[1] < 1
     assert any(t.get_text().startswith("+12") for t in ax.texts)
@@ -895,8 +897,8 @@ TEXTS = st.text(
 
 @given(st.lists(st.tuples(st.sampled_from(["REF", "HYP", ""]), TEXTS), max_size=6))
 def test_no_text_is_lost_or_becomes_markup(lines):
-    for task in TASKS:
-        text = str(cases.text_of(lines, task))
+    for columns in (True, False):
+        text = str(cases.text_of(lines, columns=columns))
         assert re.fullmatch(r"(?:[^<>]|<bdi(?: style=\"width:\d+ch\")?>[^<>]*</bdi>)*", text)
         wide = max((len(label) for label, _ in lines), default=0)
         back = [
@@ -929,8 +931,8 @@ def test_the_worst_are_in_the_order_that_is_said(tmp_path, task, measures, most)
 
 
 def test_sentences_of_wide_letters_stay_within_their_columns():
-    from truecost.tasks.transcripts.showing import width
-    from truecost.tasks.translation import WIDTH
+    from truecost.tasks.translation.counting import WIDTH
+    from truecost.widths import width
 
     long = "\u4f60\u597d\u4e16\u754c" * 60
     right, output = [long + 90 * " \u4f60\u597d"], [long[:100]]
@@ -973,14 +975,14 @@ def test_a_page_of_many_units_and_systems_is_not_large(tmp_path):
 
 def test_groups_of_lines_stand_apart():
     lines = [("REF", "a"), ("HYP", "b"), ("", "S"), ("REF", "c"), ("HYP", "c"), ("", "")]
-    found = str(cases.text_of(lines, "transcripts")).split("\n")
+    found = str(cases.text_of(lines)).split("\n")
     assert found == ["REF  a", "HYP  b", "     S", "", "REF  c", "HYP  c"]
 
 
 def test_sentences_keep_their_own_direction_and_words_in_columns_theirs():
     sentence = [("REF", "مرحبا بالعالم")]
-    assert str(cases.text_of(sentence, "translation")) == "REF  <bdi>مرحبا بالعالم</bdi>"
-    assert str(cases.text_of(sentence, "transcripts")).count("<bdi") == 2
+    assert str(cases.text_of(sentence, columns=False)) == "REF  <bdi>مرحبا بالعالم</bdi>"
+    assert str(cases.text_of(sentence)).count("<bdi") == 2
 
 
 def test_systems_after_the_third_are_folded(tmp_path):

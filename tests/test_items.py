@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 
 import truecost as tc
 from truecost.errors import InputError, UsageError
-from truecost.tasks.items import Counting, Items, pair_items, score_items
+from truecost.running import score
+from truecost.tasks.items import Counting, Items, pair_items
 
 COUNTING = Counting(
+    task="transcripts",
     item="utterance",
     parts={"words": 1, "speech": 1e-6},
     measures=("wer",),
@@ -39,7 +41,7 @@ MANY = [(5, 1, 0, 0), (4, 0, 2, 0), (9, 0, 0, 1), (3, 3, 0, 2)] * 10
 
 
 def test_a_row_of_items_says_what_it_counts():
-    [row] = score_items(items_of(MANY, signatures={"words": "normalise:none"}), PLAN)
+    [row] = score(items_of(MANY, signatures={"words": "normalise:none"}), PLAN)
     assert row.value == pytest.approx(90 / 270)
     assert row.reference == 1.0
     assert (row.n_trials, row.item, row.shown_in) == (40, "utterance", "percent")
@@ -54,7 +56,7 @@ def test_units_are_resampled_whole():
     speakers = [f"s{k % 4}" for k in range(40)]
     rates = [1 / 6, 2 / 6, 1 / 9, 5 / 6]  # each speaker's own
     for method in ("percentile", "auto"):
-        [row] = score_items(items_of(MANY, speakers=speakers), replace(PLAN, method=method))
+        [row] = score(items_of(MANY, speakers=speakers), replace(PLAN, method=method))
         assert row.factors == ("speaker",)
         assert row.n_units == 4
         assert "items_as_units" not in row.flags
@@ -64,9 +66,9 @@ def test_units_are_resampled_whole():
 
 
 def test_few_errors_are_flagged():
-    [row] = score_items(items_of([(5, 1, 0, 0)] * 9), PLAN)
+    [row] = score(items_of([(5, 1, 0, 0)] * 9), PLAN)
     assert "few_errors" in row.flags
-    [row] = score_items(items_of([(5, 1, 0, 0)] * 10), PLAN)
+    [row] = score(items_of([(5, 1, 0, 0)] * 10), PLAN)
     assert "few_errors" not in row.flags
 
 
@@ -74,7 +76,7 @@ def test_few_errors_are_flagged():
 def test_subsets_add_up_and_order_means_nothing(order, cut):
     counts = np.array(MANY[:12])
     whole, mixed = items_of(counts), items_of(counts[list(order)])
-    assert score_items(whole, PLAN)[0].value == score_items(mixed, PLAN)[0].value
+    assert score(whole, PLAN)[0].value == score(mixed, PLAN)[0].value
     left, right = whole.take(np.arange(cut)), whole.take(np.arange(cut, 12))
     for name in NAMES:
         total = left.parts["words"][name].sum() + right.parts["words"][name].sum()
@@ -91,9 +93,11 @@ def test_times_are_counted_in_seconds():
     items = items_of([(5, 1, 0, 0)] * 12)
     names = ("reference", "correct", "missed", "false_alarm", "confusion")
     speech = {n: np.full(12, 1_500_000, np.int64) for n in names}
-    counting = Counting("recording", {"speech": 1e-6}, ("der",), {"speech": ("missed",)})
+    counting = Counting(
+        "diarization", "recording", {"speech": 1e-6}, ("der",), {"speech": ("missed",)}
+    )
     timed = Items("mine", counting, items.ids, {"speech": speech}, items.frame)
-    [row] = score_items(timed, PLAN)
+    [row] = score(timed, PLAN)
     assert row.counts["reference"] == 18
     assert "items_as_units" in row.flags
 
@@ -101,7 +105,7 @@ def test_times_are_counted_in_seconds():
 def test_subset_by_column_and_by_condition():
     speakers = ["a", "b"] * 20
     scoring = tc.Scoring(plan=tc.Plan(50), subsets=("speaker", ("first", "speaker = 'a'")))
-    rows = score_items(items_of(MANY, speakers=speakers), scoring)
+    rows = score(items_of(MANY, speakers=speakers), scoring)
     assert [r.dims.get("subset") for r in rows] == [None, "speaker=a", "speaker=b", "first"]
     assert rows[1].value == rows[3].value
     assert {r.n_trials for r in rows} == {40, 20}
@@ -135,7 +139,7 @@ def test_other_items_or_units_cannot_be_paired():
 def test_measures_of_trials_are_refused(name):
     scoring = tc.Scoring(measures=(name,))
     with pytest.raises(UsageError, match=r"is not for utterances: take .*wer"):
-        score_items(items_of(MANY), scoring)
+        score(items_of(MANY), scoring)
 
 
 def test_bca_and_moving_blocks_work():
@@ -144,7 +148,7 @@ def test_bca_and_moving_blocks_work():
         tc.Scoring(plan=tc.Plan(200), method="bca"),
         tc.Scoring(plan=tc.Plan(200, scheme="blocks", block_length=3)),
     ):
-        [row] = score_items(items_of(MANY, speakers=speakers), scoring)
+        [row] = score(items_of(MANY, speakers=speakers), scoring)
         assert row.lower < row.value < row.upper
 
 
@@ -156,7 +160,7 @@ def test_moving_blocks_follow_the_numbers_of_lines():
     words = {name: values[order] for name, values in items.parts["words"].items()}
     mixed = Items("mine", COUNTING, ids[order], {"words": words}, items.frame[order])
     plan = tc.Scoring(plan=tc.Plan(300, scheme="blocks", block_length=10))
-    [by_line], [by_name] = score_items(mixed, plan), score_items(items, plan)
+    [by_line], [by_name] = score(mixed, plan), score(items, plan)
     assert by_line.upper - by_line.lower == pytest.approx(by_name.upper - by_name.lower, rel=0.15)
 
 
@@ -169,7 +173,9 @@ def test_measures_of_items_are_refused_for_trials(name):
 
 def test_trials_and_items_are_not_compared():
     trials = tc.Trials.of([1.0, -1.0], [1, 0], kind="llr", name="theirs")
-    with pytest.raises(UsageError, match="mine has items and theirs trials"):
+    with pytest.raises(
+        UsageError, match="mine has utterances and theirs has trials: compare alike"
+    ):
         tc.compare_systems([items_of(MANY), trials], PLAN)
 
 
@@ -177,18 +183,18 @@ def test_weights_equal_repetition():
     counts = [(5, 1, 0, 0), (4, 0, 2, 0), (9, 0, 0, 1)]
     weighted = replace(items_of(counts), weights=np.array([1.0, 3.0, 2.0]))
     repeated = items_of([counts[k] for k in (0, 1, 1, 1, 2, 2)])
-    [one], [other] = score_items(weighted, PLAN), score_items(repeated, PLAN)
+    [one], [other] = score(weighted, PLAN), score(repeated, PLAN)
     assert one.value == pytest.approx(other.value)
     assert "|weighted|" in one.signature
     with pytest.raises(UsageError, match="bca intervals are not defined for weighted samples"):
-        score_items(weighted, tc.Scoring(plan=tc.Plan(50), method="bca"))
+        score(weighted, tc.Scoring(plan=tc.Plan(50), method="bca"))
 
 
 def test_strata_keep_their_sizes():
     strata = np.array(["good"] * 20 + ["bad"] * 20, object)
     counts = [(10, 0, 0, 0)] * 20 + [(0, 10, 0, 0)] * 20
-    [free] = score_items(items_of(counts), PLAN)
-    [kept] = score_items(replace(items_of(counts), strata=strata), PLAN)
+    [free] = score(items_of(counts), PLAN)
+    [kept] = score(replace(items_of(counts), strata=strata), PLAN)
     assert free.lower < free.upper
     assert kept.value == 0.5
     assert [kept.lower, kept.upper] == pytest.approx([0.5, 0.5], abs=1e-12)
@@ -197,7 +203,7 @@ def test_strata_keep_their_sizes():
 def test_a_unit_in_two_strata_is_refused():
     items = items_of(MANY, speakers=["a", "b"] * 20)
     with pytest.raises(InputError, match="2 units of 'speaker' in more than one stratum"):
-        score_items(replace(items, strata=np.repeat(["x", "y"], 20).astype(object)), PLAN)
+        score(replace(items, strata=np.repeat(["x", "y"], 20).astype(object)), PLAN)
 
 
 def test_a_measure_of_what_was_not_counted_says_so():

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import truecost as tc
+from truecost.comparison import compare
 from truecost.formats import Table
 from truecost.measures import registry
 
@@ -375,7 +376,7 @@ def test_held_factors_allow_bca_and_stay_at_one():
     (found,) = tc.estimate(evidence, [measure], tc.Application(), plan, method="bca")
     assert found.lower < found.value < found.upper
     assert found.factors == ("unit",)
-    difference = tc.compare(found, found).difference
+    difference = compare(found, found).difference
     assert (difference.method, difference.lower, difference.upper) == ("bca", 0, 0)
 
 

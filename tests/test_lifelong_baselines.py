@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 import tomli_w
 
+from described import of_type
 from lifelong_studies import write_study
 from truecost import cli
 from truecost.errors import InputError
@@ -170,7 +171,7 @@ def test_only_measures_of_help_leave_baselines_without_rows(tmp_path, run):
     assert code == 0, err
     found = json.loads((tmp_path / "run/result.json").read_bytes())
     assert {r["dims"]["system"] for r in found["rows"]} == {"means", "own"}
-    described = {of["dims"]["system"] for of in found["lifelong"]}
+    described = {of["dims"]["system"] for of in of_type(found, "system")}
     assert described == {"means", "own", "means-frozen", "own-frozen", "own-unsupervised"}
 
 
@@ -426,7 +427,7 @@ def test_offline_help_ends_in_a_learning_curve_and_its_area(tmp_path, run):
     assert "area under" in page.lower()
     curve = next(
         of["curve"]
-        for of in json.loads((tmp_path / "run/result.json").read_bytes())["lifelong"]
+        for of in of_type(json.loads((tmp_path / "run/result.json").read_bytes()), "system")
         if of["dims"]["system"] == "it"
     )
     assert [point["cost"] for point in curve["points"]] == [0, 6, 12, 18, 24]
@@ -491,14 +492,14 @@ def test_a_learner_that_generalises_needs_less_than_all_corrections(tmp_path):
     with LogWriter.open(place) as log:
         run_lifelong(course, space["Speller"](None), expert, life, log)
         log.finish()
+    from truecost.running import score
+    from truecost.scoring import Scoring
     from truecost.tasks.lifelong.options import LifelongScoring
     from truecost.tasks.lifelong.reading import read_lifelong
-    from truecost.tasks.lifelong.scoring import score_lifelong
-    from truecost.tasks.scoring import Scoring
 
     lifelong = read_lifelong(place, "transcripts")
-    scoring = Scoring(measures=("msr", "n_corrections"), lifelong=LifelongScoring(cost="answers"))
-    rate, made = score_lifelong(lifelong, scoring)
+    scoring = Scoring(measures=("msr", "n_corrections"), choices=LifelongScoring(cost="answers"))
+    rate, made = score(lifelong, scoring)
     assert made.value == 1
     assert rate.value == pytest.approx(1 / 3)
 

@@ -4,16 +4,17 @@ import json
 import shlex
 import subprocess
 import sys
-from typing import get_args, get_type_hints
 
 import numpy as np
 import pytest
 
+from described import of_type
 from lifelogs import life, write
 from truecost import cli
-from truecost.cli import lifelong_options
-from truecost.cli.lifelong_options import Held, Helped, Resampled, Scored
-from truecost.study.lifelong_tables import PRESETS, LifelongTable
+from truecost.options import declared
+from truecost.tasks import find
+from truecost.tasks.lifelong.options import LifelongTable
+from truecost.verbs import options_of
 
 FAST = "--replicates 200"
 MEASURES = [
@@ -410,7 +411,7 @@ def test_a_directory_is_written_and_the_same_bytes_again(run, folder):
         assert code == 0, err
     for file in ("result.json", "curves.parquet"):
         assert (folder / "a" / file).read_bytes() == (folder / "b" / file).read_bytes()
-    [told] = json.loads((folder / "a" / "result.json").read_bytes())["lifelong"]
+    [told] = of_type(json.loads((folder / "a" / "result.json").read_bytes()), "system")
     assert (told["score"], told["versions"], told["times"]) == (
         "mean_score",
         ["1", "2", "3"],
@@ -448,28 +449,15 @@ def test_the_kind_of_logs_is_named_by_kind_or_task(run, folder, verb):
     assert "--kind" in err
 
 
-def test_options_have_the_words_of_the_study():
-    table = get_type_hints(LifelongTable)
-    for kind, names in (
-        (Held, ("kind",)),
-        (Scored, ("versions", "compat", "impaired_speakers")),
-        (Helped, ("cost",)),
-        (Resampled, ("resample",)),
-    ):
-        own = get_type_hints(kind, include_extras=False)
-        for name in names:
-            assert get_args(get_args(own[name])[0]) == get_args(get_args(table[name])[0]), name
-    assert lifelong_options.PRESETS == PRESETS
-    made = {*vars(Scored()), *vars(Helped()), "resample", "unit", "kind"}
-    own = (made - {"policy"}) | {"policies"}
-    assert own == {*LifelongTable.__struct_fields__}
+def test_every_key_of_the_study_is_an_option():
+    assert {option.key for option in declared(LifelongTable)} == {*LifelongTable.__struct_fields__}
+    assert {*declared(LifelongTable)} <= {*options_of(find("lifelong"))}
 
 
 def test_help_names_every_option(run):
     _, out, _ = run("lifelong score --help")
-    for kind in (Held, Scored, Helped, Resampled):
-        for name in vars(kind()):
-            assert f"--{name.replace('_', '-')}" in out
+    for option in options_of(find("lifelong")):
+        assert (option.option.negative or option.flag) in out
     _, out, _ = run("lifelong --help")
     for verb in ("score", "compare", "penalise", "curve", "plan", "validate"):
         assert verb in out

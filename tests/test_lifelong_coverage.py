@@ -96,7 +96,7 @@ def coverage(utterances, runs, resample):
     """Share of the intervals that hold the truth, for each measure."""
     how = LifelongScoring(policies=(Policy("recent", 2.0),), resample=resample, cost="answers")
     plan = tc.Plan(REPLICATES, seed=1)
-    scoring = tc.Scoring(plan=plan, method="percentile", lifelong=how, measures=MEASURES)
+    scoring = tc.Scoring(plan=plan, method="percentile", choices=how, measures=MEASURES)
     held = dict.fromkeys(MEASURES, 0)
     for k in range(SETS):
         draws = np.random.default_rng([utterances, k])

@@ -10,6 +10,7 @@ import pytest
 from msgspec import structs
 
 import truecost.cli.demo
+from described import of_type
 from truecost import cli
 from truecost.errors import UsageError
 from truecost.learning.lifelong.course import check_course
@@ -18,6 +19,8 @@ from truecost.learning.lifelong.sources.digits import turned
 from truecost.learning.streams.corpora import handwritten
 from truecost.study import Study
 from truecost.study.live import run_live
+from truecost.tasks.lifelong.descriptions import LifelongDescription
+from truecost.tasks.lifelong.options import LifelongTable
 
 ROOT = Path(__file__).parents[1]
 EXAMPLE = ROOT / "examples" / "lifelong" / "digits.toml"
@@ -119,9 +122,9 @@ def rows(tmp_path_factory):
     study = structs.replace(
         study,
         loop=structs.replace(study.loop, seeds=2),
-        lifelong=structs.replace(study.lifelong, resample="item"),
         interval=structs.replace(study.interval, replicates=200),
     )
+    study = study.with_table(structs.replace(study.table(LifelongTable), resample="item"))
     return run_live(study, tmp_path_factory.mktemp("digits") / "run")
 
 
@@ -188,7 +191,12 @@ def test_each_correction_costs_what_it_costs(rows):
 
 def test_newest_data_by_hand(rows):
     """The first cell of the policy `today` from the description: weights 1, 1/2, 1/4 ... of t."""
-    [life] = [d for part in rows.parts for d in part.lifelong if d.dims["system"] == "plastic"]
+    [life] = [
+        d
+        for part in rows.parts
+        for d in part.described_as(LifelongDescription)
+        if d.dims["system"] == "plastic"
+    ]
     cells = {
         c.time: c.value for c in life.cells if c.version == "15" and c.state == "base" and c.seen
     }
@@ -206,7 +214,7 @@ def test_the_example_is_the_demo():
     spelt = {"change": "classes", "phases": 5}
     options = {**demo.source.options, **spelt}
     assert example.source == structs.replace(demo.source, options=options)
-    for table in ("systems", "policies", "help", "expert", "strategy", "baseline", "lifelong"):
+    for table in ("systems", "help", "expert", "strategy", "baseline", "own"):
         assert getattr(example, table) == getattr(demo, table)
 
 
@@ -231,7 +239,7 @@ def test_the_demo_runs_without_any_file(tmp_path, monkeypatch, capfd):
     made = {p.name for p in (tmp_path / "out").iterdir()}
     assert {"result.json", "report.html", "curves.parquet", "logs"} <= made
     result = json.loads((tmp_path / "out" / "result.json").read_bytes())
-    assert len(result["lifelong"]) == 6
+    assert len(of_type(result, "system")) == 6
     again = (tmp_path / "out" / "result.json").read_bytes()
     assert cli.run(["demo", "lifelong", "-o", str(tmp_path / "out"), "-q"]) == 0
     assert (tmp_path / "out" / "result.json").read_bytes() == again

@@ -14,9 +14,10 @@ from truecost.estimates import estimate
 from truecost.intervals.rates import Errors, rate_limits
 from truecost.jackknife import LeftOut
 from truecost.measures import find
-from truecost.measures.lifelong import MEASURES as OF_SCORES
-from truecost.measures.supervision import MEASURES as OF_HELP
 from truecost.tasks.lifelong.kinds import kind_of
+from truecost.tasks.lifelong.measures.lifelong import MEASURES as OF_SCORES
+from truecost.tasks.lifelong.measures.supervision import MEASURES as OF_HELP
+from truecost.tasks.lifelong.options import LifelongScoring
 from truecost.tasks.lifelong.penalising import penalise
 from truecost.tasks.lifelong.records import Lifelong, Scored, no_effort
 
@@ -52,8 +53,8 @@ def whole(seeds=3):
 
 def rows_of(lifelong, names, method="auto", replicates=100, **how):
     asked = scoring(Policy(), replicates=replicates, **how)
-    of_last = replace(asked.lifelong, every_version=False)
-    rows = tc.score(lifelong, replace(asked, measures=names, method=method, lifelong=of_last))
+    of_last = replace(asked.chosen(LifelongScoring), every_version=False)
+    rows = tc.score(lifelong, replace(asked, measures=names, method=method, choices=of_last))
     return {row.measure: row for row in rows}
 
 

@@ -88,7 +88,7 @@ def length(event, kind):
 def values_of(lifelong, measures, how=None):
     """Value by measure and version."""
     scoring = tc.Scoring(
-        measures=measures, plan=PLAN, lifelong=how or LifelongScoring(every_version=True)
+        measures=measures, plan=PLAN, choices=how or LifelongScoring(every_version=True)
     )
     return {(r.measure, r.dims["version"]): r.value for r in tc.score(lifelong, scoring)}
 

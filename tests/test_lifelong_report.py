@@ -10,13 +10,13 @@ import pytest
 from msgspec import structs
 
 import ageing
-from truecost.report import lifelong_helped, lifelong_sections, verdict
+from truecost.report import verdict
 from truecost.report.lifelong_rows import main_of, newest
 from truecost.report.lifelong_store import frame_of_lives
 from truecost.report.page import render
-from truecost.report.sections import SECTIONS
 from truecost.report.story import Story
 from truecost.study.outcome import ResultFile
+from truecost.task import page_of
 
 EVERY = (*ageing.STATES, "penalised")
 POLICIES = tuple(ageing.ASKED)
@@ -44,13 +44,13 @@ def rows_of(system, shift=0.0, policies=POLICIES, version="6", **more):
 
 def result_of(rows, lives=(), **more):
     return ResultFile(
-        schema_version=1,
+        schema_version=2,
         truecost="0",
         task="lifelong",
         rows=tuple(rows),
         problems=(),
         inputs=(),
-        lifelong=tuple(lives),
+        described={"lifelong": tuple(lives)},
         **more,
     )
 
@@ -82,7 +82,7 @@ def groups_of(result):
 
 def sections_of(result):
     story = story_of(result)
-    return {s.title: s for make in SECTIONS if (s := make(story)) is not None}
+    return {s.title: s for make in page_of("lifelong").sections if (s := make(story)) is not None}
 
 
 def cells_of(table):
@@ -302,16 +302,15 @@ def test_sections_stand_in_their_order(two):
 
 
 def test_other_tasks_have_none_of_them():
-    other = structs.replace(result_of(rows_of("mine")), task="transcripts")
-    story = story_of(other)
-    assert lifelong_sections.under_policies(story) is None
-    assert lifelong_helped.with_penalty(story) is None
-    assert lifelong_helped.forgetting(story) is None
+    rooms = ("lifelong_sections", "lifelong_helped")
+    ours = {make for make in page_of("lifelong").sections if make.__module__.endswith(rooms)}
+    assert len(ours) == 7
+    assert not ours & {*page_of("transcripts").sections}
 
 
 def test_the_table_of_a_matrix_has_every_cell(two):
     section = sections_of(two)["Version by time"]
-    found = two.lifelong[0]
+    found = two.described["lifelong"][0]
     cells = cells_of(section.drawings[0].table)
     assert len(cells) == len(found.versions) * len(found.times)
     base = [c for c in found.cells if c.state == "base"]
@@ -346,7 +345,7 @@ def test_large_matrices_have_a_picture_of_the_widths_of_intervals():
 def test_the_panels_of_a_policy_add_up(two):
     section = sections_of(two)["How a score under a policy adds up"]
     [shares] = [d for d in section.drawings if d.title == "mine, what each time adds"]
-    for policy in two.lifelong[0].policies:
+    for policy in two.described["lifelong"][0].policies:
         added = sum(float(c[policy.name].rstrip("%") or 0) for c in cells_of(shares.table))
         [score] = [
             f.value for f in policy.figures if (f.version, f.measure) == ("6", "penalised_score")
@@ -423,7 +422,7 @@ def test_undefined_figures_do_not_stop_a_page():
 def test_the_store_has_every_figure(two):
     frame = frame_of_lives(two)
     assert frame is not None
-    for found in two.lifelong:
+    for found in two.described["lifelong"]:
         own = frame.filter(system=found.dims["system"])
         cells = own.filter(kind="cell")
         assert cells["value"].to_list() == [c.value for c in found.cells]

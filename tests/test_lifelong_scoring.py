@@ -22,16 +22,16 @@ from lives import (
     without,
 )
 from truecost.errors import InputError, UsageError
-from truecost.measures.across import averaged
+from truecost.running import compare_systems
 from truecost.tasks.lifelong.choosing import measures_of
 from truecost.tasks.lifelong.describing import describe_lifelong
+from truecost.tasks.lifelong.measures.across import averaged
 from truecost.tasks.lifelong.policies import Policy
 from truecost.tasks.lifelong.records import (
     EFFORT,
     STATES,
     pair_lifelong,
 )
-from truecost.tasks.systems import compare_systems
 
 
 @pytest.mark.parametrize("name", ["recent", "uniform", "conservative"])
@@ -247,11 +247,11 @@ def test_only_runs_of_the_same_life_cycle_with_the_same_help_are_compared():
     other, _ = lived(seed=9, name="B")
     short = other.take(np.arange(len(other)) > 0)
     with pytest.raises(InputError, match="not scored on the same"):
-        pair_lifelong([one, short], 2)
+        pair_lifelong([one, short])
     with pytest.raises(InputError, match="the help of others"):
-        pair_lifelong([replace(one, experts=("anna",)), replace(other, experts=("bob",))], 2)
+        pair_lifelong([replace(one, experts=("anna",)), replace(other, experts=("bob",))])
     with pytest.raises(InputError, match="other seeds"):
-        pair_lifelong([one, replace(other, seeds=("7",))], 2)
+        pair_lifelong([one, replace(other, seeds=("7",))])
     rows, (compared,) = compare_systems([one, replace(other, experts=("anna",))], scoring())
     assert len(compared) == len(rows[0])
 
@@ -374,9 +374,9 @@ def test_versions_that_learnt_at_other_times_are_not_compared():
     one, _ = lived(name="A")
     other, _ = lived(seed=9, name="B", learnt=np.array([-np.inf, 1, 2, 3, 4]))
     with pytest.raises(InputError, match=r"other times \(1, 2, 3, 5 against 1, 2, 3, 4\)"):
-        pair_lifelong([one, other], 2)
+        pair_lifelong([one, other])
     begun, _ = lived(seed=9, name="B", learnt=LEARNT[1:])
-    assert pair_lifelong([one, begun], 2) == [one, begun]  # one of them has no frozen version
+    assert pair_lifelong([one, begun]) == [one, begun]  # one of them has no frozen version
 
 
 def test_gains_that_cancel_have_a_mean_of_zero_and_no_side():

@@ -9,11 +9,12 @@ import pytest
 import truecost as tc
 from lifelogs import life, write
 from truecost.errors import InputError, UsageError
+from truecost.study.checks import validate
 from truecost.study.directory import write as write_result
 from truecost.study.lifelong import columns_of
-from truecost.study.lifelong_checks import validate_lifelong
 from truecost.study.lifelong_settings import policies_of
 from truecost.study.reading import read_result
+from truecost.tasks.lifelong.descriptions import LifelongDescription
 
 
 @pytest.fixture
@@ -76,7 +77,10 @@ def test_a_study_of_logs(logs):
             assert row.value == pytest.approx(both["new"] - both["old"])
     assert [verdict.state for verdict in outcome.gates] == ["pass", "pass"]
     assert outcome.gates[0].dims["policy"] == "now"
-    assert [d.dims["system"] for d in outcome.result.lifelong] == ["old", "new"]
+    assert [d.dims["system"] for d in outcome.result.described_as(LifelongDescription)] == [
+        "old",
+        "new",
+    ]
     assert {i.system: i.file for i in outcome.inputs} == {"old": "old.jsonl", "new": "new.jsonl"}
 
 
@@ -97,7 +101,10 @@ def test_results_have_no_paths_and_the_same_bytes(logs, tmp_path):
         folder = write_result(tc.run(study), str(tmp_path / f"out{jobs}"))
         made.append((folder / "result.json").read_bytes())
         stored = read_result(str(folder))
-        assert [d.dims["system"] for d in stored.lifelong] == ["old", "new"]
+        assert [d.dims["system"] for d in stored.described_as(LifelongDescription)] == [
+            "old",
+            "new",
+        ]
     assert made[0] == made[1]
     assert str(tmp_path).encode() not in made[0]
 
@@ -277,7 +284,7 @@ def _of(**keys):
 
 
 FAULTY = [
-    ({"lifelong": {}}, r"is an event log: say what its outputs are, --kind classes\|"),
+    ({"lifelong": {}}, r"is an event log: say what its outputs are, kind = \"classes\" or"),
     (_of(higher=True), r"higher under \[lifelong\] goes with"),
     (_of(bounds=[1, 0]), r"bounds 1,0 are not understood: give the lowest"),
     (_of(score="bleu"), r"score 'bleu' is not for transcripts"),
@@ -294,11 +301,11 @@ FAULTY = [
     ({"stream": {"window": 3}}, r"\[stream\] goes with task stream; the task of the study is lif"),
     ({"application": {"prior": 0.5}}, r"and no prior"),
     ({"application": {"cost_matrix": [[0, 1], [1, 0]]}}, r"a cost matrix goes with kind classes"),
-    ({"interval": {"resample": "blocks"}}, r"--resample item, seed or both"),
+    ({"interval": {"resample": "blocks"}}, r'resample = "item", seed or both'),
     ({"interval": {"method": "bca"}}, r"bca intervals are not defined for life cycles"),
     ({"worst": 3}, r"worst goes with transcripts"),
     ({"data": {"key": "k.csv"}}, r"key under \[data\] does not go with lifelong: it takes"),
-    ({"data": {"map": {"score": "x"}, "labels": "l.csv"}}, r"--map score=... is not known"),
+    ({"data": {"map": {"score": "x"}, "labels": "l.csv"}}, r"map = { score = ... } is not known"),
     ({"measures": ["wer"]}, r"wer"),
     ({"measures": ["offline_words"]}, r"tells of no help away from the test set"),
 ]  # fmt: skip
@@ -356,7 +363,7 @@ def test_weights_of_a_policy_are_those_of_its_table(logs, tmp_path):
     path.write_text("time,weight\n0.5,0\n1.5,1\n2.5,0\n3.5,0\n")
     how = {"kind": "transcripts", "policies": [str(path)]}
     outcome = tc.run(study_of(logs, lifelong=how, measures=["policy_score"]))
-    found = outcome.result.lifelong[0]
+    found = outcome.result.described_as(LifelongDescription)[0]
     cells = {(c.version, c.time): c.value for c in found.cells if c.state == "base"}
     assert values(outcome, "policy_score", policy="likes")["old"] == cells["3", "1.5"]
     assert "likes.csv" in {i.file for i in outcome.inputs}
@@ -372,12 +379,12 @@ def test_weights_of_a_policy_are_those_of_its_table(logs, tmp_path):
 
 
 def test_every_fault_of_every_file_is_listed(logs, tmp_path):
-    good = validate_lifelong(study_of(logs))
+    good = validate(study_of(logs))
     assert {c.state for checks in good.values() for c in checks} == {"ok"}
     events = life("transcripts")
     events[0]["t"] = 9.0
     events = [*events[:5], events[4], *events[5:]]
     bad = {"bad": write(tmp_path / "bad.jsonl", events)}
-    errors = [c for c in validate_lifelong(study_of(bad))["bad"] if c.state == "error"]
+    errors = [c for c in validate(study_of(bad))["bad"] if c.state == "error"]
     assert len(errors) >= 2
     assert all("bad.jsonl" in c.message for c in errors)

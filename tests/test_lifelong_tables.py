@@ -75,7 +75,7 @@ def figures(
     method: Method = "auto",
 ) -> dict[str, tc.Estimate]:
     plan = tc.Plan(replicates, seed=1)
-    asked = tc.Scoring(measures=measures, plan=plan, method=method, lifelong=how)
+    asked = tc.Scoring(measures=measures, plan=plan, method=method, choices=how)
     rows = tc.score(record, asked)
     return {row.measure: row for row in rows}
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import truecost as tc
+from described import of_type
 from processes import gone
 from truecost.cli import run as command
 from truecost.errors import UsageError
@@ -94,8 +95,8 @@ def test_as_in_the_issue(place, capsys):
     )
     assert "seed (2), training (3), units of the test: spk (20)" in said.err
     found = result("runs")
-    assert {"variance", "claims", "single_runs"} <= set(found)
-    assert found["claims"][0]["verdict"] in ("better", "worse", "undecided")
+    assert {d["type"] for d in found["described"]["trials"]} >= {"variance", "claim", "single runs"}
+    assert of_type(found, "claim")[0]["verdict"] in ("better", "worse", "undecided")
     means = [r for r in found["rows"] if r["dims"]["estimator"] == "mean"]
     assert means[0]["units_by_factor"] == {"spk": 20, "training": 3}
     assert means[0]["counts"]["runs"] == 6
@@ -149,13 +150,15 @@ def test_figures_are_those_of_methods_compare(place, capsys):
     assert command(arguments) == 0
     by_hand = json.loads(capsys.readouterr().out)
     assert by_hand["rows"] == result()["rows"]
-    assert by_hand["variance"] == result()["variance"]
-    assert by_hand["single_runs"] == result()["single_runs"]
-    claim = result()["claims"][0]["text"]
+    assert of_type(by_hand, "variance") == of_type(result(), "variance")
+    assert of_type(by_hand, "single runs") == of_type(result(), "single runs")
+    claim = of_type(result(), "claim")[0]["text"]
     assert claim.startswith("with this training list fixed (list.csv, sha256 ")
     assert "2 seeds of each method" in claim
     assert "too narrow: few runs" in claim
-    assert by_hand["claims"][0]["text"].startswith("with whatever else the runs share fixed")
+    assert of_type(by_hand, "claim")[0]["text"].startswith(
+        "with whatever else the runs share fixed"
+    )
     assert [p["rule"] for p in result()["problems"] if "list.csv is held" in p["message"]] == [
         "fixed-training-list"
     ]
@@ -167,11 +170,11 @@ def test_seeds_only_and_one_run(place, capsys):
     told(capsys, "-o", "out")
     assert sorted(p.name for p in Path("out/trained/alone").iterdir()) == ["seed-3", "seed-9"]
     assert "claims" not in result()
-    assert [s["source"] for s in result()["variance"][0]["shares"]] == ["seed", "test"]
+    assert [s["source"] for s in of_type(result(), "variance")[0]["shares"]] == ["seed", "test"]
     words = ["train.py", "-", "5", "{out}"]
     study_of(place, list=None, seeds=None, words=words)
     told(capsys, "-o", "one")
-    assert "nothing is claimed of the methods" in result("one")["claims"][0]["text"]
+    assert "nothing is claimed of the methods" in of_type(result("one"), "claim")[0]["text"]
 
 
 def test_more_seeds_sets_and_methods_join(place, capsys):
@@ -215,7 +218,7 @@ def test_scores_that_cannot_be_scored_are_said_after_the_first_run(place, capsys
     right = study.read_text(encoding="utf-8")
     for number, (wrong, said) in enumerate(
         (
-            (right.replace('type = "llr"', ""), "say what the scores are: --type"),
+            (right.replace('type = "llr"', ""), "say what the scores are ("),
             (right.replace("spk", "speaker"), "there is no column 'speaker' for the unit"),
         ),
         start=1,

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import truecost as tc
+from truecost.comparison import compare
 from truecost.jackknife import Later
 
 
@@ -85,6 +86,6 @@ def test_an_equal_error_rate_alone_is_not_computed_without_its_units(monkeypatch
     ]
     rows = [tc.score(one, tc.Scoring(measures=("eer", "p_miss")))[0] for one in trials]
     assert asked == []
-    found = tc.compare(*rows).difference
+    found = compare(*rows).difference
     assert len(asked) == 2
     assert found.lower < found.value < found.upper

@@ -28,6 +28,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 import truecost as tc
+from truecost.comparison import compare
 from truecost.digits import figure
 from truecost.gates import check
 from truecost.report import curves, numbers, plots
@@ -598,7 +599,7 @@ def test_no_texts_collide_in_percent(speakers, width):
     limit = tc.Gate(measure="wer", max_upper=0.07, name=LONG.format("this gate has"))
     assert_readable(draw("gates", check([limit], rows), width))
     if len(rows) > 1:
-        compared = [tc.compare(row, rows[0]).difference for row in rows[1:]]
+        compared = [compare(row, rows[0]).difference for row in rows[1:]]
         assert_readable(draw("differences", compared, width))
         delta = tc.Gate(measure="wer", baseline=rows[0].dims["system"], max_upper_delta=0.005)
         assert_readable(draw("gates", check([delta], compared), width))

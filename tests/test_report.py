@@ -1,5 +1,6 @@
 """The report: every picture has its table, figures agree with the rows, nothing is fetched."""
 
+import dataclasses
 import html
 import re
 from html.parser import HTMLParser
@@ -18,6 +19,7 @@ from truecost.digits import between, figure
 from truecost.flags import FLAGS
 from truecost.measures import registry
 from truecost.report import (
+    cost_sections,
     curve_sections,
     curves,
     drawing,
@@ -34,6 +36,7 @@ from truecost.report.section import Section
 from truecost.report.story import Story
 from truecost.results import Row, verdict_of
 from truecost.study.ranking import rank
+from truecost.task import page_of
 
 
 class Page(HTMLParser):
@@ -289,11 +292,11 @@ def titles(outcome, make):
 
 
 def test_collections_stand_side_by_side_and_curves_once(many):
-    assert titles(many, sections.det) == ["near", "far"]  # not once more for each application
-    assert titles(many, sections.calibration) == ["near", "far"]
+    assert titles(many, curve_sections.det) == ["near", "far"]  # not once more for each application
+    assert titles(many, curve_sections.calibration) == ["near", "far"]
     each = [f"{c}, {a}" for a in ("even", "rare", "often") for c in ("near", "far")]
-    assert titles(many, sections.threshold) == each
-    assert titles(many, sections.bars) == [""]  # all fit: 12 bars of costs and 4 of Cllr
+    assert titles(many, curve_sections.threshold) == each
+    assert titles(many, cost_sections.bars) == [""]  # all fit: 12 bars of costs and 4 of Cllr
     parsed = Page(drawn(many))
     assert parsed.headings.count("near, even") == 1
     summaries = "4 more pictures: near, rare; far, rare; near, often; far, often"
@@ -301,14 +304,14 @@ def test_collections_stand_side_by_side_and_curves_once(many):
 
 
 def test_costs_that_do_not_depend_on_the_application_are_drawn_once(many):
-    [picture] = sections.bars(Story(many.result, ())).drawings
+    [picture] = cost_sections.bars(Story(many.result, ())).drawings
     cells = [(row[0], row[1]) for row in picture.table.rows if row[2] == "cllr"]
     assert cells == [("old", "near"), ("new", "near"), ("old", "far"), ("new", "far")]
 
 
 def test_more_bars_than_fit_are_drawn_by_application(many, monkeypatch):
-    monkeypatch.setattr(sections, "MOST_BARS", 8)
-    assert titles(many, sections.bars) == ["even", "rare", "often", "in every application"]
+    monkeypatch.setattr(cost_sections, "MOST_BARS", 8)
+    assert titles(many, cost_sections.bars) == ["even", "rare", "often", "in every application"]
 
 
 def test_gates_come_first_the_failed_ones_before_the_others(many):
@@ -429,7 +432,7 @@ def test_many_systems_stand_in_a_sorted_table(tmp_path):
     assert [len(table) - 1 for table in parsed.tables[:4]] == [12, 2, 12, 1]
     pictures = titles(outcome, sections.comparison)
     assert pictures == ["act_dcf", "min_dcf", "cllr", "min_cllr"]  # a picture a measure
-    assert titles(outcome, sections.det) == ["The 8 best of 14 systems"]
+    assert titles(outcome, curve_sections.det) == ["The 8 best of 14 systems"]
     [curves_of] = curves.of_outcome(outcome)
     story = Story(outcome.result, (curves_of,))
     shown = curve_sections._best_of(story, None, curves_of.det)
@@ -493,11 +496,11 @@ def test_the_largest_and_the_worst_of_many_subsets_are_drawn():
         flags = ("few_errors",) if k == 39 else ()
         dims = {"system": "a", "subset": f"noise={k:02d}"}
         rows.append(row(value=k / 50, dims=dims, n_trials=100 - k, flags=flags))
-    shown, said = sections._chosen_slots(rows)
+    shown, said = sections.chosen_slots(rows)
     assert said == "The 11 worst and the largest others, 23 of 40 subsets"
     kept = [int(r.dims["subset"][-2:]) for r in shown[1:]]
     assert kept == [*range(12), *range(28, 39)]  # 39 rests on too few errors
-    assert sections._chosen_slots(rows[:9]) == (rows[:9], "")
+    assert sections.chosen_slots(rows[:9]) == (rows[:9], "")
 
 
 def test_abstentions_are_no_errors():
@@ -601,7 +604,8 @@ def test_a_section_of_ones_own_is_one_function(outcome, monkeypatch):
         table = tables.used("Own", ("system", "n"), [(name, "1") for name in story.systems])
         return Section("A new picture", "What it shows.", (), (table,))
 
-    monkeypatch.setattr(page, "SECTIONS", (*page.SECTIONS, own))
+    more = dataclasses.replace(page_of("trials"), sections=(*page_of("trials").sections, own))
+    monkeypatch.setattr("truecost.tasks.trials.page.PAGE", more)
     assert Page(drawn(outcome)).headings[-3:-1] == ["A new picture", "All values"]
 
 

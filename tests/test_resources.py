@@ -23,14 +23,14 @@ from hypothesis import strategies as st
 import truecost as tc
 from truecost import cli, resources
 from truecost.measures import find
-from truecost.measures.resources import (
+from truecost.resources import Machine, Resources, load_of, merge, phase_of, record, rows_of
+from truecost.resources import machine as machines
+from truecost.resources.measures import (
     MEASURES,
     indexing_speed_factor,
     processing_load,
     searching_speed_factor,
 )
-from truecost.resources import Machine, Resources, load_of, merge, phase_of, record, rows_of
-from truecost.resources import machine as machines
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="orphans are adopted on Linux only")
 HOUR = 3600

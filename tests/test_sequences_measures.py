@@ -12,9 +12,9 @@ from truecost.citations import bibtex
 from truecost.errors import UsageError
 from truecost.evidence import Evidence, totals
 from truecost.measures import find
-from truecost.measures.sequences import MEASURES
 from truecost.tally import Tally
 from truecost.tasks.transcripts.aligning import count_characters, count_words
+from truecost.tasks.transcripts.measures.sequences import MEASURES
 from truecost.weights import Weights
 
 NAMES = [measure.name for measure in MEASURES]

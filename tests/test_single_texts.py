@@ -14,7 +14,7 @@ from truecost.tasks.transcripts.utterances import TextOptions
     [
         (lambda: tc.Scoring(measures="eer"), "measures", "eer"),
         (lambda: tc.Scoring(subsets="noise"), "subsets", "noise"),
-        (lambda: tc.Scoring(estimators="soft"), "estimators", "soft"),
+        (lambda: tc.abba.AbbaScoring(estimators="soft"), "estimators", "soft"),
         (lambda: tc.Options("llr", classes="ab"), "classes", "ab"),
         (lambda: tc.Plan(hold="speaker"), "hold", "speaker"),
         (lambda: tc.Runs("m", {"seed": ("1", "2")}, hold="seed"), "hold", "seed"),

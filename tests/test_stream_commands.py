@@ -9,7 +9,8 @@ import pytest
 
 import streaming
 from truecost import cli
-from truecost.cli.stream_options import Counted, Drawn, Judged, Priced, Weighed
+from truecost.tasks import find
+from truecost.verbs import options_of
 
 FAST = streaming.FAST
 MEASURES = ("imlm", "act_dcf", "pmiss", "pfa", "n_annotations")
@@ -680,9 +681,8 @@ def test_every_option_is_in_the_help_which_is_fast():
         print([m for m in {heavy} if m in sys.modules], file=sys.stderr)"""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
     assert done.stderr.strip() == "[]"
-    for kind in (Judged, Counted, Priced, Weighed, Drawn):
-        for name in kind.__dataclass_fields__:
-            assert f"--{name.replace('_', '-')}" in done.stdout
+    for option in options_of(find("stream")):
+        assert option.flag in done.stdout
 
 
 def test_lists_know_the_task(run):

@@ -128,7 +128,7 @@ def test_a_subset_of_batches_is_what_its_own_log_gives():
 def test_bands_of_a_beginning_are_those_of_a_log_that_ends_there():
     log = at_random(8, streams=("a", "b"), batches=12)
     how = StreamScoring(window=4, q=3.0)
-    found = describe(read_online([log]), tc.Scoring(plan=PLAN, stream=how))
+    found = describe(read_online([log]), tc.Scoring(plan=PLAN, choices=how))
     part = [r for r in log.frame.to_dicts() if r["batch"] is None or r["batch"] < 8]
     rows = rows_of(log_of(part), how, method="percentile")
     [post] = [c for c in found.curves if (c.measure, c.phase, c.so_far) == ("imlm", "post", True)]
@@ -146,7 +146,7 @@ def test_curves_end_at_their_rows(pooling, queried, resample):
     how = StreamScoring(window=4, pooling=pooling, queried=queried, resample=resample)
     online = read_online([log])
     rows = rows_of(online, how, method="percentile")  # as the bands of curves are
-    for curve in describe(online, tc.Scoring(plan=PLAN, stream=how)).curves:
+    for curve in describe(online, tc.Scoring(plan=PLAN, choices=how)).curves:
         if curve.so_far:
             row = rows[curve.measure, curve.phase]
             assert curve.values[-1] == pytest.approx(row.value)
@@ -157,7 +157,7 @@ def test_curves_end_at_their_rows(pooling, queried, resample):
 def test_batches_with_huge_numbers_make_no_huge_windows():
     events = [*batch_of(0, ITEMS), *batch_of(3_000_000_000, [("e", 1, 0, 1)])]
     online = read_online([log_of(events)])
-    found = describe(online, tc.Scoring(plan=PLAN, stream=StreamScoring(window=1)))
+    found = describe(online, tc.Scoring(plan=PLAN, choices=StreamScoring(window=1)))
     assert found.ends == (1, 2)
 
 

@@ -72,7 +72,7 @@ def coverage(batches, rho, method):
         plan=tc.Plan(500 if method == "percentile" else 2),
         measures=("imlm",),
         method=method,
-        stream=StreamScoring(queried="model"),
+        choices=StreamScoring(queried="model"),
     )
     held = 0
     for seed in range(STREAMS):

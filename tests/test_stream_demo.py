@@ -9,6 +9,7 @@ import truecost.cli.demo
 from lived import result_of, tree
 from truecost import cli
 from truecost.study import Study
+from truecost.study.sweep import SweepAdvice
 
 BUDGETS = (1, 2, 3, 4, 6, 8, 12, 16)
 
@@ -65,7 +66,7 @@ def test_a_small_demo_writes_a_sweep_and_goes_on_where_it_stopped(small, run, tm
     rows = json.loads(out)["rows"]
     systems = {r["dims"]["system"] for r in rows}
     assert systems == {"margin-1", "margin-4", "passive"}
-    assert len(result_of(tmp_path / "out").sweeps) == 2
+    assert len(result_of(tmp_path / "out").described_as(SweepAdvice)) == 2
     before = tree(tmp_path / "out")
     (tmp_path / "out" / "logs" / "margin" / "4" / "seed-1.jsonl.gz").unlink()
     assert run("demo", "stream", "-o", tmp_path / "out")[0] == 0
@@ -98,6 +99,6 @@ def test_the_whole_demo(run, tmp_path):
     for budget in map(str, BUDGETS):
         assert found[budget, "imlm", "post"] <= found[budget, "imlm", "pre"]
         assert found[budget, "n_annotations", "post"] == 5 * (8 + 25 * int(budget))
-    by_effort, by_errors = result.sweeps
+    by_effort, by_errors = result.described_as(SweepAdvice)
     assert by_effort.edge == ""  # an inner budget costs the person least
     assert by_errors.best.budget == 16  # the errors alone ask for ever more

@@ -26,7 +26,7 @@ def rows_of(online, names=NAMES, replicates=100, method="auto", level=0.95, **ho
     stream = StreamScoring(prices=Prices(person=30.0), **how)
     plan = tc.Plan(replicates, seed=1)
     return tc.score(
-        online, tc.Scoring(measures=names, plan=plan, method=method, level=level, stream=stream)
+        online, tc.Scoring(measures=names, plan=plan, method=method, level=level, choices=stream)
     )
 
 

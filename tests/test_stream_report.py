@@ -8,14 +8,16 @@ import pytest
 from msgspec import structs
 
 import streaming
+from described import with_described
 from truecost import study
 from truecost.errors import UsageError
 from truecost.report import online_curves, online_sections, plots, sections, verdict
 from truecost.report.page import render
-from truecost.report.sections import SECTIONS
 from truecost.report.story import Story
 from truecost.study.directory import render_again
-from truecost.study.sweep import advice_of
+from truecost.study.sweep import SweepAdvice, advice_of
+from truecost.task import page_of
+from truecost.tasks.streams.describing import OnlineDescription
 
 BUDGETS = (1, 2, 4, 8)
 NOISE = {1: 1.0, 2: 0.7, 4: 0.3, 8: 0.28}  # the more is asked the less, but with little gain at 8
@@ -104,7 +106,7 @@ def swept(run):
     """A sweep with its advice."""
     outcome = run(**SWEEP)
     advice = advice_of(outcome.estimates)
-    return replace(outcome, sweeps=advice, remarks=tuple(a.text for a in advice))
+    return replace(outcome, described=advice, remarks=tuple(a.text for a in advice))
 
 
 def story_of(outcome):
@@ -225,8 +227,12 @@ def test_the_advice_stands_first(swept):
         "Which budget pays off by imlm",
         "The best budget of each strategy by imlm",
     ]
-    over = next(a for a in swept.sweeps if a.measure == "imlm" and not a.strategy)
-    own = next(a for a in swept.sweeps if a.measure == "imlm" and a.strategy == "margin")
+    over = next(
+        a for a in swept.described_as(SweepAdvice) if a.measure == "imlm" and not a.strategy
+    )
+    own = next(
+        a for a in swept.described_as(SweepAdvice) if a.measure == "imlm" and a.strategy == "margin"
+    )
     line = said.groups[0].lines[0]
     best = row_of(swept, "imlm", f"margin-{over.best.budget:g}")
     assert (over.best.strategy, over.best.budget, own.edge) == ("margin", 2, "")
@@ -248,7 +254,11 @@ def test_the_advice_stands_first(swept):
 def test_no_budget_pays_off_by_what_leaves_out_questions(swept):
     lines = verdict.verdict(story_of(swept)).groups[0].lines
     [line] = [x for x in lines if x.name == "act_dcf"]
-    own = next(a for a in swept.sweeps if a.measure == "act_dcf" and a.strategy == "margin")
+    own = next(
+        a
+        for a in swept.described_as(SweepAdvice)
+        if a.measure == "act_dcf" and a.strategy == "margin"
+    )
     assert own.edge == ""
     row = row_of(swept, "act_dcf", f"margin-{own.best.budget:g}")
     assert (line.look, line.chip) == ("open", "")
@@ -277,8 +287,8 @@ def changed(advice, **best):
 
 
 def test_the_best_at_the_edge_says_to_try_more(swept):
-    advice = [structs.replace(a, edge="highest") for a in swept.sweeps]
-    result = structs.replace(swept.result, sweeps=tuple(advice))
+    advice = [structs.replace(a, edge="highest") for a in swept.described_as(SweepAdvice)]
+    result = with_described(swept.result, SweepAdvice, advice)
     line = verdict.verdict(Story(result, ())).groups[0].lines[0]
     assert (line.look, line.chip) == ("open", "at the edge")
     assert "It is the highest budget that was tried: try more." in line.more
@@ -295,11 +305,13 @@ def test_the_best_at_the_edge_says_to_try_more(swept):
     ],
 )
 def test_the_best_is_said_to_be_so_where_no_neighbour_may_be(swept, verdicts, chip):
-    own = next(a for a in swept.sweeps if a.measure == "imlm" and a.strategy == "margin")
+    own = next(
+        a for a in swept.described_as(SweepAdvice) if a.measure == "imlm" and a.strategy == "margin"
+    )
     others = tuple(structs.replace(o, verdict=v) for o, v in zip(own.others, verdicts, strict=True))
     alone = structs.replace(own, others=others, edge="")
     line = (
-        verdict.verdict(Story(structs.replace(swept.result, sweeps=(alone,)), ()))
+        verdict.verdict(Story(with_described(swept.result, SweepAdvice, [alone]), ()))
         .groups[0]
         .lines[0]
     )
@@ -307,11 +319,13 @@ def test_the_best_is_said_to_be_so_where_no_neighbour_may_be(swept, verdicts, ch
 
 
 def test_rivals_are_named(swept):
-    own = next(a for a in swept.sweeps if a.measure == "imlm" and a.strategy == "margin")
+    own = next(
+        a for a in swept.described_as(SweepAdvice) if a.measure == "imlm" and a.strategy == "margin"
+    )
     shares = (0.02, 0.3, 0.48, 0.2)
     points = tuple(structs.replace(p, best=s) for p, s in zip(own.points, shares, strict=True))
     advice = structs.replace(own, points=points, best=points[2])
-    result = structs.replace(swept.result, sweeps=(advice,))
+    result = with_described(swept.result, SweepAdvice, [advice])
     line = verdict.verdict(Story(result, ())).groups[0].lines[0]
     assert "the best in 48% of the replicates; 2, 8 are in others." in line.more
 
@@ -327,7 +341,7 @@ def test_a_sweep_is_named_by_what_it_tried(swept, run):
 
 
 def titles(outcome):
-    made = (make(story_of(outcome)) for make in SECTIONS)
+    made = (make(story_of(outcome)) for make in page_of("stream").sections)
     return [s.title for s in made if s is not None]
 
 
@@ -342,26 +356,21 @@ def test_the_sections_of_the_page(run, swept):
     ]
 
 
-EMPTY = {"schema_version": 1, "truecost": "0", "problems": (), "inputs": ()}
+EMPTY = {"schema_version": 2, "truecost": "0", "problems": (), "inputs": ()}
 
 
 def test_a_page_of_trials_has_none_of_it():
-    story = Story(study.ResultFile(**EMPTY, rows=()), ())
-    made = (
-        online_sections.before_and_after,
-        online_sections.by_budget,
-        online_curves.over_the_stream,
-        online_curves.streams,
-        online_sections.passive_and_active,
-    )
-    assert [make(story) for make in made] == [None] * 5
+    rooms = ("online_sections", "online_curves")
+    ours = {make for make in page_of("stream").sections if make.__module__.endswith(rooms)}
+    assert len(ours) == 5
+    assert not ours & {*page_of("trials").sections}
 
 
 def test_every_picture_has_its_table(run, swept):
     drawings = [
         d
         for outcome in (run(**LANGUAGES), run(**TWO), swept)
-        for make in SECTIONS
+        for make in page_of("stream").sections
         if (s := make(story_of(outcome))) is not None
         for d in s.drawings
     ]
@@ -513,7 +522,7 @@ def test_streams_stand_one_by_one(run):
     outcome = run(**LANGUAGES)
     section = online_curves.streams(story_of(outcome))
     assert [d.title for d in section.drawings] == ["imlm", "act_dcf"]
-    [described] = outcome.result.online
+    [described] = outcome.result.described_as(OnlineDescription)
     for drawing in section.drawings:
         for c in cells_of(drawing.table):
             [of] = [
@@ -526,7 +535,7 @@ def test_streams_stand_one_by_one(run):
 
 
 def test_streams_have_the_items_of_a_run(run):
-    [described] = run(**LANGUAGES).result.online
+    [described] = run(**LANGUAGES).result.described_as(OnlineDescription)
     thrice = structs.replace(
         described,
         runs=3,
@@ -535,7 +544,7 @@ def test_streams_have_the_items_of_a_run(run):
             for of in described.by_stream
         ),
     )
-    result = structs.replace(run(**LANGUAGES).result, online=(thrice,))
+    result = with_described(run(**LANGUAGES).result, OnlineDescription, [thrice])
     section = online_curves.streams(Story(result, ()))
     assert section.text.endswith("Items and targets are those of a run, in the mean.")
     for alone, drawing in zip(
@@ -545,12 +554,16 @@ def test_streams_have_the_items_of_a_run(run):
 
 
 def test_a_tie_with_another_strategy_does_not_undo_the_best_budget(swept):
-    own = next(a for a in swept.sweeps if a.measure == "imlm" and a.strategy == "margin")
-    over = next(a for a in swept.sweeps if a.measure == "imlm" and not a.strategy)
+    own = next(
+        a for a in swept.described_as(SweepAdvice) if a.measure == "imlm" and a.strategy == "margin"
+    )
+    over = next(
+        a for a in swept.described_as(SweepAdvice) if a.measure == "imlm" and not a.strategy
+    )
     worse = tuple(structs.replace(o, verdict="worse") for o in own.others)
     tie = structs.replace(over.others[0], value=0.0, lower=0.0, upper=0.0, verdict="same")
     advice = (structs.replace(own, others=worse), structs.replace(over, others=(tie,)))
-    result = structs.replace(swept.result, sweeps=advice)
+    result = with_described(swept.result, SweepAdvice, advice)
     line = verdict.verdict(Story(result, ())).groups[0].lines[0]
     assert (line.look, line.chip) == ("good", "best")
     assert f"random, {tie.budget:g} question" in line.more
@@ -575,7 +588,10 @@ def test_pictures_of_one_measure_share_their_axis(run):
     for ends in tops.values():
         assert len(ends) == 2
         assert ends[0] == ends[1]
-    alone = [plots.phases(d, "imlm").get_ylim() for d in run(**TWO).result.online]
+    alone = [
+        plots.phases(d, "imlm").get_ylim()
+        for d in run(**TWO).result.described_as(OnlineDescription)
+    ]
     assert alone[0] != alone[1]
     assert max(alone) == tops["imlm so far"][0]
 
@@ -640,11 +656,13 @@ def test_gates_name_their_phase(run):
 
 
 def test_many_streams_are_cut_to_those_that_cost_most(run):
-    [described] = run(**LANGUAGES).result.online
+    [described] = run(**LANGUAGES).result.described_as(OnlineDescription)
     [of, *_] = [x for x in described.by_stream if (x.measure, x.phase) == ("imlm", "post")]
     streams = (structs.replace(of, stream=f"s{k:02}", value=k / 30) for k in range(30))
-    result = structs.replace(
-        run(**LANGUAGES).result, online=(structs.replace(described, by_stream=tuple(streams)),)
+    result = with_described(
+        run(**LANGUAGES).result,
+        OnlineDescription,
+        [structs.replace(described, by_stream=tuple(streams))],
     )
     [drawing] = online_curves.streams(Story(result, ())).drawings
     assert drawing.title == "imlm: the 24 of 30 streams that cost most"

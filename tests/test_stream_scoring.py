@@ -24,7 +24,7 @@ def rows_of(log, how=None, measures=(), plan=PLAN, application=None, method="aut
         measures=measures,
         plan=plan,
         method=method,
-        stream=how or StreamScoring(),
+        choices=how or StreamScoring(),
     )
     return {(r.measure, r.dims.get("phase", "")): r for r in tc.score(online, scoring)}
 
@@ -449,7 +449,7 @@ def test_systems_are_compared_on_the_same_items():
 def test_curves_end_where_the_whole_does():
     log = at_random(8, streams=("a", "b"), runs=("1", "2"), batches=10)
     online = read_online([log], name="m")
-    scoring = tc.Scoring(plan=PLAN, stream=StreamScoring(window=3))
+    scoring = tc.Scoring(plan=PLAN, choices=StreamScoring(window=3))
     rows = rows_of(online, method="percentile")  # as the bands of curves are
     found = describe(online, scoring)
     assert found.ends == (3, 6, 9, 10)
@@ -467,7 +467,7 @@ def test_the_trend_is_the_slope_of_the_gaps():
     curves = {
         (c.measure, c.phase): np.array(c.values)
         for c in describe(
-            read_online([log]), tc.Scoring(plan=PLAN, stream=StreamScoring(window=2))
+            read_online([log]), tc.Scoring(plan=PLAN, choices=StreamScoring(window=2))
         ).curves
         if not c.so_far
     }

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 import truecost as tc
+from described import of_type
 from lived import result_of, tree, write_study
 from truecost import cli
 from truecost.errors import UsageError
 from truecost.results import Estimate
 from truecost.study.live import run_live
-from truecost.study.sweep import advice_of, judged_by
+from truecost.study.sweep import SweepAdvice, advice_of, judged_by
 
 
 @pytest.fixture
@@ -143,18 +144,18 @@ def test_options_of_the_interval_are_laid_over_the_study(tmp_path, run):
 
 def test_the_advice_is_printed_and_stored(swept, run, tmp_path):
     result = result_of(swept / "sweep")
-    texts = [advice.text for advice in result.sweeps]
+    texts = [advice.text for advice in result.described_as(SweepAdvice)]
     assert texts
     assert [text for text in result.remarks if text in texts] == texts
     given = ("--budgets", "1,3", "--seeds", "2", "-o", tmp_path / "sweep")
     code, out, err = run("stream", "sweep", swept / "stream.toml", *given)
     assert code == 0
-    advised = [advice.text for advice in result_of(tmp_path / "sweep").sweeps]
+    advised = [advice.text for advice in result_of(tmp_path / "sweep").described_as(SweepAdvice)]
     assert " ".join(out.split()).endswith(" ".join(advised))  # a result, below the table
     assert "a batch" not in err
     code, again, err = run("stream", "sweep", swept / "stream.toml", *given, "--resume", "--json")
     assert code == 0
-    assert [a["text"] for a in json.loads(again)["sweeps"]] == advised
+    assert [a["text"] for a in of_type(json.loads(again), "sweep")] == advised
     assert "a batch" not in err
     _, quiet, err = run("stream", "sweep", swept / "stream.toml", *given, "--resume", "-q")
     assert (quiet, err) == (out, "")
@@ -164,11 +165,11 @@ def test_the_advice_is_printed_and_stored(swept, run, tmp_path):
 
 
 def test_the_advice_against_numbers_taken_from_the_replicates(outcome):
-    assert [(a.strategy, a.measure) for a in outcome.sweeps] == [
+    assert [(a.strategy, a.measure) for a in outcome.described_as(SweepAdvice)] == [
         *(("margin", "imlm"), ("random", "imlm"), ("", "imlm")),
         *(("margin", "act_dcf"), ("random", "act_dcf"), ("", "act_dcf")),
     ]
-    for advice in outcome.sweeps:
+    for advice in outcome.described_as(SweepAdvice):
         rows = {
             (e.dims["strategy"], float(e.dims["budget"])): e
             for e in outcome.estimates
@@ -220,8 +221,8 @@ def is_passive(row, measure):
 def test_a_run_without_a_sweep_advises_nothing(tmp_path):
     study = tc.Study.read(str(write_study(tmp_path, loop={"seeds": 1})))
     found = run_live(study, tmp_path / "run")
-    assert found.sweeps == ()
-    assert "sweeps" not in msgspec.to_builtins(found.result)
+    assert found.described_as(SweepAdvice) == ()
+    assert not of_type(msgspec.to_builtins(found.result), "sweep")
 
 
 # The advice, by hand
@@ -457,7 +458,7 @@ def test_with_prices_the_advice_and_the_curve_are_about_money(tmp_path, run):
     code, _, err = run("run", study, "-o", tmp_path / "run")
     assert code == 0
     result = result_of(tmp_path / "run")
-    [advice] = result.sweeps
+    [advice] = result.described_as(SweepAdvice)
     assert advice.measure == "total_price"
     assert "no objective was named" in advice.objective
     said = (
@@ -478,9 +479,11 @@ def test_the_objective_that_is_named_is_advised_on(tmp_path, run, objective):
     code, _, _ = run("stream", "sweep", study, *given)
     assert code == 0
     result = result_of(tmp_path / "run")
-    first = result.sweeps[0]
+    first = result.described_as(SweepAdvice)[0]
     assert (first.measure, first.objective) == (objective, "the objective that was named")
-    assert [a.objective for a in result.sweeps[1:]] == [""] * (objective != "act_dcf")
+    assert [a.objective for a in result.described_as(SweepAdvice)[1:]] == [""] * (
+        objective != "act_dcf"
+    )
     assert "of replicates" in first.text
     assert ("leaves out what questions cost" in first.text) == (objective == "act_dcf")
     page = (tmp_path / "run" / "report.html").read_text()

@@ -8,7 +8,8 @@ import pytest
 
 import streaming
 from lived import result_of, write_study
-from truecost import cli, compare
+from truecost import cli
+from truecost.comparison import compare
 from truecost.errors import InputError, UsageError
 from truecost.learning.learners.messages import Predicted, read
 from truecost.learning.streams.reading import read_table
@@ -16,6 +17,8 @@ from truecost.learning.streams.source import Source
 from truecost.results import Estimate
 from truecost.study.directory import render_again
 from truecost.study.reading import read_result
+from truecost.study.sweep import SweepAdvice
+from truecost.tasks.streams.describing import OnlineDescription
 
 
 @pytest.fixture
@@ -221,7 +224,7 @@ def test_items_are_those_of_a_run_in_every_row(folder, run, monkeypatch):
 def test_help_says_what_is_read_and_written(run):
     for verb in ("score", "compare", "plan"):
         said = " ".join(run("stream", verb, "--help")[1].replace("│", " ").split())
-        assert ("(JSON lines, Parquet or CSV)" in said) == (verb == "score")
+        assert "(JSON lines, Parquet or CSV)" in said
         if verb != "plan":
             assert "items.parquet" not in said
     said = " ".join(run("demo", "--help")[1].replace("│", " ").split())
@@ -253,7 +256,7 @@ def test_curves_are_stored_and_the_page_is_drawn_again(folder, run):
     how = ("--labels", "labels.csv", "--replicates", "50", "-o", "out", "-q")
     assert run("stream", "score", "events.jsonl", *how)[0] == 0
     frame = pl.read_parquet("out/curves.parquet")
-    [described] = result_of(folder / "out").online
+    [described] = result_of(folder / "out").described_as(OnlineDescription)
     for curve in described.curves:
         rows = frame.filter(
             measure=curve.measure, phase=curve.phase, kind="so far" if curve.so_far else "window"
@@ -277,5 +280,5 @@ def test_budgets_and_streams_are_stored(tmp_path, run):
     swept = frame.filter(kind="budget", measure="imlm", phase="post")
     assert swept["budget"].to_list() == [float(r.dims["budget"]) for r in rows] == [1, 2]
     assert swept["value"].to_list() == [r.value for r in rows]
-    [advice] = [a for a in result.sweeps if a.measure == "imlm"]
+    [advice] = [a for a in result.described_as(SweepAdvice) if a.measure == "imlm"]
     assert swept["best"].to_list() == [p.best for p in advice.points]

@@ -14,6 +14,8 @@ import truecost as tc
 from truecost import cli
 from truecost.study import ResultFile, Study
 from truecost.study.tables import DataTable, SystemTable
+from truecost.tasks import find
+from truecost.tasks import names as tasks
 
 STUDY = """
 measures = ["act_dcf", "min_dcf"]
@@ -282,7 +284,8 @@ def test_schema_of_a_study(run):
     assert code == 0
     schema = json.loads(out)
     assert schema["$defs"]["Study"]["additionalProperties"] is False
-    assert set(schema["$defs"]["Study"]["properties"]) == set(Study.__struct_fields__)
+    own = {name for task in tasks() for name in find(task).tables}
+    assert set(schema["$defs"]["Study"]["properties"]) == {*Study.__struct_fields__, *own} - {"own"}
 
 
 def test_a_report_is_drawn_again_from_its_result(run, folder):
@@ -334,7 +337,8 @@ def test_rough_edges_of_names_and_options(run, folder):
         "did you mean 'sre-2010'"
         in run("score", "old.csv", "--type", "llr", "--preset", "sre2010")[2]
     )
-    assert "--map unit=COLUMN" in run("score", "old.csv", "--type", "llr", "--unit", "spk")[2]
+    columns = ("--score", "s", "--label", "y", "--unit", "speaker")
+    assert "--map unit=COLUMN" in run("score", "old.csv", "--type", "llr", *columns)[2]
     assert run("score")[2].startswith("truecost: no system is named: give at least one file")
     assert run("run")[2] == "truecost: run needs STUDY (see --help)\n"
 

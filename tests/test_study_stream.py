@@ -13,10 +13,9 @@ from truecost.formats.events import read_events
 from truecost.study import Study
 from truecost.study.online import files_of, stream_options
 from truecost.study.settings import scoring_of
-from truecost.study.stream_tables import StreamTable
 from truecost.study.tables import DataTable
 from truecost.tasks.streams.ending import without_open_end
-from truecost.tasks.streams.options import Prices, StreamScoring
+from truecost.tasks.streams.options import Prices, StreamScoring, StreamTable
 from truecost.tasks.streams.records import Online
 
 DATA = {"labels": "labels.csv"}
@@ -162,7 +161,7 @@ def test_no_annotations_are_a_choice():
     assert StreamTable().over(nothing).annotations == ()
     assert StreamTable(q=2.0).over(StreamTable()).annotations is None
     study = study_of(stream={"annotations": []})
-    assert study.stream == nothing
+    assert study.table(StreamTable) == nothing
     assert stream_options(StreamTable(q=0.0), DataTable()).q == 0
 
 
@@ -285,7 +284,7 @@ def test_records_of_what_the_runs_took_are_paid_for(folder, tmp_path):
         ({"data": {"type": "log-score"}}, "type log-score does not go with stream: it takes llr"),
         ({"worst": 3}, "worst goes with transcripts"),
         ({"terms": {"pooled": True}}, "[terms] goes with task terms"),
-        ({"methods": {"files": ["a"]}}, "[methods] has runs of trials"),
+        ({"methods": {"files": ["a"]}}, "[methods] goes with task trials"),
         ({"interval": {"resample": "poisson"}}, "what is resampled of a stream is said by"),
         ({"interval": {"hold": ["batch"]}}, "what is resampled of a stream is said by"),
         ({"interval": {"method": "bca"}}, "bca intervals are not defined for streams"),

@@ -8,9 +8,12 @@ import pytest
 import searched
 from truecost import InputError, UsageError, cli
 from truecost import study as studies
+from truecost.resources.load import Load
 from truecost.study import Study
 from truecost.study.naming import files_of, name_systems, unique_names
 from truecost.study.searches import alignment_frame, query_frame
+from truecost.tasks.terms.describing import SearchDescription
+from truecost.tasks.terms.options import TermsTable
 from truecost.tasks.terms.records import Search
 
 DATA = {"ecf": "e.ecf.xml", "rttm": "r.rttm", "kwlist": "t.kwlist.xml"}
@@ -172,7 +175,7 @@ def test_several_collections(folder, tmp_path):
         },
         baseline="fair",
     )
-    seconds = {s.collection: s.seconds for s in outcome.result.searches}
+    seconds = {s.collection: s.seconds for s in outcome.result.described_as(SearchDescription)}
     assert seconds == {"near": 480.0, "far": 240.0}
     assert alignment_frame(outcome).columns[:2] == ["collection", "system"]
     assert len(outcome.comparisons) == 4
@@ -256,7 +259,7 @@ def test_what_a_search_took(folder, records, tmp_path):
     for name in ("isf", "ssf", "pmu_indexing", "pmu_searching", "pl"):
         assert rows[name].value is not None
         assert (rows[name].lower, rows[name].reason) == (None, "no interval: measured once")
-    load = outcome.result.loads["good"]
+    [load] = [load for load in outcome.result.described_as(Load) if load.system == "good"]
     assert load.audio_s == 480
     assert load.query_s == 36
     assert rows["isf"].value == pytest.approx(load.indexing.cpu_s / 480)
@@ -285,7 +288,7 @@ def test_records_of_the_wrong_phase_are_refused(folder, records):
         ({"task": "abba"}, "does not go with abba"),
         ({"worst": 3}, "worst goes with transcripts"),
         ({"diarization": {"collar": 0.1}}, r"\[diarization\] goes with task diarization"),
-        ({"methods": {"files": ["a.csv"]}}, "has runs of trials; terms has systems"),
+        ({"methods": {"files": ["a.csv"]}}, r"\[methods\] goes with task trials"),
         ({"data": DATA | {"key": "k"}}, r"key under \[data\] does not go with terms"),
         ({"data": DATA | {"type": "posterior"}}, "type posterior does not go with terms"),
         ({"data": DATA | {"occurrences": "o.csv"}}, "an RTTM and occurrences are named"),
@@ -298,7 +301,10 @@ def test_records_of_the_wrong_phase_are_refused(folder, records):
         ({"application": None}, "say what misses and false alarms cost"),
         ({"terms": {"compat": ["f5de"]}}, "--compat 'f5de' is not known"),
         ({"terms": {"tolerance": -0.5}}, "give seconds, 0 or more"),
-        ({"terms": {"query_seconds": -1.0}}, "query_seconds is -1: give a number above 0"),
+        (
+            {"terms": {"query_seconds": -1.0}},
+            r"query_seconds under \[terms\] is -1: give a number above 0",
+        ),
         ({"terms": {"floor": float("inf")}}, "finite score"),
         ({"terms": {"units": "segment"}}, "did you mean 'unit'"),
         ({"terms": {"unit": "word"}}, "unit"),
@@ -333,7 +339,7 @@ def test_records_of_several_collections_are_refused(folder):
 def test_the_command_line_lies_over_a_study():
     base = study_of(terms={"unit": "document", "floor": -1.0})
     found = Study.of({"terms": {"floor": -2.0}}).over(base)
-    assert found.terms.given() == {"unit": "document", "floor": -2.0}
+    assert found.table(TermsTable).given() == {"unit": "document", "floor": -2.0}
     assert found.task == "terms"
 
 

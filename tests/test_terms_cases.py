@@ -8,9 +8,9 @@ import pytest
 import truecost as tc
 from sought import case
 from truecost.formats.kwslist import read_kwslist
-from truecost.tasks.scoring import TermsScoring
+from truecost.running import score
 from truecost.tasks.terms.compat import parse_compat
-from truecost.tasks.terms.scoring import score_search
+from truecost.tasks.terms.options import TermsScoring
 from truecost.tasks.terms.searching import SearchOptions, load_search
 
 COMPAT = parse_compat(["f4de"])
@@ -78,9 +78,9 @@ def scored(folder, reference_options, options):
         MEASURES,
         tc.Plan(20),
         subsets=() if source is None else (f"source = '{source}'",),
-        terms=TermsScoring(**options),
+        choices=TermsScoring(**options),
     )
-    rows = score_search(search, scoring)
+    rows = score(search, scoring)
     return {r.measure: r for r in rows if ("subset" in r.dims) == (source is not None)}
 
 
@@ -144,7 +144,7 @@ def test_without_quirks_the_threshold_may_accept_nothing(shared):
     root = shared / "cases/terms/edge/15_mtwv_negative"
     search = load_search(read_kwslist(str(root / "s.kwslist.xml")), case(root))
     scoring = tc.Scoring(tc.preset("nist-std-2006"), ("mtwv", "otwv"), tc.Plan(20))
-    mtwv, otwv = score_search(search, scoring)
+    mtwv, otwv = score(search, scoring)
     assert mtwv.value == otwv.value == 0
     assert mtwv.threshold is None
     assert "compat" not in mtwv.signature

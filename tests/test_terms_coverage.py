@@ -9,8 +9,8 @@ import pytest
 
 import truecost as tc
 from searches import reference_of, search_of
-from truecost.tasks.scoring import TermsScoring
-from truecost.tasks.terms.scoring import score_search
+from truecost.running import score
+from truecost.tasks.terms.options import TermsScoring
 
 pytestmark = pytest.mark.long
 APPLICATION = tc.Application.detection(100, 1, 0.00015)
@@ -41,9 +41,7 @@ def evaluation(rng, queries, documents):
 def values(search, resample, replicates=2):
     measures = ("atwv", "mtwv", "pmiss", "cnxe", "min_cnxe")
     plan, how = tc.Plan(replicates, seed=0), TermsScoring(resample=resample)
-    return score_search(
-        search, tc.Scoring(APPLICATION, measures, plan, method="percentile", terms=how)
-    )
+    return score(search, tc.Scoring(APPLICATION, measures, plan, method="percentile", choices=how))
 
 
 @pytest.mark.parametrize(

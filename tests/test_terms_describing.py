@@ -16,17 +16,17 @@ from searches import (
     reference_of,
     search_of,
 )
-from truecost.tasks.scoring import TermsScoring
+from truecost.running import score
 from truecost.tasks.terms.by_query import per_query
 from truecost.tasks.terms.describing import describe
-from truecost.tasks.terms.scoring import score_search
+from truecost.tasks.terms.options import TermsScoring
 
 SEARCH = tc.Application.detection(100, 1, 0.00015)
 SEEDS = st.integers(0, 10_000)
 
 
 def described(search, replicates=200, **how):
-    scoring = tc.Scoring(SEARCH, (), tc.Plan(replicates, seed=1), terms=TermsScoring(**how))
+    scoring = tc.Scoring(SEARCH, (), tc.Plan(replicates, seed=1), choices=TermsScoring(**how))
     return describe(search, scoring, {})
 
 
@@ -37,7 +37,7 @@ def test_the_table_by_query_makes_the_rows(seed):
     if not (search.reference.targets_by_query > 0).any():
         return
     table = per_query(search, SEARCH)
-    rows = {r.measure: r for r in score_search(search, tc.Scoring(SEARCH, plan=tc.Plan(2)))}
+    rows = {r.measure: r for r in score(search, tc.Scoring(SEARCH, plan=tc.Plan(2)))}
     mean = table.filter(pl.col("targets") > 0).select(pl.col(pl.Float64).mean()).row(0, named=True)
     assert mean["twv"] == pytest.approx(rows["atwv"].value, abs=1e-9)
     assert mean["optimum"] == pytest.approx(rows["otwv"].value, abs=1e-9)
@@ -83,8 +83,8 @@ def test_the_queries_that_cost_most_have_intervals_over_documents():
         one[names.index(w.query)], one[30:] = True, True
         how = TermsScoring(resample="document")
         plan = tc.Plan(500, seed=1)
-        scoring = tc.Scoring(SEARCH, ("atwv",), plan, method="percentile", terms=how)
-        [row] = score_search(search.take(one), scoring)
+        scoring = tc.Scoring(SEARCH, ("atwv",), plan, method="percentile", choices=how)
+        [row] = score(search.take(one), scoring)
         assert (w.lower, w.upper) == pytest.approx((row.lower, row.upper), abs=1e-9)
 
 
@@ -116,7 +116,7 @@ def test_a_query_that_every_document_holds_is_in_the_table():
     reference = reference_of([[1, 1, 1], [1, 0, 0]], 1.0, unit="document")
     search = search_of(reference, [0, 1, 1], [0, 0, 1], [2.0, 1.0, 0.5], [True] * 3, [0, 3, -1])
     table = per_query(search, SEARCH)
-    [row] = score_search(search, tc.Scoring(SEARCH, ("atwv",), tc.Plan(20)))
+    [row] = score(search, tc.Scoring(SEARCH, ("atwv",), tc.Plan(20)))
     assert table["twv"][0] == pytest.approx(1 / 3)
     assert table["twv"].mean() == pytest.approx(row.value)
     assert len(described(search).worst) == 2

@@ -12,8 +12,8 @@ import truecost as tc
 from searches import random_search, reference_of, search_of
 from truecost.errors import UsageError
 from truecost.measures import registry
-from truecost.tasks.scoring import TermsScoring
-from truecost.tasks.terms.scoring import score_search
+from truecost.running import score
+from truecost.tasks.terms.options import TermsScoring
 
 APPLICATION = tc.Application.detection(1, 1, 0.05)
 NAMES = tuple(m.name for m in registry().values() if "term_targets" in m.parts)
@@ -22,8 +22,8 @@ WAYS = ({}, {"resample": "document"}, {"resample": "both"}, {"query_unit": "leng
 
 def rows_of(search, measures=NAMES, replicates=100, method="auto", **how):
     plan, terms = tc.Plan(replicates, seed=1), TermsScoring(**how)
-    scoring = tc.Scoring(APPLICATION, measures, plan, method=method, terms=terms)
-    return {row.measure: row for row in score_search(search, scoring)}
+    scoring = tc.Scoring(APPLICATION, measures, plan, method=method, choices=terms)
+    return {row.measure: row for row in score(search, scoring)}
 
 
 def made(missed=(), false=()):

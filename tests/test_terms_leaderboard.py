@@ -6,6 +6,7 @@ import shlex
 import pytest
 
 import searched
+from described import of_type
 from truecost import cli
 
 REFERENCE, FAST = searched.REFERENCE, searched.FAST
@@ -49,7 +50,7 @@ def test_as_written(run, folder):
     assert all(line.startswith("(1) alone") for line in lines[4:])
     assert {p.name for p in (folder / "board").iterdir()} == {"result.json", "report.html"}
     stored = json.loads((folder / "board/result.json").read_text())
-    assert [s["system"] for s in stored["searches"]] == ["good", "fair", "poor"]
+    assert [s["system"] for s in of_type(stored, "search")] == ["good", "fair", "poor"]
     assert [line["system"] for line in stored["leaderboard"]] == ["good", "fair", "poor"]
 
 
@@ -168,5 +169,5 @@ def test_what_submissions_took_stands_beside_their_values(run, folder):
     )
     assert code == 0, err
     found = json.loads(out)
-    assert [*found["loads"]] == ["good"]
+    assert [load["system"] for load in of_type(found, "load")] == ["good"]
     assert [r["dims"]["system"] for r in found["rows"] if r["measure"] == "isf"] == ["good"]

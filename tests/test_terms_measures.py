@@ -26,9 +26,10 @@ from searches import (
     repeated,
     search_of,
 )
-from truecost.measures.term_entropy import prior_entropy
-from truecost.tasks.scoring import TermsScoring
-from truecost.tasks.terms.scoring import score_search
+from truecost.comparison import compare
+from truecost.running import score
+from truecost.tasks.terms.measures.term_entropy import prior_entropy
+from truecost.tasks.terms.options import TermsScoring
 
 SEARCH = tc.Application.detection(100, 1, 0.00015)
 SEEDS = st.integers(0, 10_000)
@@ -37,8 +38,8 @@ SEEDS = st.integers(0, 10_000)
 def scored(search, *measures, application=SEARCH, replicates=2, compat=(), **how):
     """Rows by measure."""
     plan = tc.Plan(replicates, seed=1)
-    scoring = tc.Scoring(application, measures, plan, terms=TermsScoring(**how))
-    rows = score_search(search, scoring)
+    scoring = tc.Scoring(application, measures, plan, choices=TermsScoring(**how))
+    rows = score(search, scoring)
     return {f"{r.measure}{':' + v if (v := r.parameters.get('variant')) else ''}": r for r in rows}
 
 
@@ -487,8 +488,7 @@ def test_blocks_and_jobs_change_nothing():
     for resample in ("query", "document", "both"):
         how = TermsScoring(resample=resample)
         found = [
-            score_search(search, tc.Scoring(SEARCH, (), plan, jobs=jobs, terms=how))
-            for jobs in (1, 2)
+            score(search, tc.Scoring(SEARCH, (), plan, jobs=jobs, choices=how)) for jobs in (1, 2)
         ]
         for one, other in zip(*found, strict=True):
             assert np.array_equal(one.replicates, other.replicates, equal_nan=True)
@@ -510,7 +510,7 @@ def test_subsets_of_queries_and_of_sources():
         reference, [0, 0, 1, 1], [0, 1, 0, 1], [3, 2, 1, 4.0], [True] * 4, [0, -1, 3, 4]
     )
     scoring = tc.Scoring(SEARCH, ("n_targets", "n_false_alarms"), subsets=("source", "length"))
-    rows = {(r.dims.get("subset"), r.measure): r.value for r in score_search(search, scoring)}
+    rows = {(r.dims.get("subset"), r.measure): r.value for r in score(search, scoring)}
     assert rows[None, "n_targets"] == 7
     assert rows["source=bnews", "n_targets"] == 3
     assert rows["source=cts", "n_false_alarms"] == 1
@@ -521,13 +521,11 @@ def test_subsets_of_queries_and_of_sources():
 def test_subsets_keep_the_prior_of_the_whole():
     search = random_search(3, queries=8, documents=6, detections=100)
     scoring = tc.Scoring(tc.preset("sws-2012"), ("atwv", "cnxe"), tc.Plan(20), subsets=("length",))
-    rows = score_search(search, scoring)
+    rows = score(search, scoring)
     prior = search.reference.targets.height / search.reference.trials
     assert {r.counts["prior"] for r in rows if "prior" in r.counts} == {prior}
     fixed = tc.Application.detection(1, 1, prior)
-    again = score_search(
-        search, tc.Scoring(fixed, ("atwv", "cnxe"), tc.Plan(20), subsets=("length",))
-    )
+    again = score(search, tc.Scoring(fixed, ("atwv", "cnxe"), tc.Plan(20), subsets=("length",)))
     for one, other in zip(rows, again, strict=True):
         if "subset" in one.dims:
             assert one.value == pytest.approx(other.value, rel=1e-12)
@@ -564,7 +562,7 @@ def test_what_is_joined_otherwise_cannot_be_paired():
     search = random_search(3)
     one, pooled = (scored(search, "atwv", pooled=p)["atwv"] for p in (False, True))
     with pytest.raises(tc.InputError, match="cannot be paired"):
-        tc.compare(one, pooled)
+        compare(one, pooled)
 
 
 class TestRefusals:
@@ -664,8 +662,8 @@ class TestQueryUnits:
         frame = search.reference.queries.with_columns(voice=pl.Series(units.astype(str)))
         search = replace(search, reference=replace(search.reference, queries=frame))
         how = TermsScoring(query_unit="voice")
-        scoring = tc.Scoring(SEARCH, ("atwv",), tc.Plan(200), method="bca", terms=how)
-        [row] = score_search(search, scoring)
+        scoring = tc.Scoring(SEARCH, ("atwv",), tc.Plan(200), method="bca", choices=how)
+        [row] = score(search, scoring)
         assert len(row.left_out[0].values) == row.n_units <= 10
         assert row.lower <= row.value <= row.upper
 

@@ -8,6 +8,7 @@ import pytest
 from msgspec import structs
 
 import searched
+from described import with_described
 from test_pictures import assert_readable
 from truecost import study
 from truecost.errors import UsageError
@@ -16,12 +17,13 @@ from truecost.report.page import render
 from truecost.report.plots.det_terms import TICKS
 from truecost.report.plots.look import figure_of
 from truecost.report.resource_sections import machine_said
-from truecost.report.sections import SECTIONS
 from truecost.report.story import Story
 from truecost.report.words import against_naive
 from truecost.resources import Machine, Resources, load_of
 from truecost.resources import rows_of as load_rows
+from truecost.resources.load import Load
 from truecost.study.directory import render_again
+from truecost.task import page_of
 from truecost.tasks.terms.curves import Operating, TwvCurve
 from truecost.tasks.terms.describing import QueryValue, ScoreBin, SearchDescription
 
@@ -180,7 +182,7 @@ def test_the_verdict_says_what_a_better_threshold_would_gain(scored):
         assert line.text.endswith(f"(mtwv), {best.value - actual.value:.4g} more")
         found, targets = (row_of(scored, n, system).value for n in ("n_correct", "n_targets"))
         assert line.more.startswith(f"{found:g} of {targets:g} targets found, ")
-        searched_for = scored.result.searches[0].queries_with_targets
+        searched_for = scored.result.described_as(SearchDescription)[0].queries_with_targets
         assert f"; {searched_for} queries with targets in 0:08:00 of audio" in line.more
 
 
@@ -217,7 +219,7 @@ def test_a_maximum_is_said_to_be_at_best(run):
 
 def titles(outcome):
     story = story_of(outcome)
-    return [s.title for s in (make(story) for make in SECTIONS) if s is not None]
+    return [s.title for s in (make(story) for make in page_of("terms").sections) if s is not None]
 
 
 def test_the_sections_of_the_page(scored, run):
@@ -243,21 +245,13 @@ def test_the_page_repeats_itself_from_what_is_stored(scored, tmp_path):
 
 
 def test_a_page_of_trials_has_none_of_it():
-    rows = ()
-    story = Story(study.ResultFile(**EMPTY, rows=rows), ())
-    for make in (
-        search_sections.side_by_side,
-        search_sections.det_of_terms,
-        search_sections.value_by_threshold,
-        search_sections.all_queries,
-        search_sections.worst_queries,
-        search_sections.scores,
-        resource_sections.resources,
-    ):
-        assert make(story) is None
+    rooms = ("search_sections", "resource_sections")
+    ours = {make for make in page_of("terms").sections if make.__module__.endswith(rooms)}
+    assert len(ours) == 7
+    assert not ours & {*page_of("trials").sections}
 
 
-EMPTY = {"schema_version": 1, "truecost": "0", "problems": (), "inputs": ()}
+EMPTY = {"schema_version": 2, "truecost": "0", "problems": (), "inputs": ()}
 
 
 def test_a_row_a_system_stands_first(scored):
@@ -275,7 +269,7 @@ def test_a_row_a_system_stands_first(scored):
 
 def test_every_picture_has_its_table(scored):
     story = story_of(scored)
-    made = [s for s in (make(story) for make in SECTIONS) if s is not None]
+    made = [s for s in (make(story) for make in page_of("terms").sections) if s is not None]
     drawings = [d for section in made for d in section.drawings]
     assert len(drawings) >= 7
     for drawing in drawings:
@@ -381,7 +375,9 @@ def test_reasons_are_said_once(scored):
 
 def test_counts_are_not_drawn_beside_values(scored):
     section = next(
-        s for s in (make(story_of(scored)) for make in SECTIONS) if s and s.title[:6] == "Paired"
+        s
+        for s in (make(story_of(scored)) for make in page_of("terms").sections)
+        if s and s.title[:6] == "Paired"
     )
     assert "Not drawn, but in the table: " in section.text
     [drawing] = section.drawings
@@ -392,7 +388,8 @@ def test_counts_are_not_drawn_beside_values(scored):
 
 
 def with_loads(outcome, loads):
-    return Story(structs.replace(outcome.result, loads=loads), ())
+    found = [structs.replace(load, system=name) for name, load in loads.items()]
+    return Story(with_described(outcome.result, Load, found), ())
 
 
 def test_resources_are_told_by_phase(scored):
@@ -469,7 +466,7 @@ def marks(ax):
 
 
 def test_marks_stand_at_decisions_and_maximum(scored):
-    d = scored.result.searches[0]
+    d = scored.result.described_as(SearchDescription)[0]
     ax = drawn("twv_by_threshold", [d], 7.2)
     best = row_of(scored, "mtwv")
     assert marks(ax)[True] == pytest.approx((d.least_accepted, row_of(scored, "atwv").value))
@@ -481,7 +478,7 @@ def test_marks_stand_at_decisions_and_maximum(scored):
 def test_the_det_curve_has_both_points(scored):
     from scipy.special import ndtr
 
-    d = scored.result.searches[0]
+    d = scored.result.described_as(SearchDescription)[0]
     ax = drawn("det_of_terms", [d], 5.6)
     found = marks(ax)
     actual = [row_of(scored, name).value for name in ("pfa", "pmiss")]
@@ -549,7 +546,7 @@ def test_wide_letters_are_wrapped_earlier():
 
 
 def test_a_row_of_the_forest_has_its_figures(scored):
-    d = scored.result.searches[0]
+    d = scored.result.described_as(SearchDescription)[0]
     ax = drawn("query_forest", d, 7.2)
     labels = [t.get_text().split()[0] for t in ax.get_yticklabels()]
     assert labels == [w.query for w in d.worst]
@@ -592,7 +589,7 @@ def test_scores_that_share_no_axis_have_pictures_of_their_own(scored):
         structs.replace(one, system="fair"),
         structs.replace(far, system="good"),
     )
-    story = Story(structs.replace(scored.result, searches=found), ())
+    story = Story(with_described(scored.result, SearchDescription, found), ())
     drawings = search_sections.value_by_threshold(story).drawings
     assert [d.title for d in drawings] == ["fair", "good"]
 

@@ -11,12 +11,12 @@ from sought import audio, listed, terms, words
 from truecost.calibration.base import newton
 from truecost.formats.kwslist import of_blocks
 from truecost.kernels.terms import best_of_each
-from truecost.tasks.scoring import TermsScoring
+from truecost.running import score
 from truecost.tasks.terms.aligning import Spoken, align, micro
 from truecost.tasks.terms.fitting import Fit
 from truecost.tasks.terms.occurrences import find_terms
+from truecost.tasks.terms.options import TermsScoring
 from truecost.tasks.terms.reference import load_reference
-from truecost.tasks.terms.scoring import score_search
 from truecost.tasks.terms.searching import load_search
 
 EVEN = tc.Application.detection(1, 1, 0.5)
@@ -26,8 +26,8 @@ COSTLY = tc.Application.detection(20, 1, 0.01)
 def scored(search, *measures, application=COSTLY, replicates=2, **how):
     """Rows by measure."""
     plan = tc.Plan(replicates, seed=1)
-    scoring = tc.Scoring(application, measures, plan, terms=TermsScoring(**how))
-    rows = score_search(search, scoring)
+    scoring = tc.Scoring(application, measures, plan, choices=TermsScoring(**how))
+    rows = score(search, scoring)
     return {f"{r.measure}{':' + v if (v := r.parameters.get('variant')) else ''}": r for r in rows}
 
 

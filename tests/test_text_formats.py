@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from truecost.errors import InputError, UsageError
 from truecost.formats import alternations, field_lines, read
-from truecost.names import FORMATS, TASK_FORMATS
+from truecost.names import FORMATS
+from truecost.tasks import DEFAULT, find, names
 
 STM = """;; CATEGORY "0" "" ""
 ;; CATEGORY "1" "Alternations" "Segments with or without"
@@ -44,6 +45,8 @@ SEGMENTS = [
     {"session_id": "s1", "speaker": "A", "start_time": 1.5, "end_time": "3", "words": "a  b"},
     {"session_id": "s1", "speaker": "B", "start_time": "1", "end_time": 2, "words": "", "n": 1},
 ]
+
+TASK_FORMATS = {task: find(task).formats.texts for task in names() if task != DEFAULT}
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import truecost as tc
 from truecost.errors import InputError, UsageError
 from truecost.formats import Table, read
-from truecost.tasks.items import score_items
+from truecost.running import score
 from truecost.tasks.transcripts import TextOptions, count
 
 ERRORS = ("substitutions", "deletions", "insertions")
@@ -70,7 +70,7 @@ def test_utterances_are_joined_by_id_and_sorted():
         "HYP the cat sat down",
         "                I",
     ]
-    rates = {row.measure: row.value for row in score_items(items, tc.Scoring(plan=tc.Plan(50)))}
+    rates = {row.measure: row.value for row in score(items, tc.Scoring(plan=tc.Plan(50)))}
     assert rates == pytest.approx({"wer": 4 / 6, "cer": 10 / 16, "unit_accuracy": 4 / 6})
 
 
@@ -315,7 +315,7 @@ def test_rates_are_those_of_jiwer(sides):
         return
     items = counted(sides)
     scoring = tc.Scoring(plan=tc.Plan(2), measures=("wer", "mer", "cer"))
-    rows = {row.measure: row.value for row in score_items(items, scoring)}
+    rows = {row.measure: row.value for row in score(items, scoring)}
     right, found = ([*side] for side in zip(*sides.values(), strict=True))
     theirs = jiwer.process_words(right, found)
     assert rows["wer"] == pytest.approx(theirs.wer)
@@ -326,13 +326,13 @@ def test_rates_are_those_of_jiwer(sides):
 def test_an_empty_output_is_as_good_as_the_naive_system():
     items = count(texts(RIGHT), texts(dict.fromkeys(RIGHT, "")), TextOptions(), "mine")
     measures = ("wer", "cer", "mer", "bounded_wer", "per", "unit_accuracy")
-    for row in score_items(items, tc.Scoring(plan=tc.Plan(20), measures=measures)):
+    for row in score(items, tc.Scoring(plan=tc.Plan(20), measures=measures)):
         assert row.value == row.reference == (0 if row.measure == "unit_accuracy" else 1)
 
 
 def test_references_without_words_have_no_rate():
     items = count(texts({"u": ""}), texts({"u": "a"}), TextOptions(), "mine")
-    [row] = score_items(items, tc.Scoring(plan=tc.Plan(20), measures=("wer",)))
+    [row] = score(items, tc.Scoring(plan=tc.Plan(20), measures=("wer",)))
     assert row.value is None
     assert "undefined" in row.reason
 

@@ -19,9 +19,8 @@ import truecost as tc
 from truecost.formats.plain import read_lines
 from truecost.formats.table import Table
 from truecost.kernels.ngrams import ngram_matches
-from truecost.tasks.items import score_items
-from truecost.tasks.scoring import Scoring
-from truecost.tasks.systems import compare_systems
+from truecost.running import compare_systems, score
+from truecost.scoring import Scoring
 from truecost.tasks.translation import COUNTING, TranslationOptions, count
 from truecost.tasks.translation import sentences as sentences_module
 from truecost.tasks.translation.sentences import tokeniser
@@ -41,7 +40,7 @@ def counted(references, hypothesis, parts=frozenset({"ngrams"}), **options):
 
 
 def scores(items, *measures):
-    rows = score_items(items, Scoring(measures=measures, plan=tc.Plan(2)))
+    rows = score(items, Scoring(measures=measures, plan=tc.Plan(2)))
     return [row.value for row in rows]
 
 
@@ -120,7 +119,7 @@ def test_ter_of_a_corpus_is_that_of_sacrebleu(sentences, language, references):
     items = counted(refs, output, frozenset({"edits"}))
     expected = sacrebleu.TER().corpus_score(output, refs).score
     naive = sacrebleu.TER().corpus_score([""] * len(texts), refs).score
-    [row] = score_items(items, Scoring(measures=("ter",), plan=tc.Plan(2)))
+    [row] = score(items, Scoring(measures=("ter",), plan=tc.Plan(2)))
     assert [100 * row.value, 100 * row.reference] == pytest.approx([expected, naive], rel=1e-10)
     assert (naive == 100) == (references == 1)
     assert items.signatures["edits"] == (
@@ -211,14 +210,14 @@ def systems(sentences):
 
 def test_interval_is_that_of_the_bootstrap_of_sacrebleu(systems):
     texts, output, _ = systems
-    score = sacrebleu.BLEU(force=True).corpus_score(output, [texts], n_bootstrap=4000)
-    [row] = score_items(counted([texts], output), Scoring(plan=tc.Plan(4000)))
+    theirs = sacrebleu.BLEU(force=True).corpus_score(output, [texts], n_bootstrap=4000)
+    [row] = score(counted([texts], output), Scoring(plan=tc.Plan(4000)))
     assert row.measure == "bleu"
     assert row.reference == 0
-    assert row.value == pytest.approx(score.score, rel=1e-12)
+    assert row.value == pytest.approx(theirs.score, rel=1e-12)
     width = (row.upper - row.lower) / 2
-    assert width == pytest.approx(score._ci, rel=0.1)  # 1.5 % of noise at 4,000 replicates
-    assert (row.upper + row.lower) / 2 == pytest.approx(score._mean, abs=0.1 * score._ci)
+    assert width == pytest.approx(theirs._ci, rel=0.1)  # 1.5 % of noise at 4,000 replicates
+    assert (row.upper + row.lower) / 2 == pytest.approx(theirs._mean, abs=0.1 * theirs._ci)
 
 
 def test_paired_comparison(systems):
@@ -250,7 +249,7 @@ def test_documents_are_units_and_columns_subsets():
     first = table(texts, "ref", document=["x", "x", "y", "y"])
     items = count([first], table(texts, "sys"), TranslationOptions(), "sys")
     assert items.frame.columns == ["id", "reference", "document", "hypothesis"]
-    rows = score_items(items, Scoring(plan=tc.Plan(10), subsets=("document",)))
+    rows = score(items, Scoring(plan=tc.Plan(10), subsets=("document",)))
     assert [(row.dims.get("subset"), row.n_trials) for row in rows] == [
         (None, 4),
         ("document=x", 2),
@@ -274,7 +273,7 @@ def test_an_empty_reference_beside_another_is_none():
 
 def test_nothing_to_translate_is_undefined():
     items = counted([["", " "]], ["a b", ""], ALL)
-    rows = score_items(items, Scoring(measures=("bleu", "chrf", "ter"), plan=tc.Plan(2)))
+    rows = score(items, Scoring(measures=("bleu", "chrf", "ter"), plan=tc.Plan(2)))
     assert [row.value for row in rows] == [None] * 3
 
 

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import truecost as tc
+from truecost.comparison import compare
 from truecost.single_runs import single_runs
 from truecost.variance import shares_of_variance
 
@@ -225,7 +226,7 @@ def test_single_runs_against_each_pair_compared_by_hand():
     told = {"better": 0, "worse": 0, "undecided": 0}
     for mine in methods[1].members:
         for other in methods[0].members:
-            verdict = tc.compare(mine, other).verdict
+            verdict = compare(mine, other).verdict
             told["undecided" if verdict == "same" else verdict] += 1
     assert {name: getattr(found, name) for name in told} == told
     assert found.pairs == 25

@@ -16,6 +16,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 import truecost
+from truecost.lazy import PLACES
 from truecost.measures import registry
 
 HIDDEN = {"__version__"}
@@ -24,7 +25,9 @@ HIDDEN = {"__version__"}
 def home_of(name: str) -> str:
     """The module in which a public name is made."""
     value = getattr(truecost, name)
-    return getattr(value, "__module__", None) or (truecost._MODULE | truecost._ROOMS)[name]
+    if inspect.ismodule(value):
+        return value.__name__
+    return getattr(value, "__module__", None) or PLACES["truecost"][name][0]
 
 
 def entry_of(name: str) -> str:
@@ -41,7 +44,7 @@ def entry_in(module: ModuleType, name: str) -> str:
     if callable(value):
         return directive(f"{module.__name__}.{name}", value)
     # Data have no docstring of their own: autodoc reads it where the name is defined.
-    return f".. autodata:: {module._MODULE[name]}.{name}\n   :no-value:\n"
+    return f".. autodata:: {PLACES[module.__name__][name][0]}.{name}\n   :no-value:\n"
 
 
 def directive(place: str, value: object) -> str:

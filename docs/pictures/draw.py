@@ -16,6 +16,7 @@ from truecost.study.live import run_live
 from truecost.tasks.abba.arrays import collected_items
 from truecost.tasks.abba.planes import Plane
 from truecost.tasks.abba.thresholds import Choice, choose
+from truecost.tasks.streams import OnlineDescription
 from truecost.tasks.terms import SearchDescription
 
 INK = "#30363d"
@@ -69,7 +70,7 @@ def searches() -> tuple[SearchDescription, ...]:
     """What the two searches of `truecost demo terms` hold."""
     study = files("truecost") / "data" / "demo" / "terms" / "study.toml"
     [part] = tc.run(tc.Study.read(str(study))).parts
-    return part.searches
+    return part.described_as(SearchDescription)
 
 
 def sweep() -> tc.Outcome:
@@ -124,7 +125,7 @@ def pictures(outcome: tc.Outcome) -> dict[str, Axes]:
     gates = [tc.Gate(measure="act_dcf", max_upper=0.7), tc.Gate(measure="cllr", max_upper=0.35)]
     meetings = [diarized("old", 0.6), diarized("new", 0.4)]
     terms, swept = searches(), sweep()
-    [margin] = [d for d in swept.parts[0].online if d.dims["system"] == "margin-2"]
+    [margin] = [d for d in swept.described_as(OnlineDescription) if d.dims["system"] == "margin-2"]
     ders = [tc.score(system, tc.Scoring(measures=("der",)))[0] for system in meetings]
     return {
         "costs": plots.cost_bars([r for r in whole if r.reference == 1]),

@@ -23,9 +23,10 @@ import polars as pl
 
 import truecost as tc
 from truecost.results import Estimate
+from truecost.running import score
 from truecost.tasks.abba.arrays import collected_items
+from truecost.tasks.abba.options import AbbaScoring
 from truecost.tasks.abba.records import ARMS, Deployment
-from truecost.tasks.abba.scoring import score_deployment
 from truecost.tasks.abba.selecting import select
 from truecost.tasks.abba.thresholds import Choice, choose
 
@@ -104,8 +105,8 @@ def rows(deployment: Deployment, labels: int, seed: int) -> Iterator[Estimate]:
     """Both ratios by every estimator."""
     plan = tc.Plan(replicates=REPLICATES, seed=seed)
     bought = with_budget(deployment, labels, seed)
-    yield from score_deployment(bought, tc.Scoring(plan=plan, estimators=("corrected",)))
-    yield from score_deployment(deployment, tc.Scoring(plan=plan, estimators=FULLY_LABELLED))
+    yield from score(bought, tc.Scoring(plan=plan, choices=AbbaScoring(("corrected",))))
+    yield from score(deployment, tc.Scoring(plan=plan, choices=AbbaScoring(FULLY_LABELLED)))
 
 
 def logs(row: Estimate) -> list[float]:
@@ -153,7 +154,7 @@ def keep(traffic: pl.DataFrame, thresholds: dict[str, float], given: argparse.Na
     for seed, log in again(traffic, thresholds, given):
         for by, replicates in {"point": 1, "upper": REPLICATES}.items():
             plan = tc.Plan(replicates=replicates, seed=seed)
-            scoring = tc.Scoring(plan=plan, estimators=("direct",))
+            scoring = tc.Scoring(plan=plan, choices=AbbaScoring(("direct",)))
             [row, _], _ = choose(log, scoring, Choice(max_rfpr=given.max_rfpr, by=by))
             if row.threshold is not None:
                 at = thresholds | {"B": row.threshold}

@@ -238,7 +238,7 @@ def bibtex(measures: Sequence[str] = (), signatures: Sequence[str] = ()) -> str:
     @software{truecost
     """
     keys = [*PAPERS] if not measures else _keys(measures, " ".join(signatures))
-    return "\n\n".join([_own(), *(PAPERS[key] for key in keys)]) + "\n"
+    return "\n\n".join([_own(), *(PAPERS.get(key, key) for key in keys)]) + "\n"
 
 
 def _own() -> str:
@@ -262,7 +262,8 @@ def _keys(measures: Sequence[str], signatures: str) -> list[str]:
         measure = find_of_any_task(name)
         cited |= set(measure.cites or re.findall(r"\bpaper (\d{3})\b", measure.source))
     cited |= {key for mark, keys in marks.items() if mark in signatures for key in keys}
-    unknown = cited - set(PAPERS)
+    own = {text for text in cited if text.startswith("@")}  # of tasks of other distributions
+    unknown = cited - set(PAPERS) - own
     if unknown:
         raise UsageError(f"no source is known under {', '.join(sorted(unknown))}")
-    return [key for key in PAPERS if key in cited]
+    return [*(key for key in PAPERS if key in cited), *sorted(own)]

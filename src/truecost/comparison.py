@@ -50,12 +50,13 @@ def compare(system: Estimate, baseline: Estimate) -> Comparison:
     --------
     >>> import numpy as np
     >>> import truecost as tc
+    >>> from truecost.comparison import compare
     >>> scoring = tc.Scoring(measures=("total_error",), plan=tc.Plan(200, seed=0))
     >>> labels, speakers = np.arange(60) % 2, np.arange(60) // 2
     >>> guess = tc.Trials.of(np.arange(60) % 3 == 0, labels, kind="decision", unit=speakers)
     >>> better = tc.Trials.of(labels, labels, kind="decision", unit=speakers)
     >>> [old], [new] = tc.score(guess, scoring), tc.score(better, scoring)
-    >>> comparison = tc.compare(new, old)
+    >>> comparison = compare(new, old)
     >>> print(comparison.difference, comparison.verdict)
     total_error -0.5 [-0.6337, -0.3333] better
     """

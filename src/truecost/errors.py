@@ -155,3 +155,20 @@ def plural(noun: str) -> str:
     if noun.endswith("y") and noun[-2:-1] not in "aeiou":
         return f"{noun[:-1]}ies"
     return f"{noun}es" if noun.endswith(("s", "x", "ch", "sh")) else f"{noun}s"
+
+
+def checked(parameter: str, given: object, kinds: type | tuple[type, ...], expected: str) -> None:
+    """Refuse an option of another type: UsageError. Truth values are no numbers."""
+    wanted = kinds if isinstance(kinds, tuple) else (kinds,)
+    if not isinstance(given, wanted) or (isinstance(given, bool) and bool not in wanted):
+        raise UsageError(f"{parameter} is {shown_as(given)}: give {expected}")
+
+
+def shown_as(given: object) -> str:
+    """What was given and its type, for messages."""
+    if given is None:
+        return "None"
+    if isinstance(given, (str, int, float)):
+        shown = repr(given)
+        return f"{shown if len(shown) <= 40 else shown[:37] + '...'} ({type(given).__name__})"
+    return f"of type {type(given).__name__}"

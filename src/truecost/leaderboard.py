@@ -14,65 +14,17 @@ over the whole board; so has that a given best system is said not to be.
 
 from collections.abc import Sequence
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from truecost.comparison import compare, derived, paired
-from truecost.digits import ShownIn
 from truecost.errors import UsageError
 from truecost.measures.base import difference
-from truecost.results import Comparison, Estimate, verdict_of
+from truecost.results import Comparison, Estimate, Standing, verdict_of
 from truecost.simultaneous import Bools, Contrasts, beaten, contrast, step_down
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-
-
-class Standing(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of a leaderboard.
-
-    Attributes
-    ----------
-    rank : int
-        One more than the number of systems that it is worse than, by the step-down over all pairs;
-        an undefined one stands behind all others.
-    system : str
-    measure : str
-        With its variant.
-    value, lower, upper : float or None
-        The measure and its interval.
-    place_lower, place_upper : int or None
-        The places that it may have, 1 for the best, of all systems together; None when undefined.
-    may_be_best : bool or None
-        Whether it is neither beaten (Hsu) nor worse than any other; None when undefined.
-    difference, difference_lower, difference_upper : float or None
-        From the first system, paired, with the interval of this difference alone; None for the
-        first itself.
-    verdict : {"first", "better", "worse", "same", "undecided"}
-        Against the first, among all pairs.
-    alone : bool
-        Whether the interval of the difference from the first excludes 0 alone, but it does not hold
-        among all pairs.
-    shown_in : {"", "percent"}
-        How readers see the figures.
-    """
-
-    rank: int
-    system: str
-    measure: str
-    value: float | None
-    lower: float | None
-    upper: float | None
-    place_lower: int | None
-    place_upper: int | None
-    may_be_best: bool | None = None
-    difference: float | None = None
-    difference_lower: float | None = None
-    difference_upper: float | None = None
-    verdict: str = "first"
-    alone: bool = False
-    shown_in: ShownIn = ""
 
 
 def standings(estimates: Sequence[Estimate]) -> tuple[Standing, ...]:

@@ -2,9 +2,6 @@
 
 from typing import Literal
 
-Task = Literal[
-    "trials", "transcripts", "translation", "diarization", "abba", "terms", "stream", "lifelong"
-]
 ScoreType = Literal["llr", "posterior", "log-posterior", "log-score", "score", "decision", "number"]
 Missing = Literal["error", "drop", "worst"]
 Annotators = Literal["votes", "any"]
@@ -59,64 +56,12 @@ SCORE_TYPES: dict[str, str] = {
     "decision": "the decided class (or reject/accept)",
     "number": "a predicted number (regression)",
 }
-MAP_KEYS: dict[str, str] = {
-    "id": "trial id: joins files and pairs systems",
-    "score": "the score; several columns joined by + are the scores of the classes",
-    "label": "true class (or true number)",
-    "soft": "probability that the trial is a target, in place of a label",
-    "annotators": "label of each annotator, in place of a label: a+b+c, empty where one did not "
-    "answer, or one column with labels separated by |",
-    "unit": "what trials share (speaker, session): resampled together; a+b for a trial with "
-    "a unit of the same population on each side",
-    "unit2": "a second factor, crossed with the first",
-    "stratum": "stratum of the unit (or stream, for moving blocks)",
-    "weight": "weight of the trial (inverse inclusion probability)",
-}
-ITEM_MAP_KEYS: dict[str, str] = {
+ITEM_MAP_KEYS: dict[str, str] = {  # of items of any task
     "id": "id of the utterance or sentence: joins files",
-    "text": "text of an utterance or sentence (transcripts, translation)",
     "unit": "what items share (speaker, document): resampled together",
     "unit2": "a second factor, crossed with the first",
     "stratum": "stratum of the unit (or stream, for moving blocks)",
     "weight": "weight of the item (inverse inclusion probability)",
-}
-SEGMENT_MAP_KEYS: dict[str, str] = {  # of tables of segments (diarization)
-    "recording": "recording of a segment (diarization)",
-    "channel": "channel of the recording, where there are several (diarization)",
-    "speaker": "who speaks in a segment (diarization)",
-    "start": "start of a segment in seconds (diarization)",
-    "end": "end of a segment in seconds (diarization)",
-    "duration": "length of a segment in seconds, in place of its end (diarization)",
-}
-ABBA_MAP_KEYS: dict[str, str] = {  # of logs of what two models collected
-    "id": "id of the collected item (utterance)",
-    "collected_by": "the model that collected the item: A (deployed) or B (candidate)",
-    "score_a": "score of model A, online or offline",
-    "score_b": "score of model B, online or offline",
-    "accept_a": "whether A accepts the item (1 or 0), in place of its score",
-    "accept_b": "whether B accepts the item (1 or 0), in place of its score",
-    "label": "1 for a true accept, 0 for a false one, empty where nobody labelled it",
-    "machine": "probability of label 1 that a machine gives",
-    "inclusion": "probability with which the item was chosen for a label",
-    "stratum": "stratum in which items were chosen, or are to be chosen, for labels",
-    "unit": "who uttered it (user, device): items of one are resampled together",
-}
-TERMS_MAP_KEYS: dict[str, str] = {  # of tables of a search for terms
-    "query": "id of the query",
-    "text": "words of the query, in a list of queries",
-    "document": "audio file; its folder and ending do not matter",
-    "channel": "channel of the document; 1 where there is no such column",
-    "start": "start of a detection, occurrence or excerpt in seconds",
-    "end": "its end in seconds",
-    "duration": "its length in seconds, in place of its end",
-    "score": "score of a detection; higher means rather an occurrence",
-    "decision": "decision about a detection: YES or NO, 1 or 0, true or false",
-    "source": "kind of audio of an excerpt (bnews, cts, ...)",
-}
-STREAM_MAP_KEYS: dict[str, str] = {  # of tables of the right labels of streams
-    "id": "id of the item",
-    "label": "its right label: class, 1 or 0 for detection, or number",
-    "stream": "stream of the item, where ids are known within streams only",
 }
 PROTOCOL_MAP_KEYS: dict[str, str] = {  # of tables of samples
     "id": "id of the sample",
@@ -139,7 +84,7 @@ NORMALISATIONS: dict[str, str] = {  # of the texts of transcripts
     "no-words=A+B": "these words go, as they are written after the steps before: no-words=uh+um",
     "characters": "every character becomes a word (texts without blanks between words)",
 }
-FORMATS: dict[str, str] = {
+FORMATS: dict[str, str] = {  # of tables and lists of trials, which are written too
     "csv": "comma-separated columns with a header line (.csv)",
     "tsv": "tab-separated columns with a header line (.tsv)",
     "parquet": "Apache Parquet (.parquet)",
@@ -155,40 +100,4 @@ FORMATS: dict[str, str] = {
     "utt2spk": "utterance speaker (metadata of every task)",
     "nist-sre": "tab-separated columns modelid segmentid side LLR, or a key with targettype and "
     "partitions",
-}
-_TABLES = {name: FORMATS[name] for name in ("csv", "tsv", "parquet", "ndjson")}
-_SEGLST = "JSON list of objects with session_id, speaker, start_time, end_time, words (.json)"
-_RTTM = (
-    "type recording channel start duration orthography subtype speaker confidence [lookahead] "
-    "(.rttm)"
-)
-_KALDI_TEXT = "id words (an id alone has an empty text)"
-_LINES = "one text a line; an empty line is an empty text; ids are line numbers"
-TASK_FORMATS: dict[str, dict[str, str]] = {  # tasks but trials, whose formats are FORMATS
-    "transcripts": {
-        "kaldi-text": _KALDI_TEXT,
-        "trn": "words (id); alternations are { a / b / @ } (.trn)",
-        "stm": "recording channel speaker start end [<label,label>] words (.stm)",
-        "ctm": "recording channel start duration word [confidence [type [speaker]]] (.ctm)",
-        "seglst": _SEGLST,
-        "lines": _LINES,
-        **_TABLES,
-    },
-    "translation": {"lines": _LINES, "kaldi-text": _KALDI_TEXT, **_TABLES},
-    "diarization": {
-        "rttm": _RTTM,
-        "uem": "recording channel start end: regions that are scored (.uem)",
-        "seglst": _SEGLST,
-        **_TABLES,
-    },
-    "abba": _TABLES,
-    "terms": {
-        "kwslist": "detections: kwslist or stdlist (.xml)",
-        "kwlist": "queries: kwlist, termlist or tlist (.xml)",
-        "ecf": "audio that is searched (.xml)",
-        "rttm": _RTTM,
-        **_TABLES,
-    },
-    "stream": _TABLES,
-    "lifelong": _TABLES,
 }

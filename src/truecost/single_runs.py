@@ -17,7 +17,7 @@ from truecost.results import MOST_UNDEFINED, Estimate
 Floats = npt.NDArray[np.float64]
 
 
-class SingleRuns(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class SingleRuns(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="single runs"):
     """How pairs of single runs would have decided, for one measure.
 
     Attributes

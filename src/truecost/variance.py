@@ -57,7 +57,7 @@ class Share(msgspec.Struct, frozen=True, kw_only=True):
     upper: float | None
 
 
-class Variance(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Variance(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="variance"):
     """Shares of variance of a method for one measure.
 
     Attributes

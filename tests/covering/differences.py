@@ -9,6 +9,7 @@ import numpy as np
 import truecost as tc
 from covering.cells import Cell
 from covering.drawing import of_targets, sizes
+from truecost.comparison import compare
 
 EQUAL = tc.preset("equal")
 NAMES = "difference of p_miss", "ratio of p_miss"
@@ -36,7 +37,7 @@ def compared(ours, theirs, trials, plan):
         tc.estimate(of_targets(missed, trials), [tc.find("p_miss")], EQUAL, plan, jobs=1)
         for missed in (ours, theirs)
     )
-    found = tc.compare(a, b)
+    found = compare(a, b)
     return [found.difference, found.ratio]
 
 

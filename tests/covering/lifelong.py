@@ -105,7 +105,7 @@ def of_runs(skewed):
 def rows(words, errors, resample, plan):
     """The measures of a life cycle."""
     how = LifelongScoring(policies=(Policy("recent", 2.0),), resample=resample, cost="answers")
-    scoring = tc.Scoring(plan=plan, lifelong=how, measures=MEASURES, jobs=1)
+    scoring = tc.Scoring(plan=plan, choices=how, measures=MEASURES, jobs=1)
     return tc.score(record(words, errors), scoring)
 
 

@@ -7,8 +7,8 @@ import numpy as np
 import truecost as tc
 from covering.cells import Cell
 from test_terms_coverage import APPLICATION, evaluation
-from truecost.tasks.scoring import TermsScoring
-from truecost.tasks.terms.scoring import score_search
+from truecost.running import score
+from truecost.tasks.terms.options import TermsScoring
 
 MEASURES = ("atwv", "mtwv", "pmiss", "cnxe", "min_cnxe")
 
@@ -22,7 +22,7 @@ def cells():
 def rows(search, plan):
     """The measures of a search."""
     how = TermsScoring(resample="query")
-    return score_search(search, tc.Scoring(APPLICATION, MEASURES, plan, jobs=1, terms=how))
+    return score(search, tc.Scoring(APPLICATION, MEASURES, plan, jobs=1, choices=how))
 
 
 @cache

@@ -5,9 +5,18 @@ checks it where one can, and a page in `docs/advice`. Findings of `truecost prot
 result, flags and measures name the rule that they belong to. `truecost list advice` lists them.
 """
 
-from truecost.advice import data, intervals, metrics
-from truecost.advice.rule import Rule
+from typing import TYPE_CHECKING
 
-__all__ = ["RULES", "Rule"]
+from truecost.lazy import attach
 
-RULES = {rule.id: rule for rule in (*data.RULES, *metrics.RULES, *intervals.RULES)}
+if TYPE_CHECKING:
+    from truecost.advice.catalogue import RULES as RULES
+    from truecost.advice.rule import Rule as Rule
+else:
+    __getattr__, __dir__, __all__ = attach(
+        __name__,
+        {
+            ".catalogue": ("RULES",),
+            ".rule": ("Rule",),
+        },
+    )

@@ -14,57 +14,32 @@ to log-likelihood ratios (N,), one of classes maps log-scores (N, K) to log-post
 cross-fitted.
 """
 
-from truecost.calibration.affine import Affine, AffineClasses
-from truecost.calibration.base import Calibrator, Kind, TwoClasses
-from truecost.calibration.cubic import Cubic
-from truecost.calibration.pav import Pav
-from truecost.calibration.spline import Spline
-from truecost.calibration.temperature import Temperature, TemperatureClasses
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "METHODS",
-    "Affine",
-    "AffineClasses",
-    "Calibrator",
-    "Cubic",
-    "Kind",
-    "Pav",
-    "Spline",
-    "Temperature",
-    "TemperatureClasses",
-    "TwoClasses",
-]
+from truecost.lazy import attach
 
-METHODS: dict[str, Kind] = {
-    "affine": Kind(
-        "scale and offset by prior-weighted logistic regression; classes: a scale, K offsets",
-        Affine.fit,
-        AffineClasses.fit,
-        options=("ridge",),
-        cites=("pav",),
-    ),
-    "temperature": Kind(
-        "a scale alone",
-        Temperature.fit,
-        TemperatureClasses.fit,
-        cites=("temperature",),
-    ),
-    "pav": Kind(
-        "pool adjacent violators: the best monotone step function (two classes)",
-        Pav.fit,
-        options=("laplace",),
-        cites=("pav", "ayer"),
-        at_prior=False,  # the best at every prior
-    ),
-    "spline": Kind(
-        "monotone P-spline logistic regression (two classes)",
-        Spline.fit,
-        cites=("spline",),
-    ),
-    "poly3": Kind(
-        "cubic polynomial by least squares, checked; spline where it fails (two classes)",
-        Cubic.fit,
-        cites=("001", "spline"),
-    ),
-}
-"""The methods by name. Registering one here is all that other modules need."""
+if TYPE_CHECKING:
+    from truecost.calibration.affine import Affine as Affine
+    from truecost.calibration.affine import AffineClasses as AffineClasses
+    from truecost.calibration.base import Calibrator as Calibrator
+    from truecost.calibration.base import Kind as Kind
+    from truecost.calibration.base import TwoClasses as TwoClasses
+    from truecost.calibration.cubic import Cubic as Cubic
+    from truecost.calibration.methods import METHODS as METHODS
+    from truecost.calibration.pav import Pav as Pav
+    from truecost.calibration.spline import Spline as Spline
+    from truecost.calibration.temperature import Temperature as Temperature
+    from truecost.calibration.temperature import TemperatureClasses as TemperatureClasses
+else:
+    __getattr__, __dir__, __all__ = attach(
+        __name__,
+        {
+            ".affine": ("Affine", "AffineClasses"),
+            ".base": ("Calibrator", "Kind", "TwoClasses"),
+            ".cubic": ("Cubic",),
+            ".methods": ("METHODS",),
+            ".pav": ("Pav",),
+            ".spline": ("Spline",),
+            ".temperature": ("Temperature", "TemperatureClasses"),
+        },
+    )

@@ -6,85 +6,39 @@ only place that turns exceptions into exit codes:
 130 interrupted.
 """
 
+import itertools
 import os
 import re
 import sys
 
-from cyclopts import App
+from cyclopts import App, Parameter
 
+from truecost.cli.apps import commands_of, with_commands
 from truecost.errors import InputError, TruecostError, message
-from truecost.names import ABBA_MAP_KEYS, MAP_KEYS, TERMS_MAP_KEYS
+from truecost.tasks import DEFAULT, TABLE, added, find, names
 from truecost.version import __version__
 
 EXIT_USAGE, EXIT_INPUT, EXIT_FAULT, EXIT_INTERRUPTED = 2, 3, 70, 130
+
+
+def _default(value: object) -> str | None:
+    """A default as help shows it: nothing is not shown, nor is what a switch does not do."""
+    return None if isinstance(value, bool) or value in (None, (), "") else str(value)
+
 
 app = App(
     name="truecost",
     version=__version__,
     help_format="plaintext",
     suppress_keyboard_interrupt=False,  # `run` says it
+    default_parameter=Parameter(show_default=_default),
     help="What a detection or classification system really costs: its errors as a cost, "
     "with an interval, a naive reference and a signature. Start with: truecost demo",
-)
-TRIALS = (
-    ("score", "trials:score", "Score systems: costs and error rates with intervals."),
-    ("compare", "trials:compare", "Compare systems with the first, trial by trial."),
-    ("plan", "trials:plan", "How many more units narrow the interval."),
-    ("validate", "validate:validate", "Check inputs and submissions, with or without the key."),
-    ("leaderboard", "leaderboard:leaderboard", "Rank many submissions with paired intervals."),
-    ("calibrate", "calibrate:calibrate", "Turn scores into likelihood ratios."),
 )
 METHODS = (
     ("score", "methods:score", "Score methods: sets of runs over seeds and training sets."),
     ("compare", "methods:compare", "Compare methods with the first."),
     ("run", "methods_run:run", "Train methods over seeds and training sets, and score them."),
-)
-ITEMS = (
-    ("score", "score", "Score systems against a reference, with intervals."),
-    ("compare", "compare", "Compare systems with the first."),
-    ("plan", "plan", "How many more units narrow the interval."),
-    ("validate", "validate", "Check outputs, with or without the reference."),
-    ("leaderboard", "leaderboard", "Rank many systems with paired intervals."),
-)
-TASKS = {
-    "transcripts": "Transcripts: word, character and phone errors.",
-    "translation": "Translation: BLEU and its like.",
-    "diarization": "Diarization: who spoke when, and voice activity.",
-}
-ABBA = (
-    ("score", "abba:score", "Relative recall and false-positive rate, with intervals."),
-    ("thresholds", "abba:thresholds", "Choose a threshold of the candidate."),
-    ("select", "abba_labels:select", "Choose which items to label."),
-    (
-        "calibrate",
-        "abba_labels:calibrate",
-        "Turn machine scores into probabilities of a true accept.",
-    ),
-    ("simulate", "abba_simulations:simulate", "Reproduce the simulations of paper 001."),
-    ("validate", "abba:validate", "Check logs: every fault is listed."),
-    ("plan", "abba:plan", "How many more units narrow the interval."),
-)
-TERMS = (
-    ("score", "terms:score", "Term-weighted values, error rates and Cnxe, with intervals."),
-    ("compare", "terms:compare", "Compare searches with the first."),
-    ("plan", "terms:plan", "How many more queries narrow the interval."),
-    ("validate", "terms:validate", "Check submissions, without the reference."),
-    ("leaderboard", "terms:leaderboard", "Rank many submissions with paired intervals."),
-)
-STREAM = (
-    ("score", "stream:score", "Errors and the person's time in one, with intervals."),
-    ("compare", "stream:compare", "Compare event logs with the first."),
-    ("plan", "stream:plan", "How many more batches or runs narrow the interval."),
-    ("validate", "stream:validate", "Check event logs, with or without labels."),
-    ("sweep", "sweep:sweep", "Try budgets and strategies: which pays off."),
-)
-LIFELONG = (
-    ("score", "lifelong:score", "Scores across time by user policy, with intervals."),
-    ("compare", "lifelong:compare", "Compare systems across time with the first."),
-    ("penalise", "lifelong_penalise:penalise", "One output before and after a person's help."),
-    ("curve", "lifelong:curve", "Area under the curve of the score against the cost of help."),
-    ("plan", "lifelong:plan", "How many more items or runs narrow the interval."),
-    ("validate", "lifelong:validate", "Check tables of scores and event logs."),
 )
 PROTOCOL = (
     ("split", "protocol_split:split", "Split samples into sets or folds, groups whole."),
@@ -106,34 +60,38 @@ GLOBAL = (
     ("resources", "resources:resources", "Run a program and measure its CPU time and peak memory."),
     ("demo", "demo:demo", "Detectors, searches, learners on streams or across time: evaluated."),
 )
-trials = App(name="trials", help="Trials with scores or decisions (the task when none is named).")
 methods = App(name="methods", help="Methods: runs over seeds and training sets.")
-abba = App(name="abba", help="AB/BA: two models of which only what they accept is ever collected.")
-terms = App(name="terms", help="Terms: spoken words and phrases found in audio.")
-stream = App(name="stream", help="Streams: systems that learn with a person's help.")
-lifelong = App(name="lifelong", help="Lifelong learning: what versions are worth across time.")
 protocol = App(name="protocol", help="Data protocol: splits, leaks, spurious correlations.")
-for task, commands in (
-    (app, (*TRIALS, *GLOBAL)),
-    (trials, TRIALS),
-    (methods, METHODS),
-    (abba, ABBA),
-    (terms, TERMS),
-    (stream, STREAM),
-    (lifelong, LIFELONG),
-    (protocol, PROTOCOL),
-):
-    for verb, place, text in commands:
-        task.command(f"truecost.cli.{place}", name=verb, help=text)
-for task in (trials, methods):
-    app.command(task)
-for name, text in TASKS.items():
-    task = App(name=name, help=text)
-    for verb, place, said in ITEMS:
-        task.command(f"truecost.cli.{name}:{place}", name=verb, help=said)
-    app.command(task)
-for task in (abba, terms, stream, lifelong, protocol):
-    app.command(task)
+
+
+with_commands(app, (*commands_of(find(DEFAULT)), *GLOBAL))
+for _name in TABLE:
+    app.command(f"truecost.cli.apps:{_name}", name=_name)  # imported when it is asked for
+for _app, _more in ((methods, METHODS), (protocol, PROTOCOL)):
+    app.command(with_commands(_app, _more))
+
+
+def _add_others(arguments: list[str]) -> None:
+    """The tasks of other distributions, where one of them may be meant, or all are listed."""
+    word = next((a for a in arguments if a != "--debug"), "--help")
+    if word in app and word not in ("--help", "-h"):
+        return
+    if word in added():
+        find(word)  # says what is wrong with it
+    for task in names():
+        if task not in app:
+            app.command(f"truecost.cli.apps:{task}", name=task)
+    if word in ("--help", "-h"):
+        from truecost.cli.lists import warn_of_tasks
+
+        warn_of_tasks()
+
+
+def __getattr__(name: str) -> App:
+    """The application of a task: `truecost.cli.terms`."""
+    from truecost.cli import apps
+
+    return apps.of_task(name)
 
 
 def main() -> None:
@@ -154,6 +112,8 @@ def run(arguments: list[str]) -> int:
     # --debug is for every command, whether it lists it or not.
     arguments = ["/dev/stdin" if a == "-" else a for a in own if a != "--debug"] + others
     try:
+        _add_others(arguments)
+        _show_docstring(arguments)
         done = app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()
     except CycloptsError as error:
@@ -183,6 +143,22 @@ def run(arguments: list[str]) -> int:
     return done if isinstance(done, int) else 0  # a gate's verdict is an exit code
 
 
+def _show_docstring(arguments: list[str]) -> None:
+    """Help of one command is its docstring, with an example; its line in lists is short."""
+    words = list(itertools.takewhile(lambda word: word[:1].isalpha(), arguments))
+    if not {"--help", "-h"} & {*arguments}:
+        return
+    found = app
+    for name in () if words else names():
+        app[name]  # imported, for its line in the list
+    for word in words:
+        if word not in found:
+            return
+        found = found[word]
+    if found.default_command is not None:
+        found.help = None
+
+
 def _plain(error: Exception) -> str:
     said = " ".join(str(error).split())
     lacking = re.fullmatch(r'Command "(.+)" parameter (\S+) requires an argument\.', said)
@@ -190,7 +166,7 @@ def _plain(error: Exception) -> str:
         said = f"{lacking[1]} needs {lacking[2]}"
     unknown = re.match(r"Unknown option: (?:\"?)--([\w-]+)", said)
     key = unknown[1].replace("-", "_") if unknown else ""
-    if key in {**MAP_KEYS, **ABBA_MAP_KEYS, **TERMS_MAP_KEYS}:
+    if key and any(key in find(task).map_keys for task in names()):
         said = f"columns are mapped: --map {key}=COLUMN"
     return f"{said} (see --help)"
 

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from truecost.cli.abba import study_of
-from truecost.cli.abba_options import NO_DEPLOYED, NO_LOGS, Deployed, Logs
-from truecost.cli.options import Flag, Integer, Whole
+from truecost.cli.flags import Flag, Flags, Integer, Whole, headings, merged
 from truecost.cli.writing import ToFile, aside, check_file, put, to_standard_output
 from truecost.errors import UsageError
 from truecost.names import CalibrationMethod, LabelTarget
+from truecost.study.naming import name_systems
+from truecost.tasks import find
+from truecost.verbs import options_of, study_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -100,6 +101,19 @@ class CalibratedFile(ItemFile):
     """File (.svg, .png or .pdf) for the picture of the mapping from scores to probabilities."""
 
 
+FACE = find("abba")
+if TYPE_CHECKING:
+
+    class Logs(Flags):
+        """What the logs hold."""
+
+    class Deployed(Flags):
+        """How the two models were deployed."""
+
+else:
+    _KINDS = headings(options_of(FACE, "validate"))
+    Logs, Deployed = _KINDS["Data"], _KINDS["Deployment"]
+NO_LOGS, NO_DEPLOYED = Logs(), Deployed()
 WANTED, CHOSEN, MAPPING, CALIBRATED = Wanted(), ChosenFile(), Mapping(), CalibratedFile()
 
 
@@ -126,7 +140,6 @@ def select(
     budget
         Number of new labels.
     """
-    from truecost.cli.abba_options import rates_of
     from truecost.cli.terminal import Screen
     from truecost.formats import Table
     from truecost.study.deployed import log_of
@@ -205,7 +218,8 @@ def _study(log: str | None, logs: Logs, deployed: Deployed, output: ToFile) -> "
     if output.print_config or output.cite:
         option = "--print-config" if output.print_config else "--cite"
         raise UsageError(f"nothing is scored here: {option} goes with truecost abba score")
-    return study_of(() if log is None else (log,), logs, deployed, config=output.config)
+    named = dict(name_systems(() if log is None else (log,)))
+    return study_of(FACE, named, merged((logs, deployed)), config=output.config)
 
 
 def _written(table: "Table", output: ToFile, kind: str | None) -> str:
@@ -286,3 +300,19 @@ def _fitted(found: "MachineCalibration") -> str:
         f"isotonic curve by {figure(found.mean_difference)} on average, "
         f"{figure(found.largest_difference)} at most"
     )
+
+
+def rates_of(text: str) -> dict[str, float]:
+    """`CELL=RATE,...` as a mapping."""
+    found: dict[str, float] = {}
+    for part in filter(None, text.split(",")):
+        cell, mark, rate = (word.strip() for word in part.partition("="))
+        try:
+            found[cell] = float(rate)
+        except ValueError:
+            mark = ""
+        if not mark:
+            raise UsageError(
+                f"--rates {part!r} is not understood: write CELL=RATE, such as 10A=0.2,01B=0.1"
+            )
+    return found

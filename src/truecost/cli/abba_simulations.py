@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from truecost.cli.options import Integer, Output, Whole
+from truecost.cli.flags import Integer, Whole
+from truecost.cli.output import Output
 
 if TYPE_CHECKING:
     from truecost.cli.columns import Columns

@@ -5,12 +5,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from truecost.cli.options import NO_COSTS, NO_DATA, Costs, Data, Flag, Interval, study_of
-from truecost.cli.trials import Names, report, said_instead
+from truecost.cli.flags import Flag, of_table
+from truecost.cli.options import NO_COSTS, NO_DATA, Costs, Data, Interval, study_of
+from truecost.cli.trials import report, said_instead
 from truecost.cli.writing import ToFile, aside, check_file, put, to_standard_output
 from truecost.errors import UsageError
 from truecost.names import CalibrationMethod
+from truecost.study.tables import IntervalTable
 
+Names = Annotated[tuple[str, ...], Parameter(negative=())]
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -69,25 +72,13 @@ class Options:
     """Ridge on the scale of affine, for scores that separate the classes."""
 
 
-@Parameter(name="*", group="Interval")
-@dataclass(frozen=True, kw_only=True)
-class Resampling:
-    """How the intervals are made."""
+if TYPE_CHECKING:
 
-    level: float | None = None
-    """Level of the intervals (0.95 unless given)."""
-    replicates: int | None = None
-    """Number of bootstrap replicates (2,000 unless given)."""
-    seed: int | None = None
-    """Seed of the folds and of all random numbers (0 unless given)."""
-    jobs: int | None = None
-    """Threads; the result does not depend on them."""
+    class Resampling(Interval):
+        """How the intervals are made."""
 
-    def interval(self) -> Interval:
-        """The options of other commands."""
-        return Interval(
-            level=self.level, replicates=self.replicates, seed=self.seed, jobs=self.jobs
-        )
+else:
+    Resampling = of_table(IntervalTable, "level", "replicates", "seed", "jobs", heading="Interval")
 
 
 @Parameter(name="*", group="Output")
@@ -130,7 +121,7 @@ def calibrate(
     from truecost.cli.terminal import Screen
     from truecost.study.calibrating import run_calibration
 
-    study = study_of(files, data, costs, resampling.interval(), measure, (), output.config)
+    study = study_of(files, data, costs, resampling, measure, (), output.config)
     study = fit.placed(study)
     if output.print_config:
         raise UsageError(
@@ -157,6 +148,8 @@ def calibrate(
 
 def _told(outcome: "Outcome", output: Written, screen: "Screen") -> int:
     """Report what was scored; of trials without labels what was fitted."""
+    from truecost.tasks.trials.descriptions import Fitted
+
     if outcome.parts:
         return report(outcome, output, screen)
     for reading in outcome.readings:
@@ -164,7 +157,8 @@ def _told(outcome: "Outcome", output: Written, screen: "Screen") -> int:
     if output.json:
         print(outcome.to_json(), end="")
     else:
-        screen.say(_fitted(outcome.calibration))
+        [fitted] = outcome.described_as(Fitted)
+        screen.say(_fitted(fitted.summary))
     screen.advise(outcome.problems)
     return 0
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from truecost.cli.options import pairs
 from truecost.cli.writing import format_for, put, to_standard_output
 from truecost.errors import InputError, UsageError, message
+from truecost.flag_texts import pairs
 from truecost.names import COLUMNS, ScoreType
 
 if TYPE_CHECKING:

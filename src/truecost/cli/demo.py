@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from truecost.cli.options import PLAIN, Output
+from truecost.cli.output import PLAIN, Output
 from truecost.cli.studies import live
 from truecost.cli.trials import execute
 

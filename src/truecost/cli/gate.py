@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from truecost.cli.options import Output
+from truecost.cli.output import Output
 from truecost.errors import UsageError
 
 if TYPE_CHECKING:

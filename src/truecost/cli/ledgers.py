@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from truecost.cli.options import Kept, Output
+from truecost.cli.output import Kept, Output
 from truecost.errors import UsageError
 
 if TYPE_CHECKING:
@@ -24,8 +24,6 @@ def ledger_of(study: "Study", output: Output, beside: str | None = None) -> "Pla
     """
     import msgspec
 
-    from truecost.study.ledger import check_place, place_of
-
     if isinstance(output, Kept):
         if output.ledger is not None and output.no_ledger:
             raise UsageError("--ledger names a ledger and --no-ledger wants none: leave one out")
@@ -34,6 +32,10 @@ def ledger_of(study: "Study", output: Output, beside: str | None = None) -> "Pla
         if output.ledger is not None:
             table = msgspec.structs.replace(study.ledger, file=output.ledger, kept=True)
             study = msgspec.structs.replace(study, ledger=table)
+    if beside is None and study.ledger.file is None:
+        return None
+    from truecost.study.ledger import check_place, place_of
+
     place = place_of(study, beside)
     check_place(place)
     return place

@@ -5,14 +5,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from truecost.cli.lifelong_options import Compat, HelpCost, ImpairedSpeakers
-from truecost.cli.options import Flag, Output, Whole, pairs, read_matrix
+from truecost.cli.flags import Flag, Whole
+from truecost.cli.output import Output
 from truecost.errors import UsageError
+from truecost.flag_texts import matrix, pairs
 from truecost.names import LifelongKind, Method, Missing, SpeakerMapping
+from truecost.tasks.lifelong.options import HelpCost, ImpairedSpeakers
+from truecost.tasks.lifelong.options import Organisers as Compat
 
 if TYPE_CHECKING:
+    from truecost.scoring import Scoring
     from truecost.study.lifelong_penalised import Penalised
-    from truecost.tasks.scoring import Scoring
 
 Names = Annotated[tuple[str, ...], Parameter(negative=())]
 
@@ -99,7 +102,7 @@ class Chosen:
         if self.classes is not None:
             given["classes"] = tuple(self.classes.split(","))
         if self.cost_matrix is not None:
-            given["costs"] = read_matrix(self.cost_matrix)
+            given["costs"] = matrix(self.cost_matrix)
             del given["cost_matrix"]
         return {name: value for name, value in given.items() if name != "uem"}
 
@@ -246,10 +249,10 @@ def _each(given: Given, what: str, systems: int) -> tuple[str, ...]:
 def _scoring(chosen: Chosen, drawn: Drawn, subset: tuple[str, ...], progress: Any) -> "Scoring":
     """How it is scored."""
     from truecost.names import ICC
+    from truecost.scoring import Scoring
     from truecost.study.settings import plan_of
     from truecost.study.tables import IntervalTable
     from truecost.tasks.lifelong.options import LifelongScoring
-    from truecost.tasks.scoring import Scoring
 
     how = {k: getattr(chosen, k) for k in ("compat", "cost", "item_seconds")}
     return Scoring(
@@ -260,7 +263,7 @@ def _scoring(chosen: Chosen, drawn: Drawn, subset: tuple[str, ...], progress: An
         subsets=subset,
         jobs=drawn.jobs,
         progress=progress,
-        lifelong=LifelongScoring(**{k: v for k, v in how.items() if v is not None}),
+        choices=LifelongScoring(**{k: v for k, v in how.items() if v is not None}),
     )
 
 

@@ -1,22 +1,14 @@
 """`list` and `schema`."""
 
 import json as json_module
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from cyclopts import Parameter
 
-from truecost.names import (
-    ABBA_MAP_KEYS,
-    FORMATS,
-    ITEM_MAP_KEYS,
-    MAP_KEYS,
-    NORMALISATIONS,
-    SCORE_TYPES,
-    SEGMENT_MAP_KEYS,
-    STREAM_MAP_KEYS,
-    TASK_FORMATS,
-    TERMS_MAP_KEYS,
-)
+from truecost.errors import UsageError, message
+from truecost.names import FORMATS, ITEM_MAP_KEYS, NORMALISATIONS, SCORE_TYPES
 
 if TYPE_CHECKING:
     from truecost.measures import Measure
@@ -34,12 +26,17 @@ Kind = Literal[
     "strategies",
     "learners",
     "sources",
+    "options",
 ]
 Which = Literal["result", "study", "resources"]
 
 
 def show(
-    kind: Kind = "measures", /, *, json: Annotated[bool, Parameter(negative=())] = False
+    kind: Kind = "measures",
+    task: str | None = None,
+    /,
+    *,
+    json: Annotated[bool, Parameter(negative=())] = False,
 ) -> None:
     """List what there is to choose from.
 
@@ -47,12 +44,16 @@ def show(
     ----------
     kind
         measures, methods (of calibration), formats (of each task), normalisations (of transcripts),
-        presets, advice, types (of scores), map (keys of --map), or of live runs strategies,
-        learners and sources.
+        presets, advice, types (of scores), map (keys of --map), options (of a task), or of live
+        runs strategies, learners and sources.
+    task
+        Of measures, formats and options: the task that they are of.
     json
         Print JSON.
     """
-    entries = _entries(kind)
+    entries = options(task) if kind == "options" else _of_task(_entries(kind), kind, task)
+    if kind in ("measures", "formats", "map"):
+        warn_of_tasks()
     if json:
         print(json_module.dumps(entries, indent=2, ensure_ascii=False))
         return
@@ -62,6 +63,55 @@ def show(
         section = f"{entry.get('section', ''):<{sections}}  " if sections else ""
         tasks = f"; for {', '.join(entry['tasks'])}" if "tasks" in entry else ""
         print(f"{entry['name']:<{width}}  {section}{entry['text']}{tasks}")
+
+
+def _of_task(entries: list[dict[str, Any]], kind: Kind, task: str | None) -> list[dict[str, Any]]:
+    """The entries of a task; all of them when none is named."""
+    from truecost.errors import UsageError
+    from truecost.tasks import find
+
+    if task is None:
+        return entries
+    name = find(task).name
+    if kind not in ("measures", "formats"):
+        raise UsageError(f"list {kind} is not by task: leave out {task!r}")
+    return [entry for entry in entries if name in entry["tasks"]]
+
+
+def options(task: str | None) -> list[dict[str, Any]]:
+    """Every option of a task: its flag and key, what it may be, its default and meaning."""
+    from truecost.tasks import find
+    from truecost.verbs import options_of
+
+    face = find(task)
+    verbs = (*face.verbs, *(name for name, *_ in face.commands))
+    found = dict.fromkeys(option for verb in verbs for option in options_of(face, verb))
+    several = {option.key: option for option in found}  # a task says some defaults of its own
+    return [
+        {
+            "name": option.flag,
+            "section": f"[{option.table}] {option.key}",
+            "text": f"{option.help} ({option.values})",
+            "meaning": option.option.help,
+            "values": option.values,
+            "default": option.default,
+            "verbs": [v for v in verbs if option.key in {o.key for o in options_of(face, v)}],
+        }
+        for option in several.values()
+    ]
+
+
+def warn_of_tasks() -> None:
+    """A line for each task of another distribution that cannot be used, where all are listed."""
+    from truecost.tasks import faults
+
+    for text in faults():
+        warn(text)
+
+
+def warn(text: str) -> None:
+    """A warning on standard error."""
+    print(message(f"truecost: warning: {text}"), file=sys.stderr)
 
 
 def _entries(kind: Kind) -> list[dict[str, Any]]:
@@ -123,30 +173,38 @@ def _live(kind: Live) -> list[dict[str, Any]]:
 
 def _keys() -> dict[str, str]:
     """The keys of --map; those of single tasks marked as such, behind what they are else."""
-    found = ITEM_MAP_KEYS | SEGMENT_MAP_KEYS | MAP_KEYS
-    marked = {"abba": ABBA_MAP_KEYS, "terms": TERMS_MAP_KEYS, "stream": STREAM_MAP_KEYS}
-    for task, keys in marked.items():
-        for key, text in keys.items():
-            found[key] = f"{found[key]}; {task}: {text}" if key in found else f"{text} ({task})"
+    from truecost.tasks import DEFAULT, find, names
+
+    found = {**ITEM_MAP_KEYS, **find(DEFAULT).map_keys}
+    tasks: dict[tuple[str, str], list[str]] = {}  # of each key and text
+    for task in names():
+        for key, text in find(task).map_keys.items() if task != DEFAULT else ():
+            if ITEM_MAP_KEYS.get(key) != text:  # else of every task
+                tasks.setdefault((key, text), []).append(task)
+    for (key, text), of in tasks.items():
+        said = ", ".join(of)
+        found[key] = f"{found[key]}; {said}: {text}" if key in found else f"{text} ({said})"
     return found
 
 
 def _measures() -> list[dict[str, Any]]:
     """Every measure, those of a task together."""
     from truecost.measures import registry
-    from truecost.measures.lifelong import inner_of  # the score is theirs to name
-    from truecost.study.itemised import counting_of
+    from truecost.tasks import names
     from truecost.tasks.abba.scoring import LABELS  # ratios whose parameter is the estimator
+    from truecost.tasks.lifelong.measures.lifelong import inner_of  # the score is theirs to name
 
-    items = ("transcripts", "translation", "diarization")
-    counted = {part: task for task in items for part in counting_of(task).parts}
-    counted |= {"collected": "abba", "term_targets": "terms", "resources": "terms"}
-    counted |= dict.fromkeys(("classified", "scored"), "lifelong")
-    found = [
+    tasks: dict[str, str] = {}
+    for task in reversed(names()):
+        try:
+            tasks |= dict.fromkeys(registry(task), task)
+        except UsageError as error:  # a task of another distribution, parts of which are broken
+            warn(str(error))
+    return [
         {
             "name": m.name if m.name in LABELS or m.parse is inner_of else m.label,
             "text": f"{m.title}; {_better(m)} ({m.source})",
-            "tasks": [m.task or counted.get(m.parts[0], "trials")],
+            "tasks": [tasks[m.key]],
             "direction": m.direction,
             "parts": list(m.parts),
             "source": m.source,
@@ -154,20 +212,21 @@ def _measures() -> list[dict[str, Any]]:
         }
         for m in registry().values()
     ]
-    return sorted(found, key=lambda entry: ["trials", *TASK_FORMATS].index(entry["tasks"][0]))
 
 
 def _better(measure: "Measure") -> str:
     """Which values of a measure are better."""
-    from truecost.measures.lifelong import follows_score
+    from truecost.tasks.lifelong.measures.lifelong import follows_score
 
     return "better as its score is" if follows_score(measure) else f"{measure.direction} is better"
 
 
 def _formats() -> list[dict[str, Any]]:
     """Every format once, with the tasks whose files, or metadata, may be of it."""
+    from truecost.tasks import find, names
+
     metadata = {"utt2spk": FORMATS["utt2spk"]}
-    tasks = {"trials": FORMATS} | {t: formats | metadata for t, formats in TASK_FORMATS.items()}
+    tasks = {task: {**find(task).formats.texts, **metadata} for task in names()}
     texts = {name: text for formats in tasks.values() for name, text in formats.items()}
     return [
         {"name": name, "text": text, "tasks": [task for task in tasks if name in tasks[task]]}
@@ -215,7 +274,56 @@ def schema(which: Which = "result", /) -> None:
     import msgspec
 
     from truecost.resources import Resources
-    from truecost.study import ResultFile, Study
 
-    kind = {"result": ResultFile, "study": Study, "resources": Resources}[which]
-    print(json_module.dumps(msgspec.json.schema(kind), indent=2))
+    if which == "result":
+        found = _schema_of_results()
+    else:
+        found = msgspec.json.schema(Resources) if which == "resources" else _schema_of_studies()
+    print(json_module.dumps(found, indent=2))
+
+
+def _schema_of_studies() -> dict[str, Any]:
+    """The schema of a study: its own tables, then those of every task, as options say them."""
+    import msgspec
+
+    from truecost.options import schema_of
+    from truecost.study import Study
+    from truecost.study.config import table_types
+    from truecost.study.tables import ApplicationTable, DataTable, IntervalTable, SystemTable
+    from truecost.tasks import names
+
+    kinds = table_types()
+    refs, found = msgspec.json.schema_components(
+        [Study, *kinds.values()], ref_template="#/$defs/{name}"
+    )
+    keys = found["Study"]["properties"]
+    del keys["own"]
+    keys["task"]["anyOf"][0]["enum"] = [*names()]
+    keys |= dict(zip(kinds, refs[1:], strict=True))
+    every = (kind if isinstance(kind, type) else get_args(kind)[1] for kind in kinds.values())
+    for kind in (DataTable, SystemTable, ApplicationTable, IntervalTable, *every):
+        for key, said in schema_of(kind).items():
+            found[kind.__name__]["properties"][key] |= said
+    return {**refs[0], "$defs": found}
+
+
+def _schema_of_results() -> dict[str, Any]:
+    """The schema of a result; what is described is that of every task."""
+    import msgspec
+
+    from truecost.study import ResultFile
+    from truecost.study.outcome import types_of
+    from truecost.tasks import find, names
+
+    tuples = {}
+    for task in names():
+        with suppress(UsageError):  # that of another distribution, which is broken
+            if find(task).load().descriptions:
+                tuples[task] = types_of(task)
+    refs, found = msgspec.json.schema_components(
+        [ResultFile, *tuples.values()], ref_template="#/$defs/{name}"
+    )
+    described = dict(zip(tuples, refs[1:], strict=True))
+    found["ResultFile"]["properties"]["task"]["enum"] = [*names()]
+    found["ResultFile"]["properties"]["described"]["properties"] = described
+    return {**refs[0], "$defs": found}

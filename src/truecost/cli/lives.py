@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from truecost.cli.columns import Columns
+from truecost.cli.layout import Layout
+from truecost.cli.values import values
 from truecost.results import Row
 
 FIRST = ("system", "against", "strategy", "version", "policy", "subset")
@@ -57,8 +59,15 @@ def _said(name: str, rows: Sequence[Row]) -> bool:
 
 def _scored(score: str, rows: Sequence[Row]) -> tuple[str, ...]:
     """The score with its direction, where a row that is better as the score is tells it."""
-    from truecost.measures.lifelong import OWN_DIRECTION
+    from truecost.tasks.lifelong.measures.lifelong import OWN_DIRECTION
 
     own = (r for r in rows if "variant" in r.parameters and r.measure not in OWN_DIRECTION)
     row = next(own, None)
     return (f"score {score}" + ("" if row is None else f" ({row.direction} is better)"),)
+
+
+def _values(rows: Sequence[Row]) -> list[Columns]:
+    return [of_lives(values(rows), rows)]
+
+
+LAYOUT = Layout(values=_values, pairs=of_lives)

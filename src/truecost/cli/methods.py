@@ -4,18 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from truecost.cli.options import (
-    KEPT,
-    NO_COSTS,
-    NO_DATA,
-    NO_INTERVAL,
-    Costs,
-    Data,
-    Interval,
-    Kept,
-    Output,
-    study_of,
-)
+from truecost.cli.options import NO_COSTS, NO_DATA, NO_INTERVAL, Costs, Data, Interval, study_of
+from truecost.cli.output import KEPT, Kept, Output
 from truecost.cli.trials import execute
 from truecost.names import Estimator
 
@@ -107,8 +97,6 @@ def _execute(
     compare: bool = False,
 ) -> int:
     """Lay what was given over [methods] of the study, and run it."""
-    import msgspec
-
     from truecost.study.tables import MethodsTable
 
     given = MethodsTable(
@@ -118,4 +106,4 @@ def _execute(
         compare=compare or None,
         estimator=estimator,
     )
-    return execute(msgspec.structs.replace(study, methods=given.over(study.methods)), output)
+    return execute(study.with_table(given.over(study.table(MethodsTable))), output)

@@ -2,7 +2,9 @@
 
 from typing import Annotated
 
-from truecost.cli.options import KEPT, NO_INTERVAL, Flag, Interval, Kept, Whole
+from truecost.cli.flags import Flag, Whole
+from truecost.cli.options import NO_INTERVAL, Interval
+from truecost.cli.output import KEPT, Kept
 from truecost.errors import UsageError
 
 

@@ -5,8 +5,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from truecost.cli.options import Flag, Integer, Output, Whole, pairs
+from truecost.cli.flags import Flag, Integer, Whole
+from truecost.cli.output import Output
 from truecost.errors import UsageError
+from truecost.flag_texts import pairs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

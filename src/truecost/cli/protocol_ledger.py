@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from truecost.cli.options import PLAIN, Flag
+from truecost.cli.flags import Flag
+from truecost.cli.output import PLAIN
 from truecost.errors import message
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from truecost.cli.columns import Columns
-    from truecost.names import Task
     from truecost.protocol.ledger_sets import Best, EvaluationSet
 
 SHORT = 12  # letters of a hash that are shown
@@ -88,7 +88,7 @@ def _table(sets: "Sequence[EvaluationSet]") -> "Columns":
     return Columns(names, tuple(rows), left=left, spare=("lines", "items"), about=OF_SET)
 
 
-def _told(best: "Best", task: "Task") -> tuple[str, str, str, str]:
+def _told(best: "Best", task: str) -> tuple[str, str, str, str]:
     """A measure with what it is about, its best value, of how many systems, and whose it is."""
     from truecost.digits import figure, scale_of
     from truecost.errors import UsageError

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from truecost.cli.options import Flag, Integer, Whole, pairs
+from truecost.cli.flags import Flag, Integer, Whole
 from truecost.cli.writing import ToFile, aside, put, to_standard_output
 from truecost.errors import UsageError
+from truecost.flag_texts import pairs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

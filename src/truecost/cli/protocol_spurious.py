@@ -5,21 +5,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from truecost.cli.options import (
-    NO_COSTS,
-    NO_INTERVAL,
-    PLAIN,
-    Costs,
-    Flag,
-    Interval,
-    Output,
-    Whole,
-    laid_over,
-    numbers,
-    pairs,
-)
+from truecost.cli.flags import Flag, Whole
+from truecost.cli.options import NO_COSTS, NO_INTERVAL, Costs, Interval
+from truecost.cli.output import PLAIN, Output
 from truecost.errors import UsageError
+from truecost.flag_texts import numbers, pairs
 from truecost.names import Missing, ScoreType
+from truecost.verbs import laid_over
 
 if TYPE_CHECKING:
     from truecost.study import Study
@@ -164,7 +156,7 @@ def study_of(
         vad=known.vad,
         model=known.model,
         folds=known.folds,
-        seed=interval.seed,
+        seed=interval.keys().get("seed"),
     )
     study = Study(
         measures=tuple(m for given in measure for m in given.split(",")),
@@ -173,6 +165,6 @@ def study_of(
         application=costs.table(),
         interval=interval.table(),
         subsets={expression: expression for expression in subset},
-        spurious=table,
+        own={"spurious": table},
     )
     return laid_over(study, output.config)

@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from truecost.cli.options import KEPT, NO_INTERVAL, Flag, Interval, Kept, Output
+from truecost.cli.flags import Flag
+from truecost.cli.options import NO_INTERVAL, Interval
+from truecost.cli.output import KEPT, Kept, Output
 from truecost.errors import UsageError, message
 
 if TYPE_CHECKING:

@@ -2,13 +2,26 @@
 
 from typing import TYPE_CHECKING, Annotated
 
-from truecost.cli.options import PLAIN, Flag, Output, Whole
-from truecost.cli.stream_options import DRAWN, Drawn, stream_table
+from truecost.cli.flags import Flag, Flags, Whole, headings
+from truecost.cli.output import PLAIN, Output
 from truecost.errors import UsageError
 from truecost.names import Objective
+from truecost.tasks import find
+from truecost.verbs import options_of, study_of
 
 if TYPE_CHECKING:
     from truecost.study import Study
+
+
+FACE = find("stream")
+if TYPE_CHECKING:
+
+    class Drawn(Flags):
+        """How the intervals are made."""
+
+else:
+    Drawn = headings(options_of(FACE))["Interval"]
+DRAWN = Drawn()
 
 
 def sweep(
@@ -50,7 +63,7 @@ def sweep(
     if output.config is not None:
         raise UsageError("a sweep takes its settings from the study file: leave out --config")
     found = swept(Study.read(study), _whole_numbers(budgets), _names(strategies), seeds, objective)
-    given = Study(task="stream", interval=interval.table(), stream=stream_table(interval))
+    given = study_of(FACE, {}, interval.given())
     return live(given.over(found), output, resume=resume)
 
 

@@ -5,32 +5,24 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from io import StringIO
 from textwrap import fill
 
 from rich.console import Console
 from rich.markup import escape
 
-from truecost.captions import items_of, units_shown
 from truecost.cli.columns import Columns
-from truecost.cli.lives import of_lives
+from truecost.cli.layout import layout_of
 from truecost.cli.narrow import parts_of
-from truecost.cli.of_methods import of_variance
-from truecost.cli.options import Output
-from truecost.cli.phases import about_online, dims_beside, side_by_side, sizes_of, split
-from truecost.digits import ShownIn, between, figure, percent, scale_of, signed
+from truecost.cli.output import Output
+from truecost.cli.values import ABOVE, about, dims_shown, values
+from truecost.digits import ShownIn, between, figure, scale_of, signed
 from truecost.errors import counted, message, visible
 from truecost.flags import marks
 from truecost.gates import Verdict
-from truecost.leaderboard import Standing
-from truecost.results import Comparison, Row, figures, shown
+from truecost.results import Comparison, Row, Standing, figures
 from truecost.study import Outcome, Problem
-from truecost.tasks.lifelong.records import Lifelong
-from truecost.tasks.streams.records import Online
-from truecost.tasks.systems import System
-from truecost.tasks.terms.records import Search
-
-ABOVE = ("measure", "system")
-OF_SEARCHES = "counts of queries in documents are weighed; thresholds are swept in every replicate"
+from truecost.task import Record
 
 
 class Screen:
@@ -105,10 +97,10 @@ class Screen:
         for reading in outcome.readings:
             self.say(reading)
         for record in outcome.systems:
-            self.say(f"{record.name}: {_about_system(record)}{_sums(record, outcome.estimates)}")
+            self.say(f"{record.name}: {record.summary}{_sums(record, outcome.estimates)}")
         first = outcome.estimates[0]
         units = counted(first.n_units, "unit")
-        way = OF_SEARCHES if outcome.task == "terms" else _way(first)
+        way = layout_of(outcome.task).way or _way(first)
         self.say(f"resampling: {', '.join(first.factors) or 'nothing'} ({units}); {way}")
 
     def judge(self, gates: Sequence[Verdict]) -> None:
@@ -123,23 +115,18 @@ class Screen:
             self.say(f"{passed} of {len(gates)} gates pass")
 
 
-def _about_system(record: System) -> str:
-    """What there is of a system, in a few words."""
-    if isinstance(record, Online):
-        return about_online(record)
-    if isinstance(record, Lifelong):
-        return record.described
-    if not isinstance(record, Search):
-        return record.about
-    reference, found = record.reference, int(record.found.sum())
-    return (
-        f"{counted(len(record), 'detection')} of {counted(reference.queries.height, 'query')} in "
-        f"{counted(len(reference.document_units[0]), 'document')} ({reference.seconds:g} s); "
-        f"{found} of {counted(reference.targets.height, 'target')} aligned"
-    )
+def printed(tables: Iterable["Columns"], width: int) -> str:
+    """Tables as plain text, fitted to a width."""
+    console = Console(no_color=True, highlight=False, width=width, file=StringIO(), _environ={})
+    texts = []
+    for part in (part for table in tables for part in parts_of(table.visible(), width)):
+        with console.capture() as captured:
+            console.print(part.table(width))
+        texts.append("\n".join(line.rstrip() for line in captured.get().splitlines()))
+    return "\n\n".join(texts)
 
 
-def _sums(record: System, rows: Sequence[Row]) -> str:
+def _sums(record: Record, rows: Sequence[Row]) -> str:
     """The sums that the measures of a system divide, where it is counted by items."""
     from truecost.report.words import errors_of
 
@@ -159,146 +146,38 @@ def _way(row: Row) -> str:
 
 def result_table(outcome: Outcome, verbose: bool = False) -> list[Columns]:
     """The values, then the comparisons; of subsets the `brief` measures, unless verbose."""
-    if any(part.planes for part in outcome.parts):
-        return [_chosen(outcome.estimates)]
+    layout = layout_of(outcome.task)
+    if whole := layout.whole(outcome):
+        return list(whole)
     labels = brief(outcome)
 
     def shown(row: Row) -> bool:
         return verbose or "subset" not in row.dims or row.label in labels
 
-    values = [e for e in outcome.estimates if shown(e)]
-    tables = _of_phases(values) if outcome.task == "stream" else [_plainly(values, outcome.task)]
+    told = [e for e in outcome.estimates if shown(e)]
+    tables = [values(told)] if layout.values is None else layout.values(told)
     if outcome.comparisons:
         pairs = [c for c in outcome.comparisons if shown(c.difference)]
         table = _pairs(pairs)
-        lives = outcome.task == "lifelong"
-        tables.append(of_lives(table, [c.difference for c in pairs]) if lives else table)
-    if shares := [found for part in outcome.parts for found in part.variance if found.shares]:
-        tables.append(of_variance(shares))
-    return tables
-
-
-def _plainly(rows: Sequence[Row], task: str) -> Columns:
-    """The values, those of AB/BA as ratios, those across time by system."""
-    if task == "lifelong":
-        return of_lives(_values(rows), rows)
-    return _ratios(rows) if task == "abba" else _values(rows)
-
-
-def _of_phases(rows: Sequence[Row]) -> list[Columns]:
-    """What a system costs before and after it adapts, and what has no phase."""
-    sided, others = split(rows)
-    tables = [side_by_side(sided, [_marks(row) for row in sided])] if sided else []
-    return [*tables, *([_values(others, by_run=True)] if others else [])]
+        differences = [c.difference for c in pairs]
+        tables.append(table if layout.pairs is None else layout.pairs(table, differences))
+    return [*tables, *layout.below(outcome)]
 
 
 def brief(outcome: Outcome) -> tuple[str, ...]:
-    """The measures that are shown of subsets: the first, and of AB/BA both ratios, one result."""
+    """The measures that are shown of subsets: the first, and those that are one result with it."""
     labels = tuple(dict.fromkeys(row.label for row in outcome.estimates))
-    if outcome.task != "abba":
-        return labels[:1]
-    from truecost.tasks.abba.scoring import DEFAULT_MEASURES
-
-    return tuple(name for name in labels if name in (*labels[:1], *DEFAULT_MEASURES))
-
-
-def _dims(rows: Sequence[Row]) -> tuple[str, ...]:
-    """What the rows are about, the widest first: the system and its subsets come last."""
-    found = dims_beside(rows)
-    inner = ("system", "subset", "phase")
-    return (*(n for n in found if n not in inner), *(n for n in inner if n in found))
-
-
-def _about(row: Row, dims: Sequence[str]) -> tuple[str, ...]:
-    """What a row is about; the baseline stands beside its system."""
-    cells = {**row.dims, "against": row.baseline or ""}
-    return tuple(cells.get(name, "all" if name == "subset" else "") for name in dims)
-
-
-def _values(rows: Sequence[Row], *, by_run: bool = False) -> Columns:
-    """A line a row; of streams with the items of a run."""
-    dims, items, sizes = _dims(rows), items_of(rows), [str(row.n_trials) for row in rows]
-    if by_run:
-        items, sizes = sizes_of(rows)
-    names = ("measure", "value", f"{percent(rows[0].level)} interval", "naive", items, "units")
-    cells = tuple(
-        (
-            *(*_about(row, dims), row.label, *figures(row)),
-            "" if row.reference is None else shown(row, row.reference),
-            *(size, units_shown(row), _note(row)),
-        )
-        for row, size in zip(rows, sizes, strict=True)
-    )
-    above = (*ABOVE, items, "units") if by_run else ABOVE
-    spare = ("units", items, "naive")
-    table = Columns((*dims, *names, "note"), cells, spare=spare, about=dims, above=above)
-    return table if any(map(units_shown, rows)) else table.without("units")
-
-
-def _ratios(rows: Sequence[Row]) -> Columns:
-    """Values by measure and estimator; a ratio of 1 says that nothing changes."""
-    table = _values(rows)
-    names = ["no change" if name == "naive" else name for name in table.names]
-    order = [k for k, name in enumerate(names) if name != "estimator"]
-    order.insert(names.index("measure"), names.index("estimator"))
-    return replace(
-        table,
-        names=tuple(names[k] for k in order),
-        rows=tuple(tuple(row[k] for k in order) for row in table.rows),
-        left=table.left | {"estimator"},
-        spare=("units", items_of(rows), "no change"),
-        about=(*(name for name in table.about if name != "estimator"), "measure"),
-    )
-
-
-def _chosen(rows: Sequence[Row]) -> Columns:
-    """A line for each rule that chose a threshold of B, with both ratios there."""
-    dims = _dims(rows)
-    found: dict[tuple[str, ...], dict[str, Row]] = {}
-    for row in rows:
-        found.setdefault((*_about(row, dims), row.parameters["variant"]), {})[row.measure] = row
-    ratios = tuple(dict.fromkeys(row.measure for row in rows))
-    cells = []
-    for key, both in found.items():
-        some = next(iter(both.values()))
-        threshold = "none" if some.threshold is None else _threshold(some)
-        values = (" ".join(figures(both[name])).strip() for name in ratios)
-        notes = dict.fromkeys(mark for row in both.values() for mark in _marks(row))
-        cells.append((*key, threshold, *values, ", ".join(notes)))
-    return Columns(
-        (*dims, "rule", "threshold of B", *ratios, "note"),
-        tuple(cells),
-        left=frozenset({"rule", "threshold of B", *ratios, "note"}),
-        about=dims,
-        above=("system", "estimator"),
-    )
-
-
-def _threshold(row: Row) -> str:
-    """The chosen threshold, and between which ones the replicates chose."""
-    lower, upper = (row.counts.get(f"threshold_{end}") for end in ("lower", "upper"))
-    return f"{figure(row.threshold)} {between(lower, upper)}".strip()
-
-
-def _note(row: Row) -> str:
-    return ", ".join(_marks(row))
-
-
-def _marks(row: Row) -> list[str]:
-    """Why a row has no value, or what is special about it."""
-    if row.value is None and row.reason:
-        return [row.reason.removeprefix("undefined: ")]
-    return marks(row.flags)
+    return tuple(n for n in labels if n in (*labels[:1], *layout_of(outcome.task).brief))
 
 
 def _pairs(comparisons: Sequence[Comparison]) -> Columns:
-    found = _dims([c.difference for c in comparisons])
+    found = dims_shown([c.difference for c in comparisons])
     place = found.index("system") + 1
     dims = (*found[:place], "against", *found[place:])
     names = ("measure", "difference", "interval", "ratio", "ratio interval", "verdict")
     cells = tuple(
         (
-            *(*_about(c.difference, dims), c.difference.label),
+            *(*about(c.difference, dims), c.difference.label),
             *(*figures(c.difference), *figures(c.ratio), _verdict(c)),
         )
         for c in comparisons
@@ -345,12 +224,17 @@ def standings_table(outcome: Outcome, width: int) -> Columns:
     table = Columns(names, rows, spare=("its interval", "from first", "place", "may be best"))
     notes = [", ".join(marks(["alone"])) if s.alone else "" for s in board]
     room = width - 2 - (2 + max(map(len, notes)) if any(notes) else 0)
-    for label, values in _asked_beside(outcome).items():
-        more = _beside(table, label, [values[s.system] for s in board])
+    for label, found in _asked_beside(outcome).items():
+        more = _beside(table, label, [found[s.system] for s in board])
         if more.width() > room:
             break
         table = more
     return _beside(table, "note", notes) if any(notes) else table
+
+
+def standings_tables(outcome: Outcome, width: int = 120) -> list[Columns]:
+    """The table of a leaderboard, alone."""
+    return [standings_table(outcome, width)]
 
 
 def _beside(table: Columns, name: str, cells: Sequence[str]) -> Columns:
@@ -370,7 +254,7 @@ def _asked_beside(outcome: Outcome) -> dict[str, dict[str, str]]:
         named = {row.label, row.measure} & asked and row.label != outcome.leaderboard[0].measure
         if named and "subset" not in row.dims:
             found.setdefault(row.label, {})[row.dims["system"]] = figures(row)[0]
-    return {label: values for label, values in found.items() if len(values) == len(part.systems)}
+    return {label: of for label, of in found.items() if len(of) == len(part.systems)}
 
 
 def beside_board(outcome: Outcome, table: Columns, output: str | None) -> str:

@@ -1,131 +1,56 @@
-"""`score`, `compare` and `plan` for trials."""
+"""Running a study from the command line: what it prints, writes and plans."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from truecost.cli.options import (
-    KEPT,
-    NO_COSTS,
-    NO_DATA,
-    NO_INTERVAL,
-    PLAIN,
-    Costs,
-    Data,
-    Interval,
-    Kept,
-    Output,
-    study_of,
-)
+from truecost.cli.output import Output
 from truecost.errors import UsageError
-from truecost.names import POSTERIORS
+from truecost.tasks import DEFAULT
+from truecost.tasks import find as find_task
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from truecost.cli.columns import Columns
     from truecost.cli.terminal import Screen
-    from truecost.names import ScoreType, Task
+    from truecost.face import Face
+    from truecost.names import ScoreType
     from truecost.study import Outcome, Study
 
-Names = Annotated[tuple[str, ...], Parameter(negative=())]
-PLANNED = (
-    "strategy",
-    "budget",
-    "estimator",
-    "phase",
-    "version",
-    "policy",
-)  # what rows of a plan are told by besides
+CODABENCH = """INPUT OUTPUT: score INPUT/res against INPUT/ref and write OUTPUT/scores.json and
+OUTPUT/detailed_results.html, as a Codabench scoring program does."""
 
 
-def score(
-    *files: Annotated[str, Parameter(negative=())],
-    data: Data = NO_DATA,
-    measure: Names = (),
-    subset: Names = (),
-    codabench: Annotated[tuple[str, str] | None, Parameter(negative=())] = None,
-    costs: Costs = NO_COSTS,
-    interval: Interval = NO_INTERVAL,
-    output: Kept = KEPT,
-) -> int:
-    """Score systems: costs and error rates with intervals.
+def scored() -> "Callable[..., Any]":
+    """`score` of the task that is meant where none is named: it scores for Codabench too."""
+    from truecost.cli import made
+    from truecost.verbs import options_of
 
-    Example: truecost score scores.csv --type llr --map unit=speaker --preset sre-2010
+    face = find_task(DEFAULT)
+    kind = Annotated[
+        tuple[str, str] | None, Parameter(negative=(), help=CODABENCH, show_default=False)
+    ]
+    others = {"codabench": (kind, None), **made.others_of(face, "score")}
+    return made.command(face, "score", options_of(face), others, _scored)
 
-    Parameters
-    ----------
-    files
-        Score files, folders of arrays, or - for standard input; NAME=PATH names a system.
-    measure
-        NAME or NAME:PARAMETER; repeat or separate by commas. See: truecost list measures
-    subset
-        A column (each level is a subset) or a condition such as "snr < 10"; may be repeated.
-    codabench
-        INPUT OUTPUT: score INPUT/res against INPUT/ref and write OUTPUT/scores.json and
-        OUTPUT/detailed_results.html, as a Codabench scoring program does.
-    """
-    study = study_of(files, data, costs, interval, measure, subset, output.config)
-    if codabench is None:
-        return execute(study, output)
+
+def _scored(face: "Face", name: str, files: "Sequence[str]", *given: Any) -> int:
+    """Score files, or a submission of Codabench."""
+    from truecost.cli.made import done, study_from
+
+    *_, others = given
+    output, folders = others["output"], others["codabench"]
+    if folders is None:
+        code: int = done(face, name, files, *given)
+        return code
     if files or output.output is not None:
         raise UsageError("--codabench names its own files: leave out files and --output")
     if output.ledger is not None:
         raise UsageError(
             "--codabench scores one submission and keeps no ledger: leave out --ledger"
         )
-    return score_submission(study, codabench, output)
-
-
-def compare(
-    *files: Annotated[str, Parameter(negative=())],
-    data: Data = NO_DATA,
-    measure: Names = (),
-    subset: Names = (),
-    costs: Costs = NO_COSTS,
-    interval: Interval = NO_INTERVAL,
-    output: Kept = KEPT,
-) -> int:
-    """Compare systems with the first: paired intervals of difference and ratio.
-
-    Example: truecost compare old.csv new.csv --type llr --map id=trial,unit=speaker
-
-    Parameters
-    ----------
-    files
-        Score files of the same trials; the first is the baseline. NAME=PATH names a system.
-    measure
-        NAME or NAME:PARAMETER; repeat or separate by commas. See: truecost list measures
-    subset
-        A column (each level is a subset) or a condition such as "snr < 10"; may be repeated.
-    """
-    study = study_of(files, data, costs, interval, measure, subset, output.config, compare=True)
-    if len(study.systems) < 2:
-        raise UsageError("a comparison needs at least two systems")
-    return execute(study, output)
-
-
-def plan(
-    *files: Annotated[str, Parameter(negative=())],
-    data: Data = NO_DATA,
-    half_width: float | None = None,
-    measure: Names = (),
-    costs: Costs = NO_COSTS,
-    interval: Interval = NO_INTERVAL,
-    output: Output = PLAIN,
-) -> None:
-    """How many units halve the interval, or reach a wanted half-width.
-
-    Parameters
-    ----------
-    files
-        Score files, folders of arrays, or - for standard input.
-    half_width
-        Wanted half-width of the interval; half the present one unless given.
-    measure
-        NAME or NAME:PARAMETER; repeat or separate by commas.
-    """
-    planned(study_of(files, data, costs, interval, measure, (), output.config), half_width, output)
+    return score_submission(study_from(face, name, files, *given), folders, output)
 
 
 SPARED = (
@@ -138,12 +63,12 @@ def planned(
     chosen: "Study",
     half_width: float | None,
     output: Output,
-    further: "Callable[[Outcome], list[str]] | None" = None,
 ) -> None:
-    """Run a study and print how many units narrow its intervals, and what `further` says of it."""
+    """Run a study and print how many units narrow its intervals."""
     from truecost import study
     from truecost.cli.terminal import Screen, plan_table
     from truecost.study.outcome import json_text
+    from truecost.study.planning import plan_rows
 
     if output.output is not None:
         raise UsageError("plan writes no directory: leave out --output")
@@ -160,7 +85,7 @@ def planned(
         screen.say(SPARED)
         if said := _counted_by(outcome):
             screen.say(said)
-        for text in further(outcome) if further else ():
+        for text in find_task(chosen.task).load().planned(outcome):
             screen.say(text)
     screen.advise(outcome.problems)
 
@@ -173,40 +98,6 @@ def _counted_by(outcome: "Outcome") -> str:
     least = min(units, key=lambda name: units[name])
     others = ", ".join(f"{name} ({n})" for name, n in units.items() if name != least)
     return f"units are those of {least}, of which there are fewest; those of {others} grow alike"
-
-
-def plan_rows(outcome: "Outcome", half_width: float | None) -> list[dict[str, object]]:
-    """For each row the present half-width and the units for the wanted one.
-
-    What is measured once, such as memory, has no units to be more of, and a sum over units no
-    interval that more of them narrow.
-    """
-    import math
-
-    from truecost.measures import find_of_any_task
-
-    rows: list[dict[str, object]] = []
-    for e in outcome.estimates:
-        if not e.n_replicates or find_of_any_task(e.label, e.task).total:
-            continue
-        known = math.isfinite(e.half_width) and e.half_width > 0
-        wanted = e.half_width / 2 if half_width is None else half_width
-        needed = int(e.units_for(half_width)) if known else None
-        rows.append(
-            {
-                "system": e.dims["system"],
-                "measure": e.label,
-                **{k: v for k, v in e.dims.items() if k in PLANNED},
-                "value": e.value,
-                **({"shown_in": e.shown_in} if e.shown_in else {}),
-                "n_units": e.n_units,
-                "half_width": e.half_width if known else None,
-                "wanted_half_width": wanted if math.isfinite(wanted) else None,
-                "units_needed": needed,
-                "more_units": None if needed is None else max(0, needed - e.n_units),
-            }
-        )
-    return rows
 
 
 def score_submission(study: "Study", folders: tuple[str, str], output: Output) -> int:
@@ -233,11 +124,13 @@ def execute(
     """
     from truecost.cli.ledgers import ledger_of, noted
     from truecost.cli.terminal import Screen
-    from truecost.study import check_target, run
+    from truecost.study import run
 
     if said_instead(study, output):
         return 0
     if output.output is not None:
+        from truecost.study import check_target
+
         check_target(output.output)  # before the work, not after it
     place = ledger_of(study, output, beside)
     screen = Screen(output)
@@ -269,42 +162,17 @@ def cited(study: "Study", method: str | None = None) -> str:
     from truecost.measures import find
 
     kind = "llr" if method and study.data.type == "score" else study.data.type  # calibrated
-    measures = study.measures or default_measures(study.task or "trials", kind)
+    measures = study.measures or default_measures(study.task or DEFAULT, kind)
     interval = study.interval
     calibration = f"|calibrated:{method}:" if method else ""
-    corrected = study.task == "abba" and "corrected" in (study.abba.estimators or ["corrected"])
-    marks = [":corrected|"] if corrected else []
+    marks = [*find_task(study.task).load().marks(study)]
     marks += [f"{calibration}|resample:unit:{interval.resample}|{interval.method}:"]
-    return bibtex([find(name, study.task or "trials").key for name in measures], marks)
+    return bibtex([find(name, study.task or DEFAULT).key for name in measures], marks)
 
 
-def default_measures(task: "Task", kind: "ScoreType | None") -> tuple[str, ...]:
+def default_measures(task: str, kind: "ScoreType | None") -> tuple[str, ...]:
     """The measures of a task, or of a type of scores, when none is asked for."""
-    if task == "abba":
-        from truecost.tasks.abba.scoring import DEFAULT_MEASURES as RATIOS
-
-        return RATIOS
-    if task == "terms":
-        from truecost.tasks.terms.scoring import DEFAULT_MEASURES as VALUES
-
-        return VALUES
-    if task == "stream":
-        from truecost.tasks.streams.scoring import DEFAULTS as OF_STREAMS
-
-        return OF_STREAMS["numbers" if kind == "number" else "detection"]
-    if task == "lifelong":
-        from truecost.tasks.lifelong.choosing import defaults as of_lifelong
-        from truecost.tasks.lifelong.options import LifelongScoring
-
-        return of_lifelong(None, LifelongScoring())
-    if task != "trials":
-        from truecost.study.itemised import counting_of
-
-        return counting_of(task).measures
-    from truecost.tasks.trials import DEFAULT_MEASURES
-
-    defaults = {**DEFAULT_MEASURES, **dict.fromkeys(POSTERIORS, DEFAULT_MEASURES["posterior"])}
-    return defaults.get(kind or "", ())
+    return find_task(task).load().defaults(kind)
 
 
 def report(
@@ -319,16 +187,17 @@ def report(
     """
     from truecost import study
     from truecost.captions import assumed
+    from truecost.cli.layout import layout_of
     from truecost.cli.terminal import brief, result_table
-    from truecost.gates import append_step_summary, exit_code, markdown
 
+    layout = layout_of(outcome.task)
     screen.explain(outcome)
     target = None if output.output is None else study.write(outcome, output.output)
     if output.json:
         print(outcome.to_json(), end="")
     else:
         screen.show(table(outcome) if table else result_table(outcome, output.verbose))
-        whole = table or output.verbose or any(part.planes for part in outcome.parts)
+        whole = table or output.verbose or layout.whole(outcome)
         told = brief(outcome)
         further = any("subset" in e.dims and e.label not in told for e in outcome.estimates)
         if further and not whole:
@@ -337,15 +206,21 @@ def report(
             said = assumed(part.estimates)
             if said:
                 screen.say(f"{part.title or 'application'}: {said}")
-    advised = [advice.text for advice in outcome.sweeps]  # a result: it stands in JSON too
+    advised = layout.told(outcome)  # a result: it stands in JSON too
     if advised and not output.json:
         screen.tell(advised)
     for remark in (text for text in outcome.remarks if text not in advised):
         screen.say(remark)
     screen.advise(outcome.problems)
     if outcome.gates:
+        from truecost.gates import append_step_summary, markdown
+
         screen.judge(outcome.gates)
         append_step_summary(markdown(outcome.gates))
     if target is not None:
         screen.say(f"report: {target / 'report.html'}")
+    if not outcome.gates:
+        return 0
+    from truecost.gates import exit_code
+
     return exit_code(outcome.gates)

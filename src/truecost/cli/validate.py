@@ -1,14 +1,12 @@
-"""`validate`: all that is wrong with a file of scores, with or without the key."""
+"""What checks of files print, and the exit code that says whether they are valid."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from cyclopts import Parameter
-
-from truecost.cli.options import CHECKED, NO_DATA, Checked, Data
+from truecost.cli.output import Checked
 from truecost.errors import UsageError, first_five, message
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
     from truecost.study import Study
     from truecost.tasks.validation import Check
@@ -16,36 +14,9 @@ if TYPE_CHECKING:
 EXIT_INPUT = 3
 
 
-def validate(
-    *files: Annotated[str, Parameter(negative=())],
-    trials: str | None = None,
-    strict: Annotated[bool, Parameter(negative=())] = False,
-    data: Data = NO_DATA,
-    output: Checked = CHECKED,
-) -> int:
-    """Check inputs and submissions; every fault is listed, not only the first.
-
-    Example: truecost validate submission.txt --trials trials.txt
-
-    Parameters
-    ----------
-    files
-        Score files; NAME=PATH names a system.
-    trials
-        File with the trials that have to be scored; labels are not needed, and not looked at.
-    strict
-        Warnings make a file invalid too.
-    """
-    from truecost.cli.options import study_of
-    from truecost.study.validating import validate_study
-
-    study = study_of(files, data, config=output.config)
-    return validated(study, lambda chosen: validate_study(chosen, trials), strict, output)
-
-
 def validated(
     study: "Study",
-    checks: "Callable[[Study], dict[str, list[Check]]]",
+    checks: "Callable[[Study], Mapping[str, Sequence[Check]]]",
     strict: bool,
     output: Checked,
 ) -> int:

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from truecost.cli.options import Flag, Output
+from truecost.cli.flags import Flag
+from truecost.cli.output import Output
 from truecost.errors import UsageError
 from truecost.names import STANDARD_INPUT
+from truecost.study.given_paths import files_of_study
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,18 +43,6 @@ def check_file(output: ToFile, study: "Study") -> str | None:
     elif output.json:
         raise UsageError("--json and --output - both write standard output: give --output a file")
     return kind
-
-
-def files_of_study(study: "Study") -> list[str]:
-    """The files that are read."""
-    found: list[str] = []
-
-    def note(file: str) -> str:
-        found.append(file)
-        return file
-
-    study.moved(note)
-    return found
 
 
 @contextmanager

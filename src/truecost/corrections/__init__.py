@@ -8,47 +8,22 @@ counts what a person did. Each kind of output has a `Corrector`::
     better = right.correct(output, reference, worst.name)
 """
 
-from difflib import get_close_matches
+from typing import TYPE_CHECKING
 
-from truecost.corrections.base import WHOLE, Corrector, Part, References
-from truecost.corrections.regions import Regions
-from truecost.corrections.texts import Classes, Texts
-from truecost.errors import UsageError
+from truecost.lazy import attach
 
-CORRECTORS: dict[str, Corrector] = {
-    "classes": Classes(),
-    "transcripts": Texts("transcript"),
-    "translation": Texts("translation"),
-    "diarization": Regions(),
-}
-
-__all__ = ["CORRECTORS", "WHOLE", "Corrector", "Part", "References", "corrector"]
-
-
-def corrector(kind: str) -> Corrector:
-    """How outputs of a kind are corrected.
-
-    Parameters
-    ----------
-    kind : {"classes", "transcripts", "translation", "diarization"}
-
-    Returns
-    -------
-    Corrector
-
-    Raises
-    ------
-    UsageError
-        When there is no such kind.
-
-    Examples
-    --------
-    >>> from truecost.corrections import corrector
-    >>> corrector("transcripts").parts("the cat sat", "the cat sat down")
-    (Part(name='', errors=1.0, words=4, actions=1),)
-    """
-    if kind not in CORRECTORS:
-        close = get_close_matches(kind, CORRECTORS, n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(CORRECTORS)}"
-        raise UsageError(f"no outputs of kind {kind!r} can be corrected: {hint}")
-    return CORRECTORS[kind]
+if TYPE_CHECKING:
+    from truecost.corrections.base import WHOLE as WHOLE
+    from truecost.corrections.base import Corrector as Corrector
+    from truecost.corrections.base import Part as Part
+    from truecost.corrections.base import References as References
+    from truecost.corrections.kinds import CORRECTORS as CORRECTORS
+    from truecost.corrections.kinds import corrector as corrector
+else:
+    __getattr__, __dir__, __all__ = attach(
+        __name__,
+        {
+            ".base": ("Corrector", "Part", "References", "WHOLE"),
+            ".kinds": ("CORRECTORS", "corrector"),
+        },
+    )

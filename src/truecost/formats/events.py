@@ -130,7 +130,7 @@ def read_events(path: str, format: str | None = None) -> EventLog:  # noqa: A002
         When the file cannot be read, a line is no JSON object, a column is missing or a value is
         not what it should be; with the line.
     """
-    from truecost.formats import read_bytes, shown
+    from truecost.formats.stored import read_bytes, shown
 
     source, data = shown(path), read_bytes(path)
     if not data:
@@ -154,10 +154,11 @@ def read_events(path: str, format: str | None = None) -> EventLog:  # noqa: A002
 def _kind(data: bytes, path: str, stated: str | None) -> str:
     """The format: the stated one, else by ending, else by content."""
     from truecost.formats import sniffing
+    from truecost.formats.declared import EVENT_LOGS
 
     if stated is not None:
-        return sniffing.known(stated, "stream")
-    kind = None if path in STANDARD_INPUT else sniffing.by_ending(path, "stream")
+        return sniffing.known(stated, EVENT_LOGS)
+    kind = None if path in STANDARD_INPUT else sniffing.by_ending(path, EVENT_LOGS)
     if kind:
         return kind
     if data.startswith(b"PAR1"):

@@ -15,12 +15,7 @@ import polars as pl
 
 from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.formats.table import Table
-from truecost.names import Task
 
-KINDS: dict[Task, tuple[str, ...]] = {
-    "transcripts": ("trn", "stm", "ctm"),
-    "diarization": ("rttm", "uem"),
-}
 GZIPPED = ".gz"
 
 
@@ -30,12 +25,7 @@ def files_of(folder: Path) -> list[Path]:
     return [path for path in found if path.suffix == ".npy"] or found
 
 
-def is_read(path: str, task: Task) -> bool:
-    """Whether a path is a folder that a task reads as one file."""
-    return task in KINDS and Path(path).is_dir()
-
-
-def listed(path: str, stated: str | None, task: Task) -> tuple[str, list[Path]]:
+def listed(path: str, stated: str | None, kinds: Sequence[str]) -> tuple[str, list[Path]]:
     """The format of the files of a folder, and the files in their order.
 
     Parameters
@@ -43,7 +33,8 @@ def listed(path: str, stated: str | None, task: Task) -> tuple[str, list[Path]]:
     path : str
     stated : str, optional
         The format that an option says.
-    task : {"transcripts", "diarization"}
+    kinds : sequence of str
+        The formats of which folders are read.
 
     Returns
     -------
@@ -56,12 +47,11 @@ def listed(path: str, stated: str | None, task: Task) -> tuple[str, list[Path]]:
     InputError
         When there are no files, files of several endings, or one file twice.
     """
-    if stated is not None and stated not in KINDS[task]:
+    if stated is not None and stated not in kinds:
         raise UsageError(
-            f"{path}: is a folder; folders are read of {' or '.join(KINDS[task])} files, not of "
-            f"{stated}"
+            f"{path}: is a folder; folders are read of {' or '.join(kinds)} files, not of {stated}"
         )
-    kinds = KINDS[task] if stated is None else (stated,)
+    kinds = kinds if stated is None else (stated,)
     wanted = " or ".join(f".{kind}" for kind in kinds)
     files = files_of(Path(path))
     if not files:

@@ -4,16 +4,17 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from truecost.formats import read, read_bytes, sniffing
+from truecost.formats import sniffing
 from truecost.formats.plain import read_kaldi
+from truecost.formats.reading import formats_of, read
+from truecost.formats.stored import read_bytes
 from truecost.formats.table import Table
-from truecost.names import Task
 
 _FIELDS = re.compile(rb"[^\s][ \t]+[^\s]")  # a line with more than an id
 _OTHER = (b"PAR1", b"{", b"[")
 
 
-def read_ids(path: str, input_format: str | None, task: Task) -> Table:
+def read_ids(path: str, input_format: str | None, task: str) -> Table:
     """The table of a file that says which utterances, sentences or recordings there are.
 
     Parameters
@@ -34,7 +35,8 @@ def read_ids(path: str, input_format: str | None, task: Task) -> Table:
     UsageError, InputError
         As `truecost.read` does.
     """
-    if input_format is None and Path(path).is_file() and sniffing.by_ending(path, task) is None:
+    silent = input_format is None and Path(path).is_file()
+    if silent and sniffing.by_ending(path, formats_of(task)) is None:
         data = read_bytes(path)
         if one_a_line(data):
             table = read_kaldi(data, path)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from truecost.errors import InputError
-from truecost.formats import read_bytes, rttm, shown, xml
+from truecost.formats import rttm, xml
 from truecost.formats.field_lines import (
     cut,
     fields_of,
@@ -28,6 +28,7 @@ from truecost.formats.field_lines import (
     regular_fields,
     seconds,
 )
+from truecost.formats.stored import read_bytes, shown
 from truecost.formats.terms import document_of
 
 WORDS = ("document", "channel", "start", "duration", "word", "subtype", "speaker", "line")

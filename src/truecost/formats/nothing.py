@@ -1,7 +1,7 @@
 """Outputs in which a system found nothing: files without records, where a format allows them.
 
 An empty file is mostly a mistake, so that it is read only by those who ask for it. Without an
-ending that says the format, it stands for the plainest one of its task.
+ending that says the format, it stands for the plainest one.
 """
 
 import codecs
@@ -12,7 +12,6 @@ import polars as pl
 from truecost.formats import rttm
 from truecost.formats.field_lines import COMMENTS
 from truecost.formats.table import Table
-from truecost.names import Task
 
 _TEXTS: dict[str, type[pl.DataType]] = {"id": pl.String, "text": pl.String}
 COLUMNS: dict[str, dict[str, type[pl.DataType]]] = {
@@ -35,23 +34,23 @@ COLUMNS: dict[str, dict[str, type[pl.DataType]]] = {
     },
 }
 MARKS: dict[str, tuple[str, ...]] = {"trn": COMMENTS, "ctm": COMMENTS, "rttm": rttm.COMMENTS}
-PLAINEST: dict[Task, str] = {"transcripts": "kaldi-text", "diarization": "rttm"}
 
 
-def may_be_empty(stated: str | None, task: Task) -> str | None:
+def may_be_empty(stated: str | None, plainest: str) -> str | None:
     """The format of a file without records; None where there has to be one.
 
     Parameters
     ----------
     stated : str, optional
         The format that an option or the file's ending says.
-    task : str
+    plainest : str
+        The format where nothing says it; empty for none.
 
     Returns
     -------
     str or None
     """
-    kind = stated or PLAINEST.get(task)
+    kind = stated or plainest
     return kind if kind in COLUMNS else None
 
 

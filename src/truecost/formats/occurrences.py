@@ -9,7 +9,8 @@ from collections.abc import Mapping
 import polars as pl
 
 from truecost.errors import InputError
-from truecost.formats import read
+from truecost.formats.declared import SEARCHES
+from truecost.formats.reading import read
 from truecost.formats.table import Table
 from truecost.formats.terms import Columns, Listing, refuse_kind
 
@@ -44,7 +45,7 @@ def read_occurrences(
         When these are detections, or the file is no table; when a cell is empty or no number, a
         time is negative, or an end before its start; with the line.
     """
-    return of_table(read(path, input_format, "terms"), columns)
+    return of_table(read(path, input_format, SEARCHES), columns)
 
 
 def of_table(table: Table, columns: Mapping[str, str] | None = None) -> Listing:

@@ -1,15 +1,19 @@
-"""Which format a file of any task but trials has, when its ending is silent.
+"""Which format a file other than a list of trials has, when its ending is silent.
 
-- Parquet is known by its first bytes, SegLST and NDJSON by their first brackets, CSV and TSV by a
-  header with the columns that the task needs.
-- Diarization: the first record tells RTTM (a type that there is) from UEM (four fields).
-- Transcripts: a layout must fit every line, and no other may. `kaldi-text` fits when all lines
+A task names one of these functions, `f(data, source, formats)`, in its formats. Parquet is known by
+its first bytes; of all, SegLST and NDJSON by their first brackets, CSV and TSV by a header with the
+columns that every table has.
+
+- `table`: of text, either commas or tabs stand apart the names of its header.
+- `texts_with_ids`: a layout must fit every line, and no other may. `kaldi-text` fits when all lines
   begin with different words that have a digit or one of `_-.`; any text is `lines`, so that `lines`
   is never recognised but stated.
-- Translation: any text is `lines`, unless it looks like a table or like `kaldi-text`.
-- AB/BA, streams and lifelong learning: a log is a table; of text, either commas or tabs stand
-  apart the names of its header.
-- Terms: XML by its root, RTTM by its first record, anything else as a log.
+- `texts`: any text is `lines`, unless it looks like a table or like `kaldi-text`.
+- `segments`: the first record tells RTTM (a type that there is) from UEM (four fields).
+- `search`: XML by its root, RTTM by its first record, anything else as a log.
+
+They raise UsageError when several formats fit, or what fits is never recognised but stated, and
+InputError when nothing fits.
 """
 
 import re
@@ -18,10 +22,10 @@ import polars as pl
 
 from truecost.errors import InputError, UsageError, counted
 from truecost.formats import rttm, xml
+from truecost.formats.declared import Formats
 from truecost.formats.field_lines import COMMENTS, LOOK, cut, record_blocks
 from truecost.formats.tables import SEPARATORS
 from truecost.formats.text import clean, line_blocks
-from truecost.names import Task
 
 LINES = {  # what stands on a line, for messages
     "kaldi-text": "id words",
@@ -36,15 +40,6 @@ LINES = {  # what stands on a line, for messages
     "kwlist": "queries",
     "ecf": "excerpts of audio",
 }
-NEEDED = {  # columns by which a header is known
-    "transcripts": ("id", "text"),
-    "translation": ("id", "text"),
-    "diarization": ("recording", "start"),
-    "abba": ("collected_by",),
-    "terms": ("query", "document"),
-    "stream": ("event",),
-    "lifelong": ("version",),
-}
 NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)"
 FIRST = r"^[ \t]*([^ \t]*)"
 FEW = 3  # lines; so many texts seldom all begin with different words like ids
@@ -58,53 +53,44 @@ FITTING = {
 }
 
 
-def recognised(data: bytes, source: str, task: Task) -> str:
-    """The format that bytes have when no ending says it.
+def table(data: bytes, source: str, formats: Formats) -> str:
+    """A table: by the columns that it must have, else by what stands between the names."""
+    data = clean(data, source, b" \t\r")
+    return _structured(data, formats) or _log(data, source)
 
-    Parameters
-    ----------
-    data : bytes
-        Not empty, not compressed.
-    source : str
-        Name for messages.
-    task : {"transcripts", "translation", "diarization", "abba", "terms", "stream", "lifelong"}
 
-    Returns
-    -------
-    str
-        One of the task's formats.
+def texts(data: bytes, source: str, formats: Formats) -> str:
+    """Texts without ids: lines, unless they look like anything else."""
+    return _translation(_list(data) or _structured(data, formats), data, source)
 
-    Raises
-    ------
-    UsageError
-        When several fit, or what fits is never recognised but stated.
-    InputError
-        When it is no text or XML, or of a diarization, a log or a search that nothing fits.
-    """
-    if data.startswith(b"PAR1"):
-        return "parquet"
-    if task == "terms" and xml.looks_like_xml(data):
+
+def texts_with_ids(data: bytes, source: str, formats: Formats) -> str:
+    """Texts with ids or times."""
+    data = clean(data, source, b" \t\r")
+    return _list(data) or _structured(data, formats) or _transcripts(data, source)
+
+
+def segments(data: bytes, source: str, formats: Formats) -> str:
+    """Who speaks when."""
+    data = clean(data, source, b" \t\r")
+    return _list(data) or _structured(data, formats) or _diarization(data, source)
+
+
+def search(data: bytes, source: str, formats: Formats) -> str:
+    """Files of a search for terms: XML by its root."""
+    if xml.looks_like_xml(data):
         return xml.format_of(data, source)
-    data = clean(data, source, b" \t\r") if task != "translation" else data
-    table = _structured(data, task)
-    if task == "translation":
-        return _translation(table, data, source)
-    otherwise = {
-        "transcripts": _transcripts,
-        "diarization": _diarization,
-        "abba": _log,
-        "terms": _search,
-        "stream": _log,
-        "lifelong": _log,
-    }
-    return table or otherwise[task](data, source)
+    data = clean(data, source, b" \t\r")
+    return _structured(data, formats) or _search(data, source)
 
 
-def _structured(data: bytes, task: Task) -> str | None:
+def _list(data: bytes) -> str | None:
+    """A JSON list of objects; None for anything else."""
+    return "seglst" if re.match(rb"(?:\xef\xbb\xbf)?\s*\[\s*[{\]]", data) else None
+
+
+def _structured(data: bytes, formats: Formats) -> str | None:
     """JSON or a table with a header; None for anything else."""
-    listed = re.match(rb"(?:\xef\xbb\xbf)?\s*\[\s*[{\]]", data)
-    if listed and task not in ("abba", "terms", "stream", "lifelong"):
-        return "seglst"
     end = data.find(b"\n")
     first = data[: None if end < 0 else end].decode("utf-8", "replace")
     line = first.removeprefix("\ufeff").strip()
@@ -112,7 +98,7 @@ def _structured(data: bytes, task: Task) -> str | None:
         return "ndjson" if '"' in line else None
     for kind, separator in SEPARATORS.items():
         names = {name.strip().strip('"') for name in line.split(separator)}
-        if names.issuperset(NEEDED[task]):
+        if formats.columns and names.issuperset(formats.columns):
             return kind
     return None
 

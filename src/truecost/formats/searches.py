@@ -14,37 +14,48 @@ from truecost.formats.streams import pieces
 from truecost.formats.table import Table
 
 
-def read_table(data: bytes, source: str, kind: str) -> Table:
-    """The table of a file of a search for terms that is no table itself.
+def read_kwslist(data: bytes, source: str) -> Table:
+    """A table of the detections of a kwslist.
 
     Parameters
     ----------
     data : bytes
     source : str
         Name for messages.
-    kind : {"kwslist", "kwlist", "ecf", "rttm"}
 
     Returns
     -------
     Table
-        Of a kwslist `query`, `document`, `channel`, `start`, `duration`, `score`, `decision`; of
-        the others as their readers say, of an rttm the words.
+        `query`, `document`, `channel`, `start`, `duration`, `score`, `decision`.
 
     Raises
     ------
     InputError
         As the reader of the format says; when there are no detections.
     """
-    if kind == "kwslist":
-        found = kwslist.of_blocks(pieces(data), source)
-        if not len(found):
-            raise InputError(f"{source}: there are no detections")
-        return table_of(found)
-    if kind == "rttm":
-        frame = lexemes.of_bytes(data, source).words.cast({pl.Categorical: pl.String})
-    else:
-        of_blocks = {"kwlist": kwlist.of_blocks, "ecf": ecf.of_blocks}[kind]
-        frame = of_blocks(pieces(data), source).frame
+    found = kwslist.of_blocks(pieces(data), source)
+    if not len(found):
+        raise InputError(f"{source}: there are no detections")
+    return table_of(found)
+
+
+def read_kwlist(data: bytes, source: str) -> Table:
+    """A table of the queries of a kwlist."""
+    return _numbered(source, kwlist.of_blocks(pieces(data), source).frame)
+
+
+def read_ecf(data: bytes, source: str) -> Table:
+    """A table of the excerpts of an ecf."""
+    return _numbered(source, ecf.of_blocks(pieces(data), source).frame)
+
+
+def read_rttm(data: bytes, source: str) -> Table:
+    """A table of the words of an rttm."""
+    words = lexemes.of_bytes(data, source).words
+    return _numbered(source, words.cast({pl.Categorical: pl.String}))
+
+
+def _numbered(source: str, frame: pl.DataFrame) -> Table:
     return Table(source, frame.drop("line"), lines=frame["line"].to_numpy())
 
 

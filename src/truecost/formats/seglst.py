@@ -84,6 +84,16 @@ def read_seglst(data: bytes, source: str, needed: Sequence[str]) -> Table:
     return table
 
 
+def read_spoken(data: bytes, source: str) -> Table:
+    """A table of what is said: every segment has words."""
+    return read_seglst(data, source, SPOKEN)
+
+
+def read_turns(data: bytes, source: str) -> Table:
+    """A table of who speaks when: every segment has a speaker and times."""
+    return read_seglst(data, source, TURNS)
+
+
 def _objects(data: bytes, source: str) -> list[dict[str, Any]]:
     """The segments as they stand."""
     import msgspec

@@ -15,8 +15,8 @@ import polars as pl
 
 from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.formats.table import Table
-from truecost.names import SEGMENT_MAP_KEYS
 
+KEYS = ("recording", "channel", "speaker", "start", "end", "duration")
 FIXED = ("rttm", "uem", "seglst")  # formats whose columns have one meaning
 TEXTS = ("recording", "channel", "speaker")
 OTHER = {"end": "duration", "duration": "end"}
@@ -66,7 +66,7 @@ def segments_of(table: Table, columns: Mapping[str, str] | None = None) -> Table
 
 def _mapped(table: Table, columns: Mapping[str, str]) -> Table:
     """The table with the mapped columns under the names of what they are mapped to."""
-    chosen = {key: name for key, name in columns.items() if key in SEGMENT_MAP_KEYS}
+    chosen = {key: name for key, name in columns.items() if key in KEYS}
     if {"end", "duration"} <= set(chosen):
         raise UsageError("--map: a segment has an end or a duration; map one of them")
     found = [

@@ -2,18 +2,16 @@
 
 An ending that stands for one format decides. Otherwise the first bytes do (Parquet, NumPy), then
 the first line (JSON objects, a header with a name that truecost knows), then all lines: the layout
-of a trial list must fit every one of them, and no other may. The content of files of other tasks
-is looked at in `recognising.py`.
+of a trial list must fit every one of them, and no other may. The content of other files than
+lists of trials is looked at in `recognising.py`.
 """
 
 import codecs
 from pathlib import Path
 
 from truecost.errors import UsageError
-from truecost.formats import nist
-from truecost.formats.tables import SEPARATORS
-from truecost.formats.trial_lists import WORDS, is_number
-from truecost.names import COLUMNS, FORMATS, TASK_FORMATS, Task
+from truecost.formats.declared import Formats
+from truecost.names import COLUMNS
 
 SUFFIXES = {
     ".csv": "csv",
@@ -35,18 +33,13 @@ KNOWN = frozenset(name for names in COLUMNS.values() for name in names)
 TRIAL_LIST = "trial list"
 
 
-def formats_of(task: Task) -> dict[str, str]:
-    """The formats in which a task's files may be, with what is said of each."""
-    return FORMATS if task == "trials" else TASK_FORMATS[task]
-
-
-def by_ending(path: str, task: Task = "trials") -> str | None:
+def by_ending(path: str, formats: Formats) -> str | None:
     """The format that a path's ending stands for; `.gz` at its end means nothing.
 
     Parameters
     ----------
     path : str
-    task : str
+    formats : Formats
 
     Returns
     -------
@@ -56,35 +49,43 @@ def by_ending(path: str, task: Task = "trials") -> str | None:
     Raises
     ------
     UsageError
-        When it stands for a format of other tasks only; of trials, the content decides then.
+        When it stands for a format of others only, unless files have any ending.
     """
     suffixes = [s.lower() for s in Path(path).suffixes]
     while suffixes and suffixes[-1] == ".gz":
         suffixes.pop()
-    kind = SUFFIXES.get(suffixes[-1]) if suffixes else None
-    if kind is None or kind in formats_of(task):
+    kind = {**SUFFIXES, **formats.endings}.get(suffixes[-1]) if suffixes else None
+    if kind is None or kind in formats.texts:
         return kind
-    if task == "trials":
+    if formats.any_ending:
         return None
     raise UsageError(
-        f"{path}: {suffixes[-1]} stands for {kind}, which is no format of {task}; "
-        f"if it holds another, name it: --input-format {'|'.join(formats_of(task))}"
+        f"{path}: {suffixes[-1]} stands for {kind}, which is no format of "
+        f"{formats.of or formats.holds}; "
+        f"if it holds another, name it: --input-format {'|'.join(formats.texts)}"
     )
 
 
-def by_content(data: bytes) -> str:
-    """The format that bytes have when no ending says it.
+def by_content(data: bytes, source: str, formats: Formats) -> str:
+    """The format that the bytes of a list of trials have when no ending says it.
 
     Parameters
     ----------
     data : bytes
         Not empty, not compressed.
+    source : str
+        Name for messages.
+    formats : Formats
 
     Returns
     -------
     str
         One of `FORMATS`, or `TRIAL_LIST` for text whose layout all lines must tell.
     """
+    from truecost.formats import nist
+    from truecost.formats.tables import SEPARATORS
+
+    del source, formats
     for magic, kind in MAGIC.items():
         if data.startswith(magic):
             return kind
@@ -103,6 +104,8 @@ def _is_header(line: str, separator: str) -> bool:
     """Whether a line is unmistakably a header: names, one of them known, no number among them."""
     import polars as pl
 
+    from truecost.formats.trial_lists import WORDS, is_number
+
     names = [name.strip().strip('"') for name in line.split(separator)]
     if separator == "\t" and not set(names).isdisjoint(WORDS):
         return False  # rather a trial, whose fields may be apart by tabs
@@ -110,13 +113,13 @@ def _is_header(line: str, separator: str) -> bool:
     return known and len(names) > 1 and not bool(is_number(pl.Series(names)).any())
 
 
-def known(kind: str, task: Task = "trials") -> str:
-    """The format itself, when the task has one of that name.
+def known(kind: str, formats: Formats) -> str:
+    """The format itself, when there is one of that name.
 
     Parameters
     ----------
     kind : str
-    task : str
+    formats : Formats
 
     Returns
     -------
@@ -127,9 +130,9 @@ def known(kind: str, task: Task = "trials") -> str:
     UsageError
         When there is none.
     """
-    if kind not in formats_of(task):
-        of = "" if task == "trials" else f" for {task}"
+    if kind not in formats.texts:
+        of = f" for {formats.of}" if formats.of else ""
         raise UsageError(
-            f"input format {kind!r} is not known{of}: choose one of {', '.join(formats_of(task))}"
+            f"input format {kind!r} is not known{of}: choose one of {', '.join(formats.texts)}"
         )
     return kind

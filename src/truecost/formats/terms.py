@@ -16,7 +16,10 @@ import numpy.typing as npt
 import polars as pl
 
 from truecost.errors import InputError, UsageError, counted, first_five
-from truecost.formats import read_bytes, shown, sniffing, table_of_bytes, tables, xml
+from truecost.formats import sniffing, tables, xml
+from truecost.formats.declared import SEARCHES
+from truecost.formats.reading import table_of_bytes
+from truecost.formats.stored import read_bytes, shown
 from truecost.formats.streams import blocks
 from truecost.formats.table import Table
 from truecost.formats.trial_lists import is_number
@@ -98,7 +101,7 @@ def read_either(
         When the file cannot be read, or is of another kind.
     """
     if stated is not None:
-        stated = sniffing.known(stated, "terms")
+        stated = sniffing.known(stated, SEARCHES)
     data = iter(blocks(path))
     first = next(data, b"")
     whole = chain([first] * bool(first), data)
@@ -106,7 +109,7 @@ def read_either(
         return of_blocks(whole, shown(path))
     # A file is read anew: what unpacks to more than the limit must not fill the memory before.
     content = read_bytes(path) if Path(path).is_file() else b"".join(whole)
-    table = table_of_bytes(content, path, stated, "terms")
+    table = table_of_bytes(content, path, stated, SEARCHES)
     refuse_kind(table, WANTED[kind])
     return of_table(table)
 

@@ -4,7 +4,7 @@ import tomllib
 from typing import Any
 
 from truecost.errors import InputError, UsageError
-from truecost.formats import read_bytes
+from truecost.formats.stored import read_bytes
 
 
 def read_toml(path: str) -> dict[str, Any]:

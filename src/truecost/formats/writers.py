@@ -11,6 +11,7 @@ from pathlib import Path
 
 from truecost.errors import InputError, UsageError
 from truecost.formats import encoding
+from truecost.formats.declared import WRITTEN
 from truecost.formats.sniffing import by_ending
 from truecost.formats.table import Table
 from truecost.names import FORMATS
@@ -104,7 +105,7 @@ def format_of(path: str, output_format: str | None) -> str:
     UsageError
         When it is not known, or the ending does not say it.
     """
-    kind = by_ending(path) if output_format is None else output_format
+    kind = by_ending(path, WRITTEN) if output_format is None else output_format
     if kind is None:
         raise UsageError(
             f"{path}: the ending does not say which format to write: give --output-format, one of "

@@ -10,26 +10,35 @@ It decides by intervals of the method `auto`, unless it names another.
 - `matching`: which rows of a result a gate is about;
 - `methods`: which intervals it may decide by, and when they are alike;
 - `needed`: how many units would decide it;
-- `checking`: `Verdict` and `check`;
+- `verdict`: `Verdict`, how a gate turned out; `checking`: `check`;
 - `asserting`: the helper for tests, `assert_gate`;
 - `writing`: verdicts as Markdown and as JUnit XML, in files.
 """
 
-from truecost.gates.asserting import assert_gate
-from truecost.gates.checking import Verdict, check, exit_code
-from truecost.gates.gate import Gate
-from truecost.gates.reading import parse_gate, read_gates
-from truecost.gates.writing import append_step_summary, junit, markdown
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "Gate",
-    "Verdict",
-    "append_step_summary",
-    "assert_gate",
-    "check",
-    "exit_code",
-    "junit",
-    "markdown",
-    "parse_gate",
-    "read_gates",
-]
+from truecost.lazy import attach
+
+if TYPE_CHECKING:
+    from truecost.gates.asserting import assert_gate as assert_gate
+    from truecost.gates.checking import check as check
+    from truecost.gates.checking import exit_code as exit_code
+    from truecost.gates.gate import Gate as Gate
+    from truecost.gates.reading import parse_gate as parse_gate
+    from truecost.gates.reading import read_gates as read_gates
+    from truecost.gates.verdict import Verdict as Verdict
+    from truecost.gates.writing import append_step_summary as append_step_summary
+    from truecost.gates.writing import junit as junit
+    from truecost.gates.writing import markdown as markdown
+else:
+    __getattr__, __dir__, __all__ = attach(
+        __name__,
+        {
+            ".asserting": ("assert_gate",),
+            ".checking": ("check", "exit_code"),
+            ".gate": ("Gate",),
+            ".reading": ("parse_gate", "read_gates"),
+            ".verdict": ("Verdict",),
+            ".writing": ("append_step_summary", "junit", "markdown"),
+        },
+    )

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from truecost.digits import figure
 from truecost.errors import InputError
-from truecost.gates.checking import Verdict
 from truecost.gates.gate import DIMS
+from truecost.gates.verdict import Verdict
 
 # What GitHub's Markdown would read as markup; an underscore inside a word is none.
 MARKUP = re.compile(r"([\\`*\[\]<>|~&#]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))")

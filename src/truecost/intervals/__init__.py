@@ -6,6 +6,19 @@ t limits whose degrees of freedom are the number of units that effectively carry
 same data (`thresholds`).
 """
 
-from truecost.intervals.replicates import ONE_UNIT, ends, finite, interval
+from typing import TYPE_CHECKING
 
-__all__ = ["ONE_UNIT", "ends", "finite", "interval"]
+from truecost.lazy import attach
+
+if TYPE_CHECKING:
+    from truecost.intervals.replicates import ONE_UNIT as ONE_UNIT
+    from truecost.intervals.replicates import ends as ends
+    from truecost.intervals.replicates import finite as finite
+    from truecost.intervals.replicates import interval as interval
+else:
+    __getattr__, __dir__, __all__ = attach(
+        __name__,
+        {
+            ".replicates": ("ONE_UNIT", "ends", "finite", "interval"),
+        },
+    )

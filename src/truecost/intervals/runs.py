@@ -25,7 +25,7 @@ import numpy.typing as npt
 from truecost.intervals.smooth import back, forth
 from truecost.intervals.spread import Spread, spread
 from truecost.jackknife import LeftOut
-from truecost.measures import registry
+from truecost.measures import look_up
 from truecost.measures.rules import Rule
 from truecost.results import Estimate
 from truecost.runs import Runs
@@ -158,10 +158,9 @@ def _freedom(left: Sequence[LeftOut], point: float) -> float:
 
 def rule_of(members: Sequence[Estimate]) -> Rule:
     """The rule of the measure of rows; of one that is not registered by the sign of its values."""
-    known, first = registry(), members[0]
-    for key in (f"{first.task}/{first.measure}", first.measure):
-        if key in known:
-            return known[key].interval
+    measure = look_up(members[0].measure, members[0].task)
+    if measure is not None:
+        return measure.interval
     positive = all(one.lower is not None and one.lower > 0 for one in members)
     return Rule("log" if positive else "identity")
 

@@ -17,79 +17,62 @@ A system of one's own needs `predict` and `adapt` (`Learner`), and `ask` if it a
 imported by the tasks.
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from truecost.lazy import attach
 
 if TYPE_CHECKING:
-    from truecost.learning.asking import Asking, Strategy
-    from truecost.learning.expert import RecordedExpert, ReferenceExpert
-    from truecost.learning.learners import build as build_learner
-    from truecost.learning.log import LogWriter
-    from truecost.learning.loop import Budget, run_passive, run_stream
-    from truecost.learning.strategies import build as build_strategy
-    from truecost.learning.stream import Stream
-    from truecost.learning.streams import Source, streams_of
-    from truecost.learning.system import (
-        Answer,
-        Answered,
-        Batch,
-        Expert,
-        Learner,
-        Outputs,
-        Question,
-        Restorable,
-        System,
-        Task,
-        generator,
+    from truecost.learning.asking import Asking as Asking
+    from truecost.learning.asking import Strategy as Strategy
+    from truecost.learning.expert import RecordedExpert as RecordedExpert
+    from truecost.learning.expert import ReferenceExpert as ReferenceExpert
+    from truecost.learning.learners import build as _build_learner
+    from truecost.learning.log import LogWriter as LogWriter
+    from truecost.learning.loop import Budget as Budget
+    from truecost.learning.loop import run_passive as run_passive
+    from truecost.learning.loop import run_stream as run_stream
+    from truecost.learning.strategies import build as _build_strategy
+    from truecost.learning.stream import Stream as Stream
+    from truecost.learning.streams import Source as Source
+    from truecost.learning.streams import streams_of as streams_of
+    from truecost.learning.system import Answer as Answer
+    from truecost.learning.system import Answered as Answered
+    from truecost.learning.system import Batch as Batch
+    from truecost.learning.system import Expert as Expert
+    from truecost.learning.system import Learner as Learner
+    from truecost.learning.system import Outputs as Outputs
+    from truecost.learning.system import Question as Question
+    from truecost.learning.system import Restorable as Restorable
+    from truecost.learning.system import System as System
+    from truecost.learning.system import Task as Task
+    from truecost.learning.system import generator as generator
+
+    build_learner = _build_learner
+    build_strategy = _build_strategy
+else:
+    __getattr__, __dir__, __all__ = attach(
+        __name__,
+        {
+            ".asking": ("Asking", "Strategy"),
+            ".expert": ("RecordedExpert", "ReferenceExpert"),
+            ".learners": ("build as build_learner",),
+            ".log": ("LogWriter",),
+            ".loop": ("Budget", "run_passive", "run_stream"),
+            ".strategies": ("build as build_strategy",),
+            ".stream": ("Stream",),
+            ".streams": ("Source", "streams_of"),
+            ".system": (
+                "Answer",
+                "Answered",
+                "Batch",
+                "Expert",
+                "Learner",
+                "Outputs",
+                "Question",
+                "Restorable",
+                "System",
+                "Task",
+                "generator",
+            ),
+        },
     )
-
-_HOME = {
-    "asking": ("Asking", "Strategy"),
-    "expert": ("RecordedExpert", "ReferenceExpert"),
-    "log": ("LogWriter",),
-    "loop": ("Budget", "run_passive", "run_stream"),
-    "stream": ("Stream",),
-    "streams": ("Source", "streams_of"),
-    "system": (
-        *("Answer", "Answered", "Batch", "Expert", "Learner", "Outputs", "Question"),
-        *("Restorable", "System", "Task", "generator"),
-    ),
-}
-_BUILDERS = {"build_learner": "learners", "build_strategy": "strategies"}
-_MODULE = {name: module for module, names in _HOME.items() for name in names}
-
-__all__ = [
-    "Answer",
-    "Answered",
-    "Asking",
-    "Batch",
-    "Budget",
-    "Expert",
-    "Learner",
-    "LogWriter",
-    "Outputs",
-    "Question",
-    "RecordedExpert",
-    "ReferenceExpert",
-    "Restorable",
-    "Source",
-    "Strategy",
-    "Stream",
-    "System",
-    "Task",
-    "build_learner",
-    "build_strategy",
-    "generator",
-    "run_passive",
-    "run_stream",
-    "streams_of",
-]
-
-
-def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used, so that `truecost --help` stays fast."""
-    if name in _BUILDERS:
-        return importlib.import_module(f"truecost.learning.{_BUILDERS[name]}").build
-    if name not in _MODULE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"truecost.learning.{_MODULE[name]}"), name)

@@ -97,8 +97,8 @@ class Measure:
     minimum_of : str
         Name of the measure whose least value, over all thresholds or calibrations, it is.
     cites : tuple of str
-        What to cite, keys of `truecost.citations.PAPERS`; the papers that `source` names when left
-        out.
+        What to cite, keys of `truecost.citations.PAPERS` or BibTeX itself; the papers that `source`
+        names when left out.
     undefined : str
         Why there is no value where there is none, for a reader.
     task : str

@@ -9,61 +9,43 @@
 Names are imported when they are first used.
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from truecost.lazy import attach
 
 if TYPE_CHECKING:
-    from truecost.protocol.balance import Balance
-    from truecost.protocol.checking import check
-    from truecost.protocol.findings import Checked, Finding
-    from truecost.protocol.ledger import Ledger, read_ledger
-    from truecost.protocol.ledger_sets import evaluation_sets
-    from truecost.protocol.planning import SplitPlan
-    from truecost.protocol.predicting import Predicting, Predictions, predict
-    from truecost.protocol.remarks import Note
-    from truecost.protocol.samples import Samples, read_samples, samples_of
-    from truecost.protocol.splitting import Split, split
-    from truecost.protocol.writing import write_split
-
-_HOME = {
-    "balance": ("Balance",),
-    "checking": ("check",),
-    "findings": ("Checked", "Finding"),
-    "ledger": ("Ledger", "read_ledger"),
-    "ledger_sets": ("evaluation_sets",),
-    "planning": ("SplitPlan",),
-    "predicting": ("Predicting", "Predictions", "predict"),
-    "remarks": ("Note",),
-    "samples": ("Samples", "read_samples", "samples_of"),
-    "splitting": ("Split", "split"),
-    "writing": ("write_split",),
-}
-_MODULE = {name: module for module, names in _HOME.items() for name in names}
-
-__all__ = [
-    "Balance",
-    "Checked",
-    "Finding",
-    "Ledger",
-    "Note",
-    "Predicting",
-    "Predictions",
-    "Samples",
-    "Split",
-    "SplitPlan",
-    "check",
-    "evaluation_sets",
-    "predict",
-    "read_ledger",
-    "read_samples",
-    "samples_of",
-    "split",
-    "write_split",
-]
-
-
-def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used, so that `truecost --help` stays fast."""
-    if name not in _MODULE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"truecost.protocol.{_MODULE[name]}"), name)
+    from truecost.protocol.balance import Balance as Balance
+    from truecost.protocol.checking import check as check
+    from truecost.protocol.findings import Checked as Checked
+    from truecost.protocol.findings import Finding as Finding
+    from truecost.protocol.ledger import Ledger as Ledger
+    from truecost.protocol.ledger import read_ledger as read_ledger
+    from truecost.protocol.ledger_sets import evaluation_sets as evaluation_sets
+    from truecost.protocol.planning import SplitPlan as SplitPlan
+    from truecost.protocol.predicting import Predicting as Predicting
+    from truecost.protocol.predicting import Predictions as Predictions
+    from truecost.protocol.predicting import predict as predict
+    from truecost.protocol.remarks import Note as Note
+    from truecost.protocol.samples import Samples as Samples
+    from truecost.protocol.samples import read_samples as read_samples
+    from truecost.protocol.samples import samples_of as samples_of
+    from truecost.protocol.splitting import Split as Split
+    from truecost.protocol.splitting import split as split
+    from truecost.protocol.writing import write_split as write_split
+else:
+    __getattr__, __dir__, __all__ = attach(
+        __name__,
+        {
+            ".balance": ("Balance",),
+            ".checking": ("check",),
+            ".findings": ("Checked", "Finding"),
+            ".ledger": ("Ledger", "read_ledger"),
+            ".ledger_sets": ("evaluation_sets",),
+            ".planning": ("SplitPlan",),
+            ".predicting": ("Predicting", "Predictions", "predict"),
+            ".remarks": ("Note",),
+            ".samples": ("Samples", "read_samples", "samples_of"),
+            ".splitting": ("Split", "split"),
+            ".writing": ("write_split",),
+        },
+    )

@@ -16,7 +16,6 @@ from typing import Any, Literal
 import msgspec
 
 from truecost.errors import InputError
-from truecost.names import Task
 
 SCHEMA_VERSION = 1
 Purpose = Literal["evaluation", "development"]
@@ -103,7 +102,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     number: int = msgspec.field(default=0)
     previous: str = msgspec.field(default="")
     evaluation: str
-    task: Task
+    task: str
     collection: str = ""
     items: int
     item: str = "trial"

@@ -4,7 +4,6 @@ from typing import Any
 
 import msgspec
 
-from truecost.names import Task
 from truecost.protocol.ledger import Figure, Ledger, Line, Scored
 
 
@@ -57,7 +56,7 @@ class EvaluationSet(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     evaluation: str
-    task: Task
+    task: str
     collection: str
     items: int
     item: str

@@ -15,18 +15,18 @@ from markupsafe import Markup
 from truecost.digits import figure
 from truecost.errors import plural
 from truecost.measures.base import Measure
-from truecost.names import Task
 from truecost.report.many import counted
 from truecost.report.story import Story
 from truecost.report.sums import worst_said
 from truecost.report.units import counts_of, has_sums
 from truecost.report.words import measure_of, turns
 from truecost.results import Row
-from truecost.tasks.transcripts.showing import width
+from truecost.widths import width
 
 if TYPE_CHECKING:
     from truecost.study.outcome import Case
 
+Place = tuple[str, str, str]  # collection, system and item
 OPEN = 3  # of a system
 OPEN_SYSTEMS = 3  # of the others all are folded
 MOST_LINES, LEAST_LINES = 420, 12  # of all items together, and of each
@@ -40,13 +40,6 @@ RANKED = {  # of a part what its worst items have most of
     "speech": "time in error",
     "speakers": "Jaccard error",
     "activity": "time in error",
-}
-READING = {
-    "transcripts": "S, D and I stand below a substitution, a deletion and an insertion, *** where "
-    "a side has no word.",
-    "translation": "Words of the output that no reference has stand in brackets.",
-    "diarization": "Below each stands which speaker of the output was taken for which, then the "
-    "stretches of time with most error.",
 }
 
 
@@ -90,7 +83,7 @@ def worst_of(story: Story) -> tuple[Worst, ...]:
     most = max(LEAST_LINES, MOST_LINES // max(len(cases), 1))
     for number, (place, own) in enumerate(groupby(cases, lambda c: (c.collection, c.system))):
         label = next((r for r in story.whole if r.dims["system"] == place[1]), None)
-        shown = tuple(_aligned(c, label, errors, story.result.task, most) for c in own)
+        shown = tuple(_aligned(c, label, errors, story.page.reading.columns, most) for c in own)
         first = OPEN if number < OPEN_SYSTEMS else 0
         title = ", ".join(filter(None, reversed(place)))
         found.append(Worst(title, shown[:first], shown[first:]))
@@ -101,27 +94,27 @@ def about_worst(story: Story) -> tuple[str, str]:
     """Heading and text of the section."""
     item = plural(next((r.item for r in story.whole), "item"))
     measure = _ranking(story)
-    most = "" if measure is None else RANKED.get(measure.parts[0], "")
+    most = "" if measure is None else RANKED.get(measure.parts[0], "errors")
     first = f"The {item} with most {most}, the worst first." if most else "The worst first."
-    return f"Worst {item}", f"{first} {READING.get(story.result.task, '')}".strip()
+    return f"Worst {item}", f"{first} {story.page.reading.text}".strip()
 
 
 def _ranking(story: Story) -> Measure | None:
     """The first measure that reads the part by which items are the worst; None when not known."""
-    from truecost.study.itemised import counting_of
-
     found = [measure_of(label) for label in dict.fromkeys(r.label for r in story.whole)]
     measures = [m for m in found if m is not None]
-    worst = counting_of(story.result.task).worst if story.items is not None else ()
+    if story.items is None:
+        return None
+    worst = story.page.reading.parts or [m.parts[0] for m in measures[:1]]
     return next((m for part in worst for m in measures if m.parts[0] == part), None)
 
 
 def _aligned(
-    case: "Case", row: Row | None, errors: Mapping[tuple[str, str, str], str], task: Task, most: int
+    case: "Case", row: Row | None, errors: Mapping[Place, str], columns: bool, most: int
 ) -> Aligned:
     value = "" if row is None else f"{row.label} {figure(case.value, row.scale)}"
     said = (errors.get((case.collection, case.system, case.item), ""), value)
-    text = text_of(case.lines[:most], task)
+    text = text_of(case.lines[:most], columns=columns)
     if (left := len(case.lines) - most) > 0:
         text += Markup("\n\u2026 {} in result.json").format(counted(left, "more line"))
     return Aligned(case.item, "; ".join(filter(None, said)), text)
@@ -143,16 +136,15 @@ def _errors(story: Story) -> dict[tuple[str, str, str], str]:
     }
 
 
-def text_of(lines: Sequence[tuple[str, str]], task: Task) -> Markup:
+def text_of(lines: Sequence[tuple[str, str]], *, columns: bool = True) -> Markup:
     """Labelled lines as text of a page, the labels in a column.
 
     Parameters
     ----------
     lines : sequence of (str, str)
         Label and text.
-    task : str
-        Translations are sentences, each in its own direction as a whole; of all others the words
-        stand in columns.
+    columns : bool
+        Whether words stand in columns; else each line is text with one direction as a whole.
 
     Returns
     -------
@@ -161,12 +153,12 @@ def text_of(lines: Sequence[tuple[str, str]], task: Task) -> Markup:
     Examples
     --------
     >>> from truecost.report.cases import text_of
-    >>> print(text_of([("REF", "a < b"), ("HYP", "a   b")], "transcripts"))
+    >>> print(text_of([("REF", "a < b"), ("HYP", "a   b")]))
     REF  a &lt; b
     HYP  a   b
     """
     wide = max((len(label) for label, _ in lines), default=0)
-    isolate = _whole if task == "translation" else _by_word
+    isolate = _by_word if columns else _whole
     rows: list[Markup] = []
     for label, text in lines:
         if rows and label == lines[0][0]:

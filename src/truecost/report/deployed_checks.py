@@ -35,10 +35,10 @@ WARNINGS = {
 
 def checks(story: Story) -> Section | None:
     """What was checked of each deployment, warnings first."""
-    several = len(story.result.deployments) > 1
+    several = len(story.described_as(Description)) > 1
     found = [
         (deployment_of(d) if several else "", d, check)
-        for d in story.result.deployments
+        for d in story.described_as(Description)
         for check in d.checks
     ]
     found.sort(key=lambda one: one[2].state != "warning")  # stable
@@ -103,7 +103,7 @@ def pointed_out(story: Story, problems: Sequence["Problem"]) -> list["Problem"]:
     """What to beware of, with one line that points to the checks in place of their warnings."""
     from truecost.study import Problem
 
-    found = story.result.deployments
+    found = story.described_as(Description)
     told = {f"{deployment_of(d)}: {text}" for d in found for text in d.warnings}
     warned = sum(check.state == "warning" for d in found for check in d.checks)
     others = [p for p in problems if p.message not in told]

@@ -3,18 +3,20 @@
 from collections.abc import Sequence
 
 from truecost.digits import between, figure, scale_of
-from truecost.measures.relative import ESTIMATORS
 from truecost.names import PARTS
 from truecost.report import plots
 from truecost.report.deployed_verdict import RATIOS, outcome
 from truecost.report.drawing import Drawing
 from truecost.report.many import amount
+from truecost.report.numbers import slot_of
 from truecost.report.section import MOST_LINES, Section, comma, drawing_of, told
+from truecost.report.sections import chosen_slots, in_words
 from truecost.report.story import Story, bare, means, part_of
 from truecost.report.tables import Table, used
 from truecost.report.words import isolated, note, value
 from truecost.results import Row, figures
 from truecost.tasks.abba.describing import CellCounts, Description
+from truecost.tasks.abba.measures.relative import ESTIMATORS
 from truecost.tasks.abba.records import CELLS
 
 HOW = {name: estimator.words for name, estimator in ESTIMATORS.items()}
@@ -23,7 +25,7 @@ HOW = {name: estimator.words for name, estimator in ESTIMATORS.items()}
 def ratios(story: Story) -> Section | None:
     """Both ratios by deployment and estimator; a picture a measure."""
     rows = [r for r in story.whole if "variant" not in r.parameters or r.measure == "rmean"]
-    if not story.deployed or not rows:
+    if not rows:
         return None
     labels = list(dict.fromkeys(r.label for r in rows))
     drawings = tuple(_ratios(label, [r for r in rows if r.label == label]) for label in labels)
@@ -129,7 +131,7 @@ def case_of(row: Row) -> tuple[str, ...]:
 
 def what_was_collected(story: Story) -> Section | None:
     """The four cells of each deployment."""
-    found = story.result.deployments
+    found = story.described_as(Description)
     if not found:
         return None
     drawings = tuple(
@@ -176,7 +178,7 @@ def _share(share: float | None) -> str:
 
 def machine_against_human(story: Story) -> Section | None:
     """What a machine says of each cell against human labels."""
-    found = [d for d in story.result.deployments if plots.held_cells(d)]
+    found = [d for d in story.described_as(Description) if plots.held_cells(d)]
     if not found:
         return None
     drawings = tuple(
@@ -217,7 +219,22 @@ def _against(c: CellCounts) -> tuple[str, ...]:
     return (_share(c.share), _share(c.machine_known), gap, ends, _share(c.machine))
 
 
-def by_subset(rows: Sequence[Row], title: str, words: str) -> Drawing:
+def ratios_by_subset(story: Story) -> Section | None:
+    """Every ratio by subset, of the estimator to trust."""
+    drawings = []
+    for label in dict.fromkeys(r.label for r in story.values if "subset" in r.dims):
+        for name, rows in parts_with([r for r in story.values if r.label == label], story):
+            of = [bare(r, ("estimator",)) for r in means(rows)]
+            shown, said = chosen_slots(of, MOST_LINES // len({r.dims["system"] for r in of}))
+            slots = [*dict.fromkeys(map(slot_of, shown))]
+            shown.sort(key=lambda r: slots.index(slot_of(r)))  # deployments side by side
+            words = in_words("Ratios by subset with intervals", shown)
+            drawings.append(_by_subset(shown, ": ".join(filter(None, (name, said))), words))
+    text = "Each subset by the estimator to trust, with its own items and labels."
+    return Section("Subsets", text, tuple(drawings)) if drawings else None
+
+
+def _by_subset(rows: Sequence[Row], title: str, words: str) -> Drawing:
     """One ratio by subset."""
     shown = [bare(r, PARTS) for r in rows]
     table = _numbers(f"{rows[0].label} by subset{comma(title)}: numbers", shown)

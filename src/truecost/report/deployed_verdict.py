@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from truecost.digits import bracketed, figure, percent
 from truecost.report.lines import Group, Line
 from truecost.report.many import amount, counted
-from truecost.report.story import TRUSTED, Part, Story, means, part_of
+from truecost.report.story import Part, Story, means, part_of
+from truecost.report.verdict import worst
 from truecost.report.words import (
     ESTIMATORS,
     against_naive,
@@ -17,9 +18,11 @@ from truecost.report.words import (
     value,
 )
 from truecost.results import Row
+from truecost.tasks.abba.measures.relative import ESTIMATORS as BY_TRUST
 from truecost.tasks.abba.planes import Chosen, Plane
 
 RATIOS = ("rrecall", "rfpr")
+TRUSTED = ("mean", *BY_TRUST)
 MOST = 10  # lines; more are folded
 TIMES = 3.0  # from here on how many times as many is said, not how many percent more
 CHIPS = {  # by recall and false accepts, None where it was not asked for
@@ -59,8 +62,9 @@ WORDS = {  # more, less, neither and many times as much, by ratio
 UNDEFINED = {"rrecall": "its recall", "rfpr": "its false-positive rate"}
 
 
-def about_ratios(row: Row) -> str:
+def about_ratios(story: Story, row: Row) -> str:
     """What the figures are, before the first of them."""
+    del story
     return (
         f"B is the candidate, A the deployed model; rrecall is the recall of B over that of A, "
         f"rfpr the same of false-positive rates, and 1 is no change. What neither model accepts "
@@ -69,13 +73,20 @@ def about_ratios(row: Row) -> str:
     )
 
 
+def verdict(story: Story) -> list[Group]:
+    """What each deployment or chosen threshold comes to, and the worst subset."""
+    if story.described_as(Plane):  # the thresholds of subsets stand there already
+        return groups_of(story)
+    return [*groups_of(story), *worst(story, f"{story.main} ")]
+
+
 def groups_of(story: Story) -> list[Group]:
     """A line for each deployment, or for each threshold that was chosen, by part."""
     groups = []
     for part in story.parts:
         lines, subsets = _deployments(story, part), list[Line]()
         summary = ""
-        if story.result.planes:
+        if story.described_as(Plane):
             lines, subsets, summary = _chosen(story, part)
         folded = (*lines[MOST:], *subsets)
         if len(lines) > MOST:
@@ -192,7 +203,7 @@ def _chosen(story: Story, part: Part) -> tuple[list[Line], list[Line], str]:
     what is said of these.
     """
     collection = dict(part.dims).get("collection", "")
-    planes = [p for p in story.result.planes if p.collection == collection]
+    planes = [p for p in story.described_as(Plane) if p.collection == collection]
     best = trusted(planes)
     first = [p for p in planes if p in best and not p.subset]
     others = [p for p in planes if p not in best and not p.subset]
@@ -219,7 +230,7 @@ def _rank(estimator: str) -> int:
 
 def remarks_of(story: Story) -> tuple[str, ...]:
     """What the study remarks, of each plane only by the estimator to trust."""
-    planes = story.result.planes
+    planes = story.described_as(Plane)
     best = trusted(planes)
     others = tuple(f"{_about(p)} ({p.estimator}): " for p in planes if p not in best)
     return tuple(text for text in story.result.remarks if not text.startswith(others))

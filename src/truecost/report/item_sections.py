@@ -18,7 +18,7 @@ from truecost.report.story import Part, Story, bare
 from truecost.report.sums import ORDERS, clock, precisions
 from truecost.report.tables import Table, of_numbers, used
 from truecost.report.units import Units, has_sums, units_of
-from truecost.report.words import measure_of, naive_of, value
+from truecost.report.words import measure_of, value
 from truecost.results import Row, shown
 
 MOST_SYSTEMS = 6  # side by side
@@ -32,7 +32,7 @@ ENOUGH = 0.5  # of the usual amount of reference, for a unit to count among the 
 def breakdown(story: Story) -> Section | None:
     """The errors that rates add up, a picture a measure."""
     rows: dict[str, list[Row]] = {}
-    for row in story.whole if story.by_items else ():
+    for row in story.whole:
         if plots.shares_of(row):
             rows.setdefault(row.label, []).append(bare(row, ("application",)))
     if not rows:
@@ -49,10 +49,8 @@ def breakdown(story: Story) -> Section | None:
         for label, of in rows.items()
     )
     said = [f"{label}: {_kinds(of[0])}" for label, of in rows.items()]
-    text = (
-        f"{'; '.join(said)}. 100% is {naive_of(story.result.task)}. The thin line is the interval "
-        f"of the whole."
-    )
+    naive = story.page.naive.output(story.main)
+    text = f"{'; '.join(said)}. 100% is {naive}. The thin line is the interval of the whole."
     return Section("What the errors are", text, drawings)
 
 
@@ -100,7 +98,7 @@ def _of_shares(label: str, rows: Sequence[Row]) -> Table:
 
 def matching(story: Story) -> Section | None:
     """What BLEU is made of."""
-    rows = [bare(r, ("application",)) for r in story.whole if story.by_items]
+    rows = [bare(r, ("application",)) for r in story.whole]
     rows = plots.with_ngrams(rows)
     if not rows:
         return None
@@ -170,7 +168,7 @@ def unit_by_unit(story: Story) -> Section | None:
 def _units(story: Story, part: Part) -> list[Units]:
     """The units of each system of a part that have the same names."""
     rows, measure = story.mains(part), measure_of(story.main, story.result.task)
-    if story.items is None or measure is None or not story.by_items:
+    if story.items is None or measure is None:
         return []
     if not has_sums(story.items, measure):
         return []

@@ -47,8 +47,6 @@ NAMES = {
 
 def with_penalty(story: Story) -> Section | None:
     """Base, adapted and penalised scores as bars (paper 004, Fig. 4)."""
-    if not story.lifelong:
-        return None
     drawings = [d for part in story.parts for d in _bars(story, part)]
     if not drawings:
         return None
@@ -109,8 +107,6 @@ def _penalised(groups: Sequence[Penalised], title: str) -> Table:
 
 def forgetting(story: Story) -> Section | None:
     """Forgetting and transfer of each system, and what people did, as tables."""
-    if not story.lifelong:
-        return None
     rows = [r for r in newest(story.whole) if lived(r)]
     lost = _by_system(rows, FORGETTING, "Forgetting and transfer")
     helped = [

@@ -38,7 +38,7 @@ def lives_of(story: Story, part: Part) -> list[Found]:
     dims = dict(part.dims)
     own = [
         d
-        for d in story.result.lifelong
+        for d in story.described_as(LifelongDescription)
         if all(d.dims.get(name, "") == dims.get(name, "") for name in ("collection", "application"))
         if d.dims.get("strategy") != FROZEN
     ]
@@ -81,8 +81,6 @@ def left_out_of(shown: int, every: int) -> str:
 
 def under_policies(story: Story) -> Section | None:
     """Scores under the policies of users, and from version to version (paper 004, Fig. 5-3)."""
-    if not story.lifelong:
-        return None
     shown, every = shown_lives(story)
     drawings = [d for part in story.parts for d in _forests(story, part)]
     for part, found in shown:

@@ -18,24 +18,25 @@ from typing import TYPE_CHECKING, Any
 
 from truecost.captions import title_of
 from truecost.names import PARTS
+from truecost.tasks.lifelong.descriptions import LifelongDescription
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from truecost.study import ResultFile
-    from truecost.tasks.lifelong.descriptions import Figure, LifelongDescription
+    from truecost.study import Outcome, ResultFile
+    from truecost.tasks.lifelong.descriptions import Figure
 
 TEXTS = ("part", "system", "strategy", "score", "kind", "version", "time", "state", "policy")
 NUMBERS = ("learnt", "at", "value", "lower", "upper", "reference", "cost")
 Cells = dict[str, Any]
 
 
-def frame_of_lives(result: "ResultFile") -> "pl.DataFrame | None":
+def frame_of_lives(result: "ResultFile | Outcome") -> "pl.DataFrame | None":
     """What `curves.parquet` holds of systems across time.
 
     Parameters
     ----------
-    result : ResultFile
+    result : ResultFile or Outcome
         Of any task.
 
     Returns
@@ -45,11 +46,11 @@ def frame_of_lives(result: "ResultFile") -> "pl.DataFrame | None":
     """
     import polars as pl
 
-    if not result.lifelong:
+    if not result.described_as(LifelongDescription):
         return None
     cells = [
         {**_about(d), **cell}
-        for d in result.lifelong
+        for d in result.described_as(LifelongDescription)
         for of in (_matrix, _weights, _policies, _sequence, _curve)
         for cell in of(d)
     ]

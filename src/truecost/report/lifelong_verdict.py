@@ -10,8 +10,10 @@ from truecost.report.many import counted
 from truecost.report.plots.look import short
 from truecost.report.plots.policy_forest import name_in
 from truecost.report.story import Part, Story, part_of
-from truecost.report.words import against_naive, caveats, isolated, listed
+from truecost.report.verdict import costs, worst
+from truecost.report.words import against_naive, caveats, isolated, listed, titles_of
 from truecost.results import Row, figures, shown, verdict_of
+from truecost.tasks.lifelong.descriptions import LifelongDescription
 
 MOST = 8  # lines of a policy that stand open
 POLICIES = 4  # that stand open
@@ -56,6 +58,17 @@ def about_lives(story: Story, row: Row) -> str:
     return f"{said}In brackets the {percent(row.level)} interval."
 
 
+def titles(story: Story) -> tuple[str, str] | None:
+    """Title and heading where some systems had help and others none; None otherwise."""
+    said = lived_said(story)
+    return titles_of(said) if said else None
+
+
+def verdict(story: Story) -> list[Group]:
+    """What each system comes to, policy by policy, and the worst subset."""
+    return [*(life_groups(story) or costs(story)), *worst(story)]
+
+
 def lived_said(story: Story) -> str:
     """The systems for the heading: those that were helped by name, their baselines by number.
 
@@ -63,21 +76,20 @@ def lived_said(story: Story) -> str:
     """
     bare = {r.dims["system"] for r in story.values if r.dims.get("strategy") in UNHELPED}
     helped = [name for name in story.systems if name not in bare]
-    if not story.lifelong or not helped or not bare:
+    if not helped or not bare:
         return ""
     return f"{listed(helped, 3)}, beside {counted(len(bare), 'baseline')} without help"
 
 
 def has_start(story: Story, row: Row) -> bool:
     """Whether the reference of a row is the initial version; otherwise it is the naive system."""
-    own = [d for d in story.result.lifelong if d.dims.get("system") == row.dims.get("system")]
+    every = story.described_as(LifelongDescription)
+    own = [d for d in every if d.dims.get("system") == row.dims.get("system")]
     return row.reference is not None and any(None in d.learnt for d in own)
 
 
 def life_groups(story: Story) -> list[Group]:
     """A group for each policy with a line for each system, then forgetting and help offline."""
-    if not story.lifelong:
-        return []
     groups: list[Group] = []
     for part in story.parts:
         found = _policies(story, part)
@@ -132,7 +144,8 @@ def _said(story: Story, policy: str) -> str:
     """The policy with what it wants: `recent:3 (the newest data count most)`."""
     if not policy:
         return ""
-    says = next((p.says for d in story.result.lifelong for p in d.policies if p.name == policy), "")
+    every = story.described_as(LifelongDescription)
+    says = next((p.says for d in every for p in d.policies if p.name == policy), "")
     return f"Policy {policy}" + (f" ({says})" if says else "")
 
 

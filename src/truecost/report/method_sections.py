@@ -6,6 +6,8 @@ from truecost.report.lines import Line
 from truecost.report.section import Section, drawing_of, told
 from truecost.report.story import Story
 from truecost.report.tables import used
+from truecost.single_runs import SingleRuns
+from truecost.tasks.trials.descriptions import Claim
 from truecost.variance import Share, Variance
 
 LOOKS = {"better": "good", "worse": "bad"}  # of a verdict; others leave it open
@@ -13,7 +15,7 @@ LOOKS = {"better": "good", "worse": "bad"}  # of a verdict; others leave it open
 
 def claims(story: Story) -> Section | None:
     """What may be claimed, and what comparing single runs would have said."""
-    if not story.result.claims:
+    if not story.described_as(Claim):
         return None
     lines = tuple(
         Line(
@@ -22,9 +24,9 @@ def claims(story: Story) -> Section | None:
             ", ".join([*claim.dims.values(), f"{claim.system} against {claim.against}"]),
             claim.text[:1].upper() + claim.text[1:] + ".",
         )
-        for claim in story.result.claims
+        for claim in story.described_as(Claim)
     )
-    pairs = [s for s in story.result.single_runs if s.pairs > 1]
+    pairs = [s for s in story.described_as(SingleRuns) if s.pairs > 1]
     rows = [
         (
             *(", ".join(s.dims.values()), s.system, s.against, s.measure, str(s.pairs)),
@@ -49,7 +51,7 @@ def claims(story: Story) -> Section | None:
 
 def variance(story: Story) -> Section | None:
     """What seed, training set and test add to the variance of one run."""
-    found = [one for one in story.result.variance if one.shares]
+    found = [one for one in story.described_as(Variance) if one.shares]
     main = plots.having_shares([one for one in found if one.measure == story.main])
     if not found:
         return None

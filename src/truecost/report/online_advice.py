@@ -5,23 +5,37 @@ from typing import TYPE_CHECKING
 from truecost.digits import Scale, between, figure, percent, scale_of
 from truecost.report.lines import Group, Line
 from truecost.report.many import amount, counted
-from truecost.report.online_verdict import plain
+from truecost.report.online_verdict import objective_of, plain, system_groups
 from truecost.report.story import Story
 from truecost.report.swept import WITHOUT_QUESTIONS, asked
+from truecost.report.verdict import costs, worst
 from truecost.report.words import isolated, listed
 from truecost.results import Row
+from truecost.study.sweep import SweepAdvice
 
 if TYPE_CHECKING:
-    from truecost.study.sweep import SweepAdvice, SweepDifference, SweepPoint
+    from truecost.study.sweep import SweepDifference, SweepPoint
 
 RIVAL = 0.05  # share of the replicates from which on another budget is named
+
+
+def verdict(story: Story) -> list[Group]:
+    """Which budget pays off, what each system costs, and the worst subset."""
+    return [*advice_groups(story), *(system_groups(story) or costs(story)), *worst(story)]
+
+
+def remarks(story: Story) -> list[str]:
+    """The remarks without the advice, which stands above them."""
+    advised = {advice.text for advice in story.described_as(SweepAdvice)}
+    return [text for text in story.result.remarks if text not in advised]
 
 
 def advice_groups(story: Story) -> list[Group]:
     """The advice of a sweep by measure, for each application; other strategies are folded."""
     groups = []
-    for name in dict.fromkeys(a.application for a in story.result.sweeps):
-        own = [a for a in story.result.sweeps if a.application == name]
+    every = story.described_as(SweepAdvice)
+    for name in dict.fromkeys(a.application for a in every):
+        own = [a for a in every if a.application == name]
         lines: list[Line] = []
         folded: list[Line] = []
         for measure in dict.fromkeys(a.measure for a in own):
@@ -29,8 +43,8 @@ def advice_groups(story: Story) -> list[Group]:
             lines.append(_advice(story, *first))
             folded += [_advice(story, *other) for other in others]
         title = "Which budget pays off"
-        if story.objective:
-            title += f" by {story.objective}"
+        if objective := objective_of(story):
+            title += f" by {objective}"
         groups.append(
             Group(
                 f"{title}: {name}" if name else title,
@@ -42,10 +56,10 @@ def advice_groups(story: Story) -> list[Group]:
     return groups
 
 
-Advised = tuple["SweepAdvice", "SweepAdvice | None"]  # of a strategy, and over all of them
+Advised = tuple[SweepAdvice, SweepAdvice | None]  # of a strategy, and over all of them
 
 
-def _of_measure(found: "list[SweepAdvice]") -> list[Advised]:
+def _of_measure(found: list[SweepAdvice]) -> list[Advised]:
     """The advice on each strategy, that on the best of all first, with what is said over all."""
     over = next((a for a in found if not a.strategy), None)
     alone: list[Advised] = [(a, None) for a in found if a.strategy]
@@ -55,7 +69,7 @@ def _of_measure(found: "list[SweepAdvice]") -> list[Advised]:
     return [(own, over), *(pair for pair in alone if pair[0] is not own)]
 
 
-def _advice(story: Story, own: "SweepAdvice", over: "SweepAdvice | None") -> Line:
+def _advice(story: Story, own: SweepAdvice, over: SweepAdvice | None) -> Line:
     """The best budget of a strategy against its neighbours, and the other strategies."""
     best, row = own.best, _row_of(story, own)
     if own.measure in WITHOUT_QUESTIONS and not own.objective:
@@ -84,7 +98,7 @@ def _outcome(verdicts: "list[str]") -> tuple[str, str]:
     return "open", "undecided"
 
 
-def _beside(own: "SweepAdvice", row: Row | None) -> Line:
+def _beside(own: SweepAdvice, row: Row | None) -> Line:
     """Where a measure is best that leaves out what questions cost; no verdict on a budget."""
     best = own.best
     where = "highest" if row is not None and row.direction == "higher" else "lowest"
@@ -93,7 +107,7 @@ def _beside(own: "SweepAdvice", row: Row | None) -> Line:
     return Line("open", "", own.measure, text, _passive(own))
 
 
-def _row_of(story: Story, advice: "SweepAdvice") -> Row | None:
+def _row_of(story: Story, advice: SweepAdvice) -> Row | None:
     """The row of the best budget."""
     return next(
         (
@@ -128,7 +142,7 @@ def _against(other: "SweepDifference", scale: Scale, *, named: bool) -> str:
     return f"{name} {verb} {more}: {other.verdict}."
 
 
-def _share(advice: "SweepAdvice") -> str:
+def _share(advice: SweepAdvice) -> str:
     """How often it is the best of all that were tried, and which others are."""
     if advice.best.best is None:
         return ""
@@ -156,7 +170,7 @@ def _edge(edge: str, best: "SweepPoint") -> str:
     return f"{tried}: try {'fewer' if edge == 'lowest' else 'more'}."
 
 
-def _passive(advice: "SweepAdvice") -> str:
+def _passive(advice: SweepAdvice) -> str:
     """What the passive baseline has."""
     if advice.passive is None or advice.passive.value is None:
         return ""

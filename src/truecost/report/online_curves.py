@@ -11,12 +11,12 @@ from truecost.report.drawing import Drawing
 from truecost.report.lines import Line
 from truecost.report.many import amount
 from truecost.report.online_sections import DRAWN, GAPS
-from truecost.report.online_verdict import BEFORE, is_chosen, online_of, told_of
+from truecost.report.online_verdict import is_chosen, online_of, told_of
 from truecost.report.plots.streams_forest import sizes_of
 from truecost.report.section import MOST_LINES, Section, comma, drawing_of, told
 from truecost.report.story import Part, Story, part_of
 from truecost.report.tables import Table, used
-from truecost.report.words import isolated, value
+from truecost.report.words import BEFORE, isolated, value
 from truecost.results import Row, verdict_of
 from truecost.tasks.streams.curves import Curve
 from truecost.tasks.streams.describing import OfStream, OnlineDescription
@@ -182,7 +182,7 @@ def streams(story: Story) -> Section | None:
     """Streams one by one, those that cost most first."""
     drawings = [
         _forest(found, measure, part)
-        for part in (story.parts if story.online else ())
+        for part in story.parts
         if (found := [d for d in _told_of(story, part) if d.by_stream][:MOST_SYSTEMS])
         for measure in DRAWN
         if any(of.measure == measure for d in found for of in d.by_stream)
@@ -190,7 +190,7 @@ def streams(story: Story) -> Section | None:
     if not drawings:
         return None
     text = "Each stream alone, with its own interval; those that cost most come first."
-    if any(d.runs > 1 for d in story.result.online):
+    if any(d.runs > 1 for d in story.described_as(OnlineDescription)):
         text += " Items and targets are those of a run, in the mean."
     return Section("Streams one by one", text, tuple(drawings))
 

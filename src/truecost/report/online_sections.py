@@ -7,21 +7,26 @@ from truecost.names import PARTS
 from truecost.report import plots
 from truecost.report.drawing import Drawing
 from truecost.report.many import amount
-from truecost.report.online_verdict import AFTER, BEFORE, MANY, told_of
+from truecost.report.online_verdict import MANY, objective_of, told_of
 from truecost.report.section import Section, drawing_of, told
 from truecost.report.story import Part, Story, part_of
 from truecost.report.swept import WITHOUT_QUESTIONS, asked, best_of, budget_of, is_swept, swept_of
 from truecost.report.tables import Table, used
-from truecost.report.words import listed, value
+from truecost.report.words import AFTER, BEFORE, listed, value
 from truecost.results import Row, figures
 
 DRAWN = ("imlm", "act_dcf")
 GAPS = {"imlm": "imlm_gap", "act_dcf": "act_dcf_gap"}
 
 
+def drawn_of(story: Story) -> list[str]:
+    """The measures whose differences are drawn, as far as there are rows of them."""
+    return [name for name in DRAWN if any(r.label == name for r in story.whole)]
+
+
 def before_and_after(story: Story) -> Section | None:
     """All measures of each system in both phases, side by side."""
-    if not story.online or not any("phase" in r.dims for r in story.whole):
+    if not any("phase" in r.dims for r in story.whole):
         return None
     systems = len({(part_of(r), r.dims["system"]) for r in story.whole})
     phased = list(dict.fromkeys(r.label for r in story.whole if "phase" in r.dims))
@@ -118,13 +123,13 @@ def by_budget(story: Story) -> Section | None:
 
 def _drawn(story: Story) -> tuple[str, ...]:
     """The measures that are drawn by budget, the objective of the sweep first."""
-    return tuple(dict.fromkeys((story.objective or DRAWN[0], DRAWN[-1])))
+    return tuple(dict.fromkeys((objective_of(story) or DRAWN[0], DRAWN[-1])))
 
 
 def _after(story: Story, part: Part, label: str) -> list[Row]:
     """A measure of the whole data in the phase that the verdict speaks of."""
     rows = [r for r in story.whole if r.label == label and part_of(r) == part]
-    return [r for r in rows if story.in_phase(r)] if story.online else []
+    return [r for r in rows if story.in_phase(r)]
 
 
 def _has_values(rows: Sequence[Row]) -> bool:

@@ -17,24 +17,25 @@ from truecost.captions import title_of
 from truecost.names import PARTS
 from truecost.report.swept import asked, is_swept
 from truecost.results import Row
+from truecost.study.sweep import SweepAdvice
+from truecost.tasks.streams.describing import OnlineDescription
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from truecost.study import ResultFile
-    from truecost.tasks.streams.describing import OnlineDescription
+    from truecost.study import Outcome, ResultFile
 
 TEXTS = ("part", "system", "strategy", "kind", "measure", "phase", "stream")
 NUMBERS = ("budget", "value", "lower", "upper", "best")
 Cells = dict[str, Any]
 
 
-def frame_of_streams(result: "ResultFile") -> "pl.DataFrame | None":
+def frame_of_streams(result: "ResultFile | Outcome") -> "pl.DataFrame | None":
     """What `curves.parquet` holds of systems on streams.
 
     Parameters
     ----------
-    result : ResultFile
+    result : ResultFile or Outcome
         Of any task.
 
     Returns
@@ -44,9 +45,10 @@ def frame_of_streams(result: "ResultFile") -> "pl.DataFrame | None":
     """
     import polars as pl
 
-    if not result.online:
+    found = result.described_as(OnlineDescription)
+    if not found:
         return None
-    cells = [cell for d in result.online for cell in (*_curves(d), *_streams(d))]
+    cells = [cell for d in found for cell in (*_curves(d), *_streams(d))]
     cells += _budgets(result)
     schema: dict[str, Any] = dict.fromkeys(TEXTS, pl.String())
     schema |= {"batch": pl.Int64()} | dict.fromkeys(NUMBERS, pl.Float64())
@@ -89,11 +91,11 @@ def _streams(found: "OnlineDescription") -> Iterator[Cells]:
         yield {**_about(found.dims), "kind": "stream", **known, **figures}
 
 
-def _budgets(result: "ResultFile") -> Iterator[Cells]:
+def _budgets(result: "ResultFile | Outcome") -> Iterator[Cells]:
     """The values by budget, where several were tried."""
     shares = {
         (a.measure, a.phase, a.application, p.strategy, p.budget): p.best
-        for a in result.sweeps
+        for a in result.described_as(SweepAdvice)
         if a.strategy
         for p in a.points
     }

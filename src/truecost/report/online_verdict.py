@@ -4,14 +4,24 @@ import re
 
 from truecost.report.lines import Group, Line
 from truecost.report.many import amount, counted
+from truecost.report.resampled import resampled_of
 from truecost.report.story import Part, Story, goodness
 from truecost.report.swept import asked, best_of, is_swept, swept_of
-from truecost.report.words import against_naive, caveats, isolated, listed
+from truecost.report.verdict import lead_of
+from truecost.report.words import (
+    AFTER,
+    BEFORE,
+    SAID,
+    against_naive,
+    caveats,
+    isolated,
+    listed,
+    titles_of,
+)
 from truecost.results import Row, figures
+from truecost.study.sweep import SweepAdvice
 from truecost.tasks.streams.describing import OnlineDescription
 
-AFTER, BEFORE = "post", "pre"
-SAID = {AFTER: "after adapting", BEFORE: "before adapting"}
 CHIPS = {  # against doing all by hand
     "better": "less than by hand",
     "worse": "more than by hand",
@@ -33,7 +43,7 @@ def online_of(story: Story, part: Part) -> list[OnlineDescription]:
     dims = dict(part.dims)
     return [
         d
-        for d in story.result.online
+        for d in story.described_as(OnlineDescription)
         if all(d.dims.get(name, "") == dims.get(name, "") for name in ("collection", "application"))
     ]
 
@@ -65,6 +75,17 @@ def about_imlm(story: Story, row: Row) -> str:
     )
 
 
+def lead(story: Story, row: Row) -> str:
+    """What the figures of systems on streams are."""
+    return lead_of(story, row, about_imlm(story, row))
+
+
+def titles(story: Story) -> tuple[str, str] | None:
+    """Title and heading of a sweep; None where there is none."""
+    said = swept_said(story)
+    return titles_of(said) if said else None
+
+
 def text_of(story: Story, row: Row) -> str:
     """`0.25 [0.21, 0.29] after adapting, 0.29 [..] before; act_dcf 0.16 [..]`."""
     found = beside(story, row)
@@ -80,12 +101,6 @@ def text_of(story: Story, row: Row) -> str:
     if cost is not None and cost is not row:
         said += f"; act_dcf {plain(cost)}"
     return said
-
-
-def in_words(row: Row) -> str:
-    """`imlm after adapting`: the measure and the phase of a row; empty where it has no phase."""
-    phase = row.dims.get("phase")
-    return "" if phase is None else f"{row.label} {SAID.get(phase, phase)}"
 
 
 def plain(row: Row) -> str:
@@ -125,25 +140,6 @@ def _errors(found: dict[str, Row], row: Row) -> str:
     return f"{of}, {counted(false.value, 'false alarm')}"
 
 
-def resampled_of(row: Row) -> str:
-    """What the interval resamples, in words: `4 runs`, `blocks of 3 batches within each stream`."""
-    what = re.search(r"\|resampled:([^|]+)", row.signature)
-    length = re.search(r"\|block-length:([^|]+)", row.signature)
-    if what is None:
-        return ""
-    runs = counted(row.counts.get("runs", row.n_units), "run")
-    blocks = "batches"
-    if length is not None:
-        blocks = f"blocks of {counted(int(length[1]), 'batch')} within each stream"
-    said = {
-        "batch": blocks,
-        "seed": runs,
-        "stream": counted(row.counts.get("streams", row.n_units), "stream"),
-        "both": f"{runs} and {blocks}",
-    }
-    return said.get(what[1], what[1])
-
-
 def line_of(story: Story, row: Row) -> Line:
     """The verdict on one system."""
     state = against_naive(row)
@@ -161,7 +157,7 @@ def chip_of(row: Row) -> str:
 
 def swept_said(story: Story) -> str:
     """`margin, random with 8 budgets; passive`; empty where there is no sweep."""
-    rows = [row for part in story.parts for row in story.mains(part)] if story.online else []
+    rows = [row for part in story.parts for row in story.mains(part)]
     if not is_swept(rows):
         return ""
     budgets = {asked(row) for row in rows} - {None}
@@ -175,7 +171,7 @@ def swept_said(story: Story) -> str:
 def is_chosen(story: Story, part: Part) -> bool:
     """Whether there are so many budgets that only the best ones are told of."""
     rows = story.mains(part)
-    return story.online and len(rows) > MANY and is_swept(rows)
+    return len(rows) > MANY and is_swept(rows)
 
 
 def told_of(story: Story, part: Part) -> list[Row]:
@@ -200,3 +196,13 @@ def system_groups(story: Story) -> list[Group]:
             lines = tuple(line_of(story, row) for row in told_of(story, part))
             groups.append(Group(": ".join(filter(None, (title, part.name))), lines))
     return groups
+
+
+def objective_of(story: Story) -> str:
+    """The measure by which the budgets of a sweep are judged; empty where there is none."""
+    return next((a.measure for a in story.described_as(SweepAdvice) if a.objective), "")
+
+
+def main_of(story: Story) -> str:
+    """Label of the measure that a page speaks of: the objective of a sweep, or the first."""
+    return objective_of(story) or next((r.label for r in story.whole or story.rows), "")

@@ -1,7 +1,7 @@
 """`report.html`: one file, no network, no script; every picture has its table.
 
 The page is drawn from what a result directory holds and nothing else. In order: the verdict, the
-leaderboard, what to beware of, the pictures (`sections.SECTIONS`), all values, and how they were
+leaderboard, what to beware of, the pictures (`Page.sections`), all values, and how they were
 computed.
 """
 
@@ -16,20 +16,23 @@ import msgspec
 
 from truecost.citations import authors, bibtex
 from truecost.report.curves import Curves
-from truecost.report.deployed_checks import pointed_out
 from truecost.report.drawing import Drawing
-from truecost.report.lifelong_verdict import lived_said
 from truecost.report.many import counted
-from truecost.report.online_verdict import resampled_of, swept_said
 from truecost.report.section import Section
-from truecost.report.sections import MOST_ROWS, SECTIONS, leaderboard
-from truecost.report.spurious_sections import TITLE as UNTOLD
-from truecost.report.spurious_sections import is_predictor
+from truecost.report.sections import MOST_ROWS, leaderboard
 from truecost.report.story import LEFT_OUT, Story
 from truecost.report.tables import Table, of_values, used
 from truecost.report.verdict import OPEN_ROWS as OPEN_LINES
 from truecost.report.verdict import verdict
-from truecost.report.words import at_best, listed, measure_of, runs_of, shortest, units_of
+from truecost.report.words import (
+    at_best,
+    listed,
+    measure_of,
+    runs_of,
+    shortest,
+    titles_of,
+    units_of,
+)
 from truecost.results import Row, shown
 
 if TYPE_CHECKING:
@@ -119,7 +122,7 @@ def render(
     """
     story = Story(result, tuple(curves), items)
     board = leaderboard(story)
-    found = [section for make in SECTIONS if (section := make(story)) is not None]
+    found = [section for make in story.page.sections if (section := make(story)) is not None]
     title, heading = _titles(story)
     page = _template().render(
         title=title,
@@ -159,7 +162,8 @@ def _problems(story: Story) -> list["Problem"]:
 
     silent = {LEFT_OUT} if story.left_out else set()
     found = [p for p in story.problems if not p.message.startswith(tuple(silent))]
-    found = pointed_out(story, found)
+    if story.page.problems is not None:
+        found = story.page.problems(story, found)
     measure = measure_of(story.main, story.result.task)
     if at_best(story.main) and measure is not None and measure.advice:
         remark = Problem(
@@ -172,19 +176,12 @@ def _problems(story: Story) -> list["Problem"]:
 
 def _titles(story: Story) -> tuple[str, str]:
     """The title of the page and its heading."""
-    if story.values and all(map(is_predictor, story.values)):  # no system: the data are judged
-        return UNTOLD, UNTOLD
-    about = _about(story)
-    return f"{about}: what it really costs", f"What it really costs: {about}"
-
-
-def _about(story: Story) -> str:
-    """What the page is about."""
     if story.result.leaderboard:
         every = len(story.systems) + len(story.left_out)
         said = counted(every, "submission")
-        return f"{said}, {len(story.left_out)} left out" if story.left_out else said
-    return swept_said(story) or lived_said(story) or listed(story.systems, 3)
+        return titles_of(f"{said}, {len(story.left_out)} left out" if story.left_out else said)
+    own = None if story.page.titles is None else story.page.titles(story)
+    return own or titles_of(listed(story.systems, 3))
 
 
 @cache
@@ -220,7 +217,7 @@ def _all_values(story: Story) -> list[Table]:
     some = [r for r in story.values if "subset" in r.dims]
     whole = story.whole
     named = {"Values of the whole data": whole, "Values by subset": some}
-    reference = "no change" if story.deployed else "reference" if story.lifelong else "naive"
+    reference = story.page.naive.column
     return [of_values(name, rows, MOST_ROWS, reference) for name, rows in named.items() if rows]
 
 
@@ -229,26 +226,29 @@ def _measures(story: Story) -> list[tuple[str, str]]:
     said = []
     rows: dict[str, list[Row]] = {}
     for row in story.values:  # the rule that chose a threshold is no parameter of a ratio
-        rows.setdefault(row.measure if story.deployed else row.label, []).append(row)
+        rows.setdefault(_known(row), []).append(row)
     for label, every in rows.items():
         measure = measure_of(label, story.result.task)
         if measure is not None:
             known = {shown(r, r.reference): r for r in every if "subset" not in r.dims}
             naive = [text for text, r in known.items() if r.reference is not None]
             what = f"{measure.title}; {measure.direction} is better"
-            if len(naive) == 1 and story.deployed:
-                what += f"; {naive[0]} is no change"
-            elif len(naive) == 1 and not story.lifelong:
-                what += f"; the naive system has {naive[0]}{shortest(known[naive[0]])}"
+            if len(naive) == 1 and (text := story.page.naive.said):
+                what += f"; {text.format(naive[0])}{shortest(known[naive[0]])}"
             said.append((label, f"{what}. {authors(measure.source)}."))
     return said
+
+
+def _known(row: Row) -> str:
+    """The label of a row; its measure where the label adds what is no parameter of it."""
+    return row.label if measure_of(row.label, row.task) else row.measure
 
 
 def _how(story: Story) -> list[tuple[str, str]]:
     """What was resampled and how; of collections that differ, each."""
     rows = {dict(r.dims).get("collection", ""): r for r in reversed(story.whole or story.rows)}
     units = {
-        name: resampled_of(r) or units_of(r) or counted(r.n_units, r.item)
+        name: story.page.resampled(r) or units_of(r) or counted(r.n_units, r.item)
         for name, r in reversed(rows.items())
     }
     if len(set(units.values())) == 1:
@@ -280,7 +280,7 @@ def _conventions(story: Story) -> dict[str, str]:
     A signature is the measure, its parameters, these choices, and from `resample` on the interval.
     """
     found: dict[str, dict[str, dict[Case, None]]] = {}
-    rows = story.whole if story.by_items else []
+    rows = story.whole if story.page.conventions else []
     for row in rows:
         choices, _, _ = row.signature.partition("|resample:")
         for name, colon, said in (text.partition(":") for text in choices.split("|")[1:]):

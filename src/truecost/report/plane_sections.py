@@ -27,7 +27,7 @@ MOST_THRESHOLDS = 20  # rows of a table of them
 
 def trade_off(story: Story) -> Section | None:
     """Recall against false accepts over the thresholds of B."""
-    planes = story.result.planes
+    planes = story.described_as(Plane)
     if not planes:
         return None
     drawings = []
@@ -95,7 +95,7 @@ def _told(plane: Plane) -> str:
 def _rules(story: Story) -> Table | None:
     """The threshold that each rule chooses, with both ratios there."""
     cells = []
-    for plane in story.result.planes:
+    for plane in story.described_as(Plane):
         for chosen in plane.chosen:
             both = rows_of(story, plane, chosen)
             cells.append(
@@ -144,7 +144,7 @@ def _beside_test_set(story: Story) -> Table | None:
 
 def by_threshold(story: Story) -> Section | None:
     """Both ratios against the threshold of B; a picture a curve."""
-    planes = [p for p in story.result.planes if not p.subset]
+    planes = [p for p in story.described_as(Plane) if not p.subset]
     drawings = []
     for plane in planes:
         name = ", ".join(filter(None, (plane.collection, plane_name(plane, planes))))

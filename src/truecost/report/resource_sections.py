@@ -25,11 +25,11 @@ OF_LOAD: Mapping[Quantity, str] = {
 
 def resources(story: Story) -> Section | None:
     """What searches took, by phase."""
-    if not story.searched or not story.result.loads:
+    found = {load.system: load for load in story.described_as(Load)}
+    if not found:
         return None
     order = {name: k for k, name in enumerate(story.systems)}
-    named = story.result.loads.items()  # one of several collections is named after it
-    loads = dict(sorted(named, key=lambda item: order.get(item[0], len(order))))
+    loads = dict(sorted(found.items(), key=lambda item: order.get(item[0], len(order))))
     kinds = [
         kind
         for kind in OF_LOAD

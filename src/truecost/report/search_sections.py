@@ -37,7 +37,7 @@ Found = Sequence[SearchDescription]
 def side_by_side(story: Story) -> Section | None:
     """All values and counts of each search in a row."""
     found: dict[tuple[Part, str], dict[str, Row]] = {}
-    for row in story.whole if story.searched else ():
+    for row in story.whole:
         found.setdefault((part_of(row), row.dims["system"]), {})[row.label] = row
     cells = [
         (
@@ -104,7 +104,7 @@ def _shown(
 ) -> list[tuple[str, str, list[SearchDescription]]]:
     """Name, title and searches of each picture: of many the best ones."""
     found = []
-    for part in story.parts if story.searched else ():
+    for part in story.parts:
         every = chosen(searches_of(story, part))
         shown = every[:MOST_SYSTEMS]
         best = f"The {len(shown)} best of {len(every)} systems" if len(every) > len(shown) else ""
@@ -198,7 +198,7 @@ def value_by_threshold(story: Story) -> Section | None:
     )
     if _banded(story):
         text += " Bands are pointwise intervals."
-    if any(d.llr for d in story.result.searches):
+    if any(d.llr for d in story.described_as(SearchDescription)):
         text += " Thresholds are log-likelihood ratios (LLR), natural logarithms."
     return Section("Term-weighted value against threshold", text, tuple(drawings))
 
@@ -260,7 +260,7 @@ def worst_queries(story: Story) -> Section | None:
     ]
     if not drawings:
         return None
-    found = [d for d in story.result.searches if d.worst]
+    found = [d for d in story.described_as(SearchDescription) if d.worst]
     cut = any(len(d.worst) < d.queries_with_targets for d in found)
     which = (
         f"The {max(len(d.worst) for d in found)} queries with the lowest values"
@@ -279,7 +279,7 @@ def _each(
     """Searches one by one, each with its name, and whether there are several."""
     found = [
         (d, ", ".join(filter(None, (isolated(d.system), part.name))))
-        for part in (story.parts if story.searched else ())
+        for part in story.parts
         for d in searches_of(story, part)
         if chosen(d)
     ]

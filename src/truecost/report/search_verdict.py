@@ -1,13 +1,36 @@
 """What the verdict says of searches for terms: what a better threshold would gain, and counts."""
 
+from collections.abc import Sequence
+
 from truecost.digits import figure
+from truecost.report.lines import Line
 from truecost.report.many import amount, counted
-from truecost.report.story import Part, Story
+from truecost.report.story import Part, Story, goodness, part_of
+from truecost.report.verdict import lead_of, line_of
 from truecost.report.words import at_best, counts, searched_of, units_of, value
 from truecost.results import Row, figures
 from truecost.tasks.terms.describing import SearchDescription
 
+FEW = 4  # systems that stay in the order in which they were given
+ENTROPIES = ("cnxe", "min_cnxe")  # they and the values share an axis
 VALUES = ("atwv", "twv_bayes", "mtwv", "otwv", "stwv")
+
+
+def best_first(rows: Sequence[Row]) -> Sequence[Row]:
+    """Rows with the systems of each part in the order of the first measure, where they are many."""
+    mains = [r for r in rows if r.kind == "value" and "subset" not in r.dims]
+    mains = [r for r in mains if r.label == mains[0].label]
+    if len({r.dims["system"] for r in mains}) <= FEW:
+        return rows
+    places = {(part_of(r), r.dims["system"]): k for k, r in enumerate(sorted(mains, key=goodness))}
+    parts = [*dict.fromkeys(map(part_of, rows))]
+
+    def place(row: Row) -> tuple[bool, int, int]:
+        part = part_of(row)
+        at = places.get((part, row.dims["system"]), len(places))
+        return row.kind != "value", parts.index(part), at
+
+    return tuple(sorted(rows, key=place))  # stable
 
 
 def searches_of(story: Story, part: Part) -> list[SearchDescription]:
@@ -15,7 +38,7 @@ def searches_of(story: Story, part: Part) -> list[SearchDescription]:
     dims = dict(part.dims)
     found = [
         d
-        for d in story.result.searches
+        for d in story.described_as(SearchDescription)
         if all(getattr(d, name) == dims.get(name, "") for name in ("collection", "application"))
     ]
     order = [row.dims["system"] for row in story.mains(part)]
@@ -34,6 +57,16 @@ def about_values(story: Story) -> str:
     if story.main in VALUES:
         return "1 is a perfect search; false alarms can take it far below 0. "
     return ""
+
+
+def lead(story: Story, row: Row) -> str:
+    """What the figures of searches are."""
+    return lead_of(story, row, about_values(story), decided=True)
+
+
+def line(story: Story, row: Row) -> Line:
+    """The verdict on one search."""
+    return line_of(row, text_of(story, row), more_of(story, row))
 
 
 def text_of(story: Story, row: Row) -> str:
@@ -77,3 +110,8 @@ def more_of(story: Story, row: Row) -> str:
         said += f", {counted(false.value, 'false alarm')}"
     resampled = "" if row.factors == ("query",) else units_of(row)
     return "; ".join(filter(None, (said, searched_of(row), resampled)))
+
+
+def drawn(story: Story) -> list[str]:
+    """The measures whose differences are drawn: values, and the entropies that share their axis."""
+    return [*VALUES, *(r.label for r in story.whole if r.measure in ENTROPIES)]

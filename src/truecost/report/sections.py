@@ -1,10 +1,10 @@
-"""The sections of the page that show pictures, one function each.
+"""The sections of the page that every task may have, one function each.
 
 A section function takes a `Story` and gives a `Section`, or None when the result has nothing for
-it. To add one, write it and name it in `SECTIONS`, in the order of the page.
+it. The `Page` of a task names its sections in their order.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from truecost.digits import between, figure, scale_of
@@ -12,60 +12,20 @@ from truecost.gates import Verdict
 from truecost.names import PARTS
 from truecost.report import plots
 from truecost.report.cases import about_worst, worst_of
-from truecost.report.curve_sections import calibration, det, threshold
-from truecost.report.deployed_checks import checks
-from truecost.report.deployed_sections import (
-    by_subset,
-    machine_against_human,
-    parts_with,
-    ratios,
-    what_was_collected,
-)
 from truecost.report.drawing import Drawing
-from truecost.report.item_sections import breakdown, matching, paired, unit_by_unit
-from truecost.report.lifelong_helped import (
-    against_cost,
-    forgetting,
-    lifelong_set,
-    with_penalty,
-)
-from truecost.report.lifelong_rows import newest
-from truecost.report.lifelong_sections import across_time, how_it_adds_up, under_policies
 from truecost.report.many import counted
-from truecost.report.method_sections import claims, variance
 from truecost.report.numbers import of_differences, of_gates, of_rows, slot_of
-from truecost.report.online_curves import over_the_stream, streams
-from truecost.report.online_sections import (
-    DRAWN,
-    before_and_after,
-    by_budget,
-    passive_and_active,
-)
-from truecost.report.plane_sections import by_threshold, trade_off
-from truecost.report.plots.bars import costs_of
 from truecost.report.plots.limits import is_difference
 from truecost.report.plots.rows import WEAK
-from truecost.report.resource_sections import resources
-from truecost.report.search_sections import (
-    all_queries,
-    det_of_terms,
-    scores,
-    side_by_side,
-    value_by_threshold,
-    worst_queries,
-)
-from truecost.report.search_verdict import VALUES
 from truecost.report.section import MOST_LINES, Section, comma, drawing_of, told
-from truecost.report.spurious_sections import is_predictor, spurious
 from truecost.report.story import Story, bare, goodness, means, part_of
 from truecost.report.tables import of_numbers, of_pairs, of_standings, used
-from truecost.report.words import at_best, listed, measure_of, naive_of, system_of, value
+from truecost.report.words import listed, measure_of, system_of, value
 from truecost.results import Row, shown, verdict_of
+from truecost.task import Page
 
 ABOUT_PARTS = (*PARTS, "strategy", "budget", "phase")  # what pictures of subsets leave out
-MOST_BARS = 16  # of one picture; more are drawn by application
 MOST_ROWS = 400  # of one table
-ENTROPIES = ("cnxe", "min_cnxe")  # of searches: they and their values share an axis
 
 
 def leaderboard(story: Story) -> Section | None:
@@ -96,62 +56,8 @@ def leaderboard(story: Story) -> Section | None:
     return Section("Leaderboard", text, (drawing,), tuple(tables))
 
 
-def bars(story: Story) -> Section | None:
-    """Actual and minimum normalised costs; one picture, or one an application."""
-    if story.by_items:  # what their errors are says more
-        return None
-    costs = [r for r in means(story.whole) if r.label in story.costs and not is_predictor(r)]
-    rows = [bare(r, ("estimator",)) for r in costs_of(costs)]
-    # Costs of one kind together, and the collections of an application side by side.
-    rows.sort(key=lambda r: (story.costs.index(r.label), story.parts.index(part_of(r))))
-    rows = list({(r.label, *r.dims.items()): r for r in map(_bound, rows)}.values())
-    if not rows:
-        return None
-    groups = {"": rows}
-    if len(plots.bars_of(rows)) > MOST_BARS:
-        groups = {}
-        for row in rows:
-            groups.setdefault(row.dims.get("application", ""), []).append(
-                bare(row, ("application",))
-            )
-    drawings = [
-        drawing_of(
-            plots.cost_bars,
-            of,
-            plots.bars_height,
-            _in_words("Bars with intervals", of),
-            of_numbers("Normalised costs: numbers", [of_rows(of)]),
-            title=name or ("in every application" if len(groups) > 1 else ""),
-        )
-        for name, of in groups.items()
-    ]
-    text = f"1 is the naive system: {naive_of('trials')}. The thin line is the interval."
-    if any("estimator" in r.dims for r in story.whole):
-        text += " Means over runs."
-    alone = [b.actual.label for b in plots.bars_of(rows) if b.minimum is None]
-    if best := [name for name in dict.fromkeys(alone) if at_best(name)]:
-        text += (
-            f" {listed(best)} {'takes' if len(best) == 1 else 'take'} what is best for these very "
-            f"data and {'stays' if len(best) == 1 else 'stay'} below 1 even with random scores."
-        )
-    if any(bar.minimum is not None for bar in plots.bars_of(rows)):
-        text += (
-            " The full part of a bar is the least cost that another threshold or calibration would "
-            "give."
-        )
-    return Section("Normalised costs", text, tuple(drawings))
-
-
-def _bound(row: Row) -> Row:
-    """A row without its application when that does not enter the value."""
-    measure = measure_of(row.label, row.task)
-    return bare(row, ("application",)) if measure is not None and not measure.uses else row
-
-
 def subsets(story: Story) -> Section | None:
-    """The main measure by subset, for each part; of AB/BA every ratio."""
-    if story.deployed:
-        return _ratios_by_subset(story)
+    """The main measure by subset, for each part."""
     labels = dict.fromkeys(r.label for r in story.values if "subset" in r.dims)
     if not labels:
         return None
@@ -161,9 +67,9 @@ def subsets(story: Story) -> Section | None:
         rows = [r for r in story.values if r.label == main and part_of(r) == part]
         rows = [r for r in rows if story.in_phase(r)]
         of = [bare(r, (*ABOUT_PARTS, "estimator")) for r in means(rows)]
-        shown, said = _chosen_slots(of)
+        shown, said = chosen_slots(of)
         table = of_numbers(f"Subsets{comma(part.name)}: numbers", [of_rows(shown)])
-        words = _in_words("Values by subset with intervals", shown)
+        words = in_words("Values by subset with intervals", shown)
         title = ": ".join(filter(None, (part.name, said)))
         drawings.append(
             drawing_of(plots.forest, shown, plots.forest_height, words, table, title=title)
@@ -178,22 +84,7 @@ def subsets(story: Story) -> Section | None:
     return Section("Subsets", text, tuple(drawings))
 
 
-def _ratios_by_subset(story: Story) -> Section | None:
-    """Every ratio by subset, of the estimator to trust."""
-    drawings = []
-    for label in dict.fromkeys(r.label for r in story.values if "subset" in r.dims):
-        for name, rows in parts_with([r for r in story.values if r.label == label], story):
-            of = [bare(r, ("estimator",)) for r in means(rows)]
-            shown, said = _chosen_slots(of, MOST_LINES // len({r.dims["system"] for r in of}))
-            slots = [*dict.fromkeys(map(slot_of, shown))]
-            shown.sort(key=lambda r: slots.index(slot_of(r)))  # deployments side by side
-            words = _in_words("Ratios by subset with intervals", shown)
-            drawings.append(by_subset(shown, ": ".join(filter(None, (name, said))), words))
-    text = "Each subset by the estimator to trust, with its own items and labels."
-    return Section("Subsets", text, tuple(drawings)) if drawings else None
-
-
-def _chosen_slots(rows: Sequence[Row], most: int = MOST_LINES) -> tuple[list[Row], str]:
+def chosen_slots(rows: Sequence[Row], most: int = MOST_LINES) -> tuple[list[Row], str]:
     """The rows of as many subsets as a picture holds, the largest and the worst, and what is said.
 
     They keep their order. A value that rests on too little does not make a subset one of the worst.
@@ -252,11 +143,8 @@ def comparison(story: Story) -> Section | None:
     labels = list(dict.fromkeys(p[0].label for p in story.pairs))
     pairs = sorted(story.pairs, key=lambda p: labels.index(p[0].label))  # stable
     whole = [p for p in pairs if "subset" not in p[0].dims]
-    if story.lifelong:  # strategies tell systems apart
-        last = newest([p[0] for p in whole])
-        some = [bare(row, ("version",)) for row in last if row.label in shown]
-    else:
-        some = [bare(p[0], ("strategy", "budget")) for p in whole if p[0].label in shown]
+    last = story.page.newest([p[0] for p in whole])
+    some = [bare(row, story.page.named) for row in last if row.label in shown]
     of_measures = {r.label: [s for s in some if s.label == r.label] for r in some}
     apart = len(of_measures) > 1 and len({r.dims["system"] for r in some}) > 1
     groups = of_measures if apart else _by_scale(some)
@@ -270,7 +158,7 @@ def comparison(story: Story) -> Section | None:
             if story.in_phase(p[0])
         ]
         if of:
-            of, said = _chosen_slots(of, MOST_LINES // len({r.dims["system"] for r in of}))
+            of, said = chosen_slots(of, MOST_LINES // len({r.dims["system"] for r in of}))
             title = f"subsets{comma(part.name)}"
             drawings.append(
                 _differences(of, f"{title}: {said[:1].lower()}{said[1:]}" if said else title)
@@ -293,15 +181,11 @@ def comparison(story: Story) -> Section | None:
     return Section("Paired comparison", text, tuple(drawings), tuple(tables))
 
 
-def _drawn(story: Story) -> list[str]:
-    """The measures whose differences are drawn: costs; of items all, of searches their values."""
-    if story.online:
-        return [name for name in DRAWN if any(r.label == name for r in story.whole)]
-    if story.lifelong:
-        return []  # the main measure under each policy; all others stand in the table
-    if story.searched:
-        return [*VALUES, *(r.label for r in story.whole if r.measure in ENTROPIES)]
-    return list(dict.fromkeys(r.label for r in story.whole)) if story.by_items else [*story.costs]
+def _drawn(story: Story) -> Sequence[str]:
+    """The measures whose differences are drawn: all, unless the page of the task chooses."""
+    if story.page.drawn is not None:
+        return story.page.drawn(story)
+    return list(dict.fromkeys(r.label for r in story.whole))
 
 
 def _by_scale(rows: Sequence[Row]) -> dict[str, list[Row]]:
@@ -368,20 +252,8 @@ def worst(story: Story) -> Section | None:
     return Section(*about_worst(story), cases=cases) if cases else None
 
 
-SECTIONS: tuple[Callable[[Story], Section | None], ...] = (
-    *(claims, bars, spurious, breakdown, matching, ratios, trade_off, by_threshold),
-    *(runs, variance, det, threshold),
-    *(side_by_side, det_of_terms, value_by_threshold),
-    *(before_and_after, by_budget, over_the_stream, streams, passive_and_active),
-    *(under_policies, across_time, how_it_adds_up, with_penalty, forgetting),
-    *(lifelong_set, against_cost),
-    *(calibration, scores, subsets, comparison, gates, unit_by_unit, paired, worst),
-    *(what_was_collected, machine_against_human, checks),
-    *(all_queries, worst_queries, resources),
-)
-
-
-def _in_words(what: str, rows: Sequence[Row]) -> str:
+def in_words(what: str, rows: Sequence[Row]) -> str:
+    """A picture of rows in words: whose values they are, and their intervals."""
     return f"{what}: " + told(
         f"{r.dims['system']}{_about(r)} {r.label} {shown(r, r.value)} "
         f"{between(r.lower, r.upper, r.scale)}"
@@ -392,3 +264,6 @@ def _in_words(what: str, rows: Sequence[Row]) -> str:
 def _about(row: Row) -> str:
     slot = slot_of(row)
     return "" if slot == "all" else f" ({slot})"
+
+
+PAGE = Page(sections=(subsets, comparison, gates, worst))  # of tasks that have none of their own

@@ -3,26 +3,24 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
 from truecost.captions import title_of
-from truecost.measures.relative import ESTIMATORS
 from truecost.names import PARTS
 from truecost.report.curves import Curves
-from truecost.report.lifelong_rows import main_of, newest
-from truecost.report.plots.bars import minima
-from truecost.report.words import at_best, measure_of
+from truecost.report.words import measure_of
 from truecost.results import Row
+from truecost.task import Page, page_of
 
 if TYPE_CHECKING:
     import polars as pl
 
     from truecost.study import Problem, ResultFile
 
-TRUSTED = ("mean", *ESTIMATORS)  # the first that there is tells of a system
-FEW = 4  # systems that stay in the order in which they were given
+Kind = TypeVar("Kind")
+BESIDE = ("run", "test_set")  # rows that stand beside the one that tells of a system
 LEFT_OUT = "left out: "  # how the problem of a submission begins that was not scored
 
 
@@ -71,19 +69,20 @@ class Story:
     curves: tuple[Curves, ...]
     items: "pl.DataFrame | None" = None
 
+    def described_as(self, kind: type[Kind]) -> tuple[Kind, ...]:
+        """The descriptions of one type."""
+        return self.result.described_as(kind)
+
     @cached_property
     def rows(self) -> tuple[Row, ...]:
-        """All rows; one that does not say its system is of one without a name.
-
-        Of many searches the best comes first, in every table and picture.
-        """
+        """All rows; one that does not say its system is of one without a name."""
         found = tuple(
             r
             if "system" in r.dims
             else msgspec.structs.replace(r, dims={"system": "no name", **r.dims})
             for r in self.result.rows
         )
-        return _best_first(found) if self.searched else found
+        return tuple(self.page.rows(found))
 
     @cached_property
     def values(self) -> tuple[Row, ...]:
@@ -126,64 +125,26 @@ class Story:
         return tuple(dict.fromkeys(r.dims["system"] for r in self.values or self.rows))
 
     @cached_property
-    def main(self) -> str:
-        """Label of the measure that the verdict speaks of.
+    def page(self) -> Page:
+        """What the page of its task shows."""
+        return page_of(self.result.task)
 
-        What a leaderboard ranks by; of a sweep its objective; of items the first. Otherwise the
-        first cost whose naive value is 1 (a minimum only when its actual cost is not there), then
-        the first with any naive value (one that judges decisions before one that judges the order
-        of scores), then the first.
+    @cached_property
+    def main(self) -> str:
+        """Label of the measure that the verdict speaks of: what a leaderboard ranks by, what the
+        page of the task says, or the first.
         """
         if self.result.leaderboard:
             return self.result.leaderboard[0].measure
-        if self.objective:
-            return self.objective
-        if self.lifelong:
-            return main_of(self.whole or self.rows)
-        if self.by_items:
-            return next((r.label for r in self.whole or self.rows), "")
-        labels = list(dict.fromkeys(r.label for r in self.whole))
-        dropped = {least for actual, least in minima().items() if actual in self.costs}
-        costs = sorted((c for c in self.costs if c not in dropped), key=at_best)
-        known = [r.label for r in self.whole if r.reference is not None]
-        judged = [name for name in known if not at_best(name)]
-        return next(iter([*costs, *judged, *known, *labels, *(r.label for r in self.rows)]), "")
-
-    @property
-    def objective(self) -> str:
-        """The measure by which the budgets of a sweep are judged; empty where there is none."""
-        return next((a.measure for a in self.result.sweeps if a.objective), "")
+        if self.page.main is not None:
+            return self.page.main(self)
+        return next((r.label for r in self.whole or self.rows), "")
 
     @cached_property
     def costs(self) -> tuple[str, ...]:
         """Labels of the normalised costs: lower is better and the naive system has 1."""
         rows = (r for r in self.whole if r.reference == 1 and r.direction == "lower")
         return tuple(dict.fromkeys(r.label for r in rows))
-
-    @property
-    def by_items(self) -> bool:
-        """Whether items are counted (utterances, recordings), not trials."""
-        return self.result.task != "trials"
-
-    @property
-    def deployed(self) -> bool:
-        """Whether two models are compared by what they collected (AB/BA)."""
-        return self.result.task == "abba"
-
-    @property
-    def searched(self) -> bool:
-        """Whether terms were searched for."""
-        return self.result.task == "terms"
-
-    @property
-    def online(self) -> bool:
-        """Whether systems learn on streams with a person's help."""
-        return self.result.task == "stream"
-
-    @property
-    def lifelong(self) -> bool:
-        """Whether versions of systems are scored across time."""
-        return self.result.task == "lifelong"
 
     @cached_property
     def phase(self) -> str:
@@ -203,8 +164,9 @@ class Story:
 
     def mains(self, part: Part) -> list[Row]:
         """The main measure of each system, whole data; of several versions the newest."""
-        rows = newest(self.whole) if self.lifelong else self.whole
-        found = [r for r in rows if r.label == self.main and part_of(r) == part]
+        found = [
+            r for r in self.page.newest(self.whole) if r.label == self.main and part_of(r) == part
+        ]
         return [r for r in found if self.in_phase(r)]
 
     def ranked(self, part: Part) -> list[Row]:
@@ -213,11 +175,11 @@ class Story:
 
     def main_pairs(self, part: Part) -> list[tuple[Row, Row | None]]:
         """The comparisons by the main measure, whole data; of several versions the newest."""
-        last = {id(r) for r in newest(tuple(p[0] for p in self.pairs))} if self.lifelong else set()
+        last = {id(r) for r in self.page.newest([p[0] for p in self.pairs])}
         return [
             p
             for p in self.pairs
-            if not self.lifelong or id(p[0]) in last
+            if id(p[0]) in last
             if p[0].label == self.main and "subset" not in p[0].dims and part_of(p[0]) == part
             if self.in_phase(p[0])
         ]
@@ -227,23 +189,6 @@ def goodness(row: Row) -> tuple[bool, float]:
     """A key that sorts rows of one measure best first, undefined ones last."""
     value = 0.0 if row.value is None else row.value
     return row.value is None, value if row.direction == "lower" else -value
-
-
-def _best_first(rows: tuple[Row, ...]) -> tuple[Row, ...]:
-    """Rows with the systems of each part in the order of the first measure, where they are many."""
-    mains = [r for r in rows if r.kind == "value" and "subset" not in r.dims]
-    mains = [r for r in mains if r.label == mains[0].label]
-    if len({r.dims["system"] for r in mains}) <= FEW:
-        return rows
-    places = {(part_of(r), r.dims["system"]): k for k, r in enumerate(sorted(mains, key=goodness))}
-    parts = [*dict.fromkeys(map(part_of, rows))]
-
-    def place(row: Row) -> tuple[bool, int, int]:
-        part = part_of(row)
-        at = places.get((part, row.dims["system"]), len(places))
-        return row.kind != "value", parts.index(part), at
-
-    return tuple(sorted(rows, key=place))  # stable
 
 
 def _about(row: Row) -> tuple[object, ...]:
@@ -270,9 +215,9 @@ def means(rows: Iterable[Row]) -> list[Row]:
 
     That to trust is the one of the whole data, where they have a row.
     """
-    found = [r for r in rows if r.dims.get("estimator", "mean") in TRUSTED]
+    found = [r for r in rows if _estimator(r) not in BESIDE]
     trusted: dict[tuple[str, ...], str] = {}
-    for row in sorted(found, key=lambda r: ("subset" in r.dims, TRUSTED.index(_estimator(r)))):
+    for row in sorted(found, key=lambda r: "subset" in r.dims):  # the one to trust comes first
         trusted.setdefault(_case(row), _estimator(row))
     return [r for r in found if _estimator(r) == trusted[_case(r)]]
 

@@ -54,7 +54,7 @@ def errors_said(measure: Measure, counts: Counts) -> str:
     >>> errors_said(tc.find("wer"), counts)
     '12 substitutions, 1 deletion, 0 insertions in 200 words'
     """
-    return _say(_ERRORS, measure, counts)
+    return _say(_ERRORS, measure, counts, _any)
 
 
 def worst_said(measure: Measure, counts: Counts) -> str:
@@ -68,29 +68,45 @@ def worst_said(measure: Measure, counts: Counts) -> str:
     >>> worst_said(tc.find("wer"), counts)
     '13 errors: 12 substitutions, 1 deletion, 0 insertions in 200 words'
     """
-    return _say(_WORST, measure, counts) or errors_said(measure, counts)
+    return _say(_WORST, measure, counts, _any) or errors_said(measure, counts)
 
 
 def size_said(measure: Measure, counts: Counts) -> str:
     """How much reference there is: `200 words`, `9:25:53 of speaker time`; empty when not known."""
-    return _say(_SIZES, measure, counts)
+    return _say(_SIZES, measure, counts, _of_reference)
 
 
 def sizes_of(measure: Measure) -> tuple[str, ...]:
     """The sums that add up to how much reference there is, as `part.statistic`."""
     part = measure.parts[0] if measure.parts else ""
-    return tuple(f"{part}.{name}" for name in _AMOUNTS.get(part, ()))
+    return tuple(f"{part}.{name}" for name in _AMOUNTS.get(part, ("reference",)))
 
 
 def _say(
-    table: "Mapping[str, Callable[[Counts, str], str]]", measure: Measure, counts: Counts
+    table: "Mapping[str, Callable[[Counts, str], str]]",
+    measure: Measure,
+    counts: Counts,
+    otherwise: "Callable[[Counts, str], str]",
 ) -> str:
     part = measure.parts[0] if measure.parts else ""
     noun = "phone" if measure.name == "per" else NOUNS.get(part, part)
     try:
-        return table[part](counts, noun) if part in table else ""
+        return table.get(part, otherwise)(counts, noun)
     except KeyError:  # a result of another version, with other sums
         return ""
+
+
+def _any(counts: Counts, noun: str) -> str:
+    """Every sum of a part of other distributions, out of how much reference there is."""
+    del noun
+    others = (f"{amount(n)} {name.replace('_', ' ')}" for name, n in counts.items())
+    said = ", ".join(text for text in others if not text.endswith(" reference"))
+    return f"{said}; {amount(counts['reference'])} in the reference"
+
+
+def _of_reference(counts: Counts, noun: str) -> str:
+    del noun
+    return f"{amount(counts['reference'])} in the reference"
 
 
 def _errors(counts: Counts) -> str:

@@ -8,11 +8,10 @@ from functools import cached_property
 from truecost.captions import dims_of, items_of, units_shown
 from truecost.digits import between, figure, percent, scale_of, signed
 from truecost.flags import marks
-from truecost.leaderboard import Standing
 from truecost.names import PARTS
 from truecost.report.numbers import Numbers
 from truecost.report.words import note
-from truecost.results import Row, shown, verdict_of
+from truecost.results import Row, Standing, shown, verdict_of
 
 NUMBER = re.compile(r"[-+\[\d][-+\d.,eE\[\]% ]*(?: pp)?|-?inf|nan|infinite|undefined|")
 

@@ -142,7 +142,9 @@ def units_of(items: "pl.DataFrame | Items", row: Row) -> Units:
     >>> units.names, units.sizes, units.value(0)
     (('a', 'b'), ('3 words', '3 words'), '33.33%')
     """
-    items = _frame_of(items) if isinstance(items, Items) else items
+    import polars as pl
+
+    items = items if isinstance(items, pl.DataFrame) else _frame_of(items)
     measure = measure_of(row.label, row.task)
     if measure is None or not has_sums(items, measure):
         raise UsageError(f"these items have no sums that {row.label} divides")

@@ -6,23 +6,10 @@ from dataclasses import dataclass
 from truecost.captions import assumed
 from truecost.digits import between, figure, percent, scale_of, signed
 from truecost.gates import Verdict as Gated
-from truecost.report.deployed_verdict import about_ratios, groups_of, remarks_of
-from truecost.report.lifelong_verdict import about_lives, life_groups
 from truecost.report.lines import Group, Line
 from truecost.report.many import counted
-from truecost.report.online_advice import advice_groups
-from truecost.report.online_verdict import (
-    about_imlm,
-    chip_of,
-    in_words,
-    line_of,
-    system_groups,
-)
 from truecost.report.plots.look import short
 from truecost.report.plots.rows import WEAK
-from truecost.report.search_verdict import about_values, more_of, text_of
-from truecost.report.spurious_sections import is_predictor
-from truecost.report.spurious_sections import line_of as line_of_predictor
 from truecost.report.story import Part, Story, goodness, means, part_of
 from truecost.report.tables import of_pairs, of_systems
 from truecost.report.words import (
@@ -32,7 +19,7 @@ from truecost.report.words import (
     counts,
     isolated,
     listed,
-    naive_of,
+    phase_of,
     searched_of,
     shortest,
     system_of,
@@ -58,7 +45,6 @@ BEST = (
 )
 NONE_MADE = "the scores came without a threshold and are no probabilities, so none was made"
 Case = tuple[str, str, Row]  # how it turned out, where, and the row
-ANOTHER = "what one more run would give"
 GOOD = {"pass": "good", "better": "good", "fail": "bad", "worse": "bad"}
 
 
@@ -83,53 +69,55 @@ class Verdict:
 
 def verdict(story: Story) -> Verdict:
     """What the page says first."""
+    page = story.page
     mains = [r for part in story.parts for r in story.mains(part)]
-    board = story.result.leaderboard
     groups = [_gates(story.result.gates)] if story.result.gates else []
-    if story.deployed:
-        groups += groups_of(story)
+    if story.result.leaderboard and mains:
+        groups += [_first(story), *worst(story)]
     else:
-        groups += advice_groups(story)
-        told = system_groups(story) or life_groups(story)
-        groups += [_first(story)] if board and mains else told or _costs(story)
-    if not story.result.planes:  # else the thresholds of subsets stand there already
-        groups += [Group("", (line,)) for line in _worst(story)]
-    advised = {advice.text for advice in story.result.sweeps}  # it stands above
-    below = ("claim", "single runs") if story.result.claims else ("\n",)  # in a section of theirs
+        groups += (page.verdict or groups_of)(story)
     return Verdict(
-        _lead(story, mains[0]) if mains else "",
+        (page.lead or lead_of)(story, mains[0]) if mains else "",
         tuple(groups),
         _assumed(story),
-        tuple(t for t in remarks_of(story) if t not in advised and not t.startswith(below)),
+        tuple(story.result.remarks if page.remarks is None else page.remarks(story)),
         tuple(dict.fromkeys(r.signature for r in mains)),
     )
 
 
-def _lead(story: Story, row: Row) -> str:
-    """Which measure, which way is better, what naive means."""
-    if story.deployed:
-        return about_ratios(row)
-    if story.lifelong:
-        return about_lives(story, row)
+def groups_of(story: Story) -> list[Group]:
+    """What each system costs, how they compare, and the worst subset."""
+    return [*costs(story), *worst(story)]
+
+
+def lead_of(story: Story, row: Row, more: str = "", *, decided: bool = False) -> str:
+    """Which measure, which way is better, what naive means.
+
+    Parameters
+    ----------
+    story : Story
+    row : Row
+        Of the main measure.
+    more : str
+        What else the figures are.
+    decided : bool
+        Whether nothing is to be said of measures that judge no decision.
+    """
     title = story.title.removesuffix(" (normalised)")
     if not title[1:2].isupper():  # but BLEU stays as it is
         title = f"{title[:1].lower()}{title[1:]}"
     said = f"{story.main}" + (f" ({title})" if differs(title, story) else "")
     said += f": {row.direction} is better. "
     best = at_best(story.main, story.result.task)
-    if best and not story.searched:
+    if best and not decided:
         judged = any(not at_best(r.label) for r in story.whole)
         said += f"No decision is judged{'' if judged else f' ({NONE_MADE})'}: {BEST}"
     references = {r.reference for part in story.parts for r in story.mains(part)} - {None}
     if len(references) == 1 and not best:
         naive = shown(row, next(iter(references)))
-        what = naive_of(story.result.task, story.main)
+        what = story.page.naive.output(story.main)
         said += f"{naive} is the naive system: {what}{shortest(row)}. "
-    if story.searched:
-        said += about_values(story)
-    if story.online:
-        said += about_imlm(story, row)
-    return f"{said}In brackets the {percent(row.level)} interval."
+    return f"{said}{more}In brackets the {percent(row.level)} interval."
 
 
 def differs(title: str, story: Story) -> bool:
@@ -197,11 +185,11 @@ def _size(row: Row) -> str:
     return f"{counted(found['targets'], 'target')} and {counted(found['nontargets'], 'nontarget')}"
 
 
-def _costs(story: Story) -> list[Group]:
+def costs(story: Story) -> list[Group]:
     """Lines by part; of many systems a table, of many parts how often each system is better."""
     groups = []
     for part in story.parts:
-        lines = [_value(r, story) for r in story.mains(part)]
+        lines = [_line(story, r) for r in story.mains(part)]
         lines += [_difference(*pair) for pair in story.main_pairs(part)]
         groups.append(Group(part.title, tuple(lines)))
     if sum(len(g.lines) for g in groups) <= MOST:
@@ -224,7 +212,7 @@ def _costs(story: Story) -> list[Group]:
 def _tabled(story: Story, part: Part) -> Group:
     """Value and interval of each of many systems, best first, and its difference."""
     rows = story.ranked(part)
-    said = [chip_of(r) if story.online else NAIVE[against_naive(r)] for r in rows]
+    said = [_line(story, r).chip for r in rows]
     tables = [of_systems(f"{story.main} of each system, best first", rows, said)]
     pairs = sorted(story.main_pairs(part), key=lambda pair: goodness(pair[0]))
     if pairs:
@@ -236,7 +224,7 @@ def _best(story: Story) -> Line | None:
     """Which system has the best value, and in how many of several cases."""
     firsts: dict[str, list[str]] = {}
     for part in story.parts:
-        ranked = [r for r in story.ranked(part) if r.value is not None and not is_predictor(r)]
+        ranked = [r for r in story.ranked(part) if r.value is not None and story.page.judged(r)]
         if len(ranked) > 1:
             firsts.setdefault(ranked[0].dims["system"], []).append(part.name)
     total = sum(map(len, firsts.values()))
@@ -255,8 +243,15 @@ def _best(story: Story) -> Line | None:
     return Line("open", "", f"{end} {story.main}", ", ".join(said), more)
 
 
-def _worst(story: Story) -> list[Line]:
-    """The subset that fares worst, of those that rest on enough; nothing without subsets."""
+def worst(story: Story, before: str = "") -> list[Group]:
+    """The subset that fares worst, of those that rest on enough; nothing without subsets.
+
+    Parameters
+    ----------
+    story : Story
+    before : str
+        What stands before its value.
+    """
     rows = [
         r
         for r in means(story.values)
@@ -273,11 +268,11 @@ def _worst(story: Story) -> list[Line]:
     where = f", {part.name}" if part.name else ""
     whole = next((r for r in story.ranked(part) if r.dims["system"] == row.dims["system"]), None)
     text = f"{isolated(row.dims['subset'])} ({system_of(row)}{where}): "
-    text += f"{story.main} {value(row)}" if story.deployed else value(row)
+    text += before + value(row)
     if whole is not None and whole.value is not None:
         text += f"; on all data {shown(whole, whole.value)}"
     more = f"{counts(row)}. Of {counted(len(strong), 'subset value')} that rest on enough."
-    return [Line("open", "", "Worst subset", text, more)]
+    return [Group("", (Line("open", "", "Worst subset", text, more),))]
 
 
 def _cases(parts: Sequence[Part]) -> str:
@@ -293,7 +288,7 @@ def _sums(story: Story) -> list[Line]:
     """A line for each system and each comparison, over all parts."""
     found: dict[tuple[str, str], list[Case]] = {}
     for part in story.parts:
-        for row in (r for r in story.mains(part) if not is_predictor(r)):
+        for row in filter(story.page.judged, story.mains(part)):
             key = (system_of(row), " than naive")
             found.setdefault(key, []).append((against_naive(row), part.name, row))
         for row, _ in story.main_pairs(part):
@@ -327,19 +322,19 @@ def _sum(name: str, than: str, cases: Sequence[Case]) -> Line:
     return Line("open", f"{better} of {len(cases)} better{than}", name, text + ", ".join(said))
 
 
-def _value(row: Row, story: Story) -> Line:
-    if story.online:
-        return line_of(story, row)
-    if is_predictor(row):
-        return line_of_predictor(row)
+def _line(story: Story, row: Row) -> Line:
+    """The verdict on one system, as the page of the task has it."""
+    return line_of(row) if story.page.line is None else story.page.line(story, row)
+
+
+def line_of(row: Row, text: str = "", more: str = "") -> Line:
+    """The verdict on one system: its value, and what that rests on unless more is said."""
     state = against_naive(row)
-    if row.dims.get("estimator") == "run":  # its counts stand with the mean
-        return Line(GOOD.get(state, "open"), NAIVE[state], system_of(row), value(row), ANOTHER)
-    more = more_of(story, row) if story.searched else counts(row)
-    text = text_of(story, row) if story.searched else value(row)
+    more = more or counts(row)
     if state != "same" and (beware := caveats(row)):
         more = f"{more}. But {beware}."
-    return Line(GOOD.get(state, "open"), NAIVE[state], system_of(row), text, more)
+    look = GOOD.get(state, "open")
+    return Line(look, NAIVE[state], system_of(row), text or value(row), more)
 
 
 def _difference(row: Row, ratio: Row | None) -> Line:
@@ -351,7 +346,7 @@ def _difference(row: Row, ratio: Row | None) -> Line:
     )
     name = f"{system_of(row)}, against {row.baseline}"
     more = f"But {beware}." if (beware := caveats(row)) else ""
-    of = f" in {phased}" if (phased := in_words(row)) else ""
+    of = f" in {phased}" if (phased := phase_of(row)) else ""
     if row.value is None:
         return Line("open", chip, name, f"difference{of} {value(row)}")
     text = (

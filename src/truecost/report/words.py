@@ -11,7 +11,6 @@ from truecost.errors import UsageError
 from truecost.flags import FLAGS, notes, telling
 from truecost.measures import find_of_any_task
 from truecost.measures.base import Measure
-from truecost.names import Task
 from truecost.report.many import amount, counted
 from truecost.report.sums import clock, errors_said
 from truecost.results import Row, figures, shown
@@ -19,19 +18,14 @@ from truecost.results import Row, figures, shown
 State = Literal["better", "worse", "same", "undecided", "best", ""]
 
 LEFT_TO_RIGHT = frozenset({"L", "EN", "ES", "ET", "CS", "B", "S", "WS", "ON", "BN", "NSM"})
+AFTER, BEFORE = "post", "pre"
+SAID = {AFTER: "after adapting", BEFORE: "before adapting"}
 ESTIMATORS = {"mean": "mean over runs", "run": "one run", "test_set": "test set"}
 
 
-def naive_of(task: Task, measure: str = "") -> str:
-    """What the naive system puts out; of streams that depends on the measure."""
-    if task == "terms":
-        return "rejecting everything"
-    if task == "stream":
-        both = "rejecting or accepting everything"
-        return both if measure == "act_dcf" else "labelling everything by hand"
-    if task == "lifelong":
-        return "the initial version, kept frozen"
-    return "the best constant answer" if task == "trials" else "an empty output"
+def titles_of(about: str) -> tuple[str, str]:
+    """Title and heading of a page, by what it is about."""
+    return f"{about}: what it really costs", f"What it really costs: {about}"
 
 
 def shortest(row: Row) -> str:
@@ -132,6 +126,12 @@ def units_of(row: Row) -> str:
     # `seed of a` counts runs, which are told of in their own words
     said = [_units(n, name) for name, n in units.items() if " of " not in name]
     return " and ".join(said)
+
+
+def phase_of(row: Row) -> str:
+    """`imlm after adapting`: the measure and the phase of a row; empty where it has no phase."""
+    phase = row.dims.get("phase")
+    return "" if phase is None else f"{row.label} {SAID.get(phase, phase)}"
 
 
 def runs_of(row: Row) -> tuple[str, ...]:

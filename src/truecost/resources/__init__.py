@@ -8,38 +8,27 @@ Names are imported when they are first used: a program that is measured must not
 puts into the environment.
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from truecost.lazy import attach
 
 if TYPE_CHECKING:
-    from truecost.resources.load import Load, load_of, rows_of
-    from truecost.resources.reading import merge, phase_of, read_resources
-    from truecost.resources.recording import record
-    from truecost.resources.records import Machine, Resources
-
-_HOME = {
-    "load": ("Load", "load_of", "rows_of"),
-    "reading": ("merge", "phase_of", "read_resources"),
-    "recording": ("record",),
-    "records": ("Machine", "Resources"),
-}
-_MODULE = {name: module for module, names in _HOME.items() for name in names}
-
-__all__ = [
-    "Load",
-    "Machine",
-    "Resources",
-    "load_of",
-    "merge",
-    "phase_of",
-    "read_resources",
-    "record",
-    "rows_of",
-]
-
-
-def __getattr__(name: str) -> Any:
-    """Import a name when it is first used."""
-    if name not in _MODULE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_MODULE[name]}"), name)
+    from truecost.resources.load import Load as Load
+    from truecost.resources.load import load_of as load_of
+    from truecost.resources.load import rows_of as rows_of
+    from truecost.resources.reading import merge as merge
+    from truecost.resources.reading import phase_of as phase_of
+    from truecost.resources.reading import read_resources as read_resources
+    from truecost.resources.recording import record as record
+    from truecost.resources.records import Machine as Machine
+    from truecost.resources.records import Resources as Resources
+else:
+    __getattr__, __dir__, __all__ = attach(
+        __name__,
+        {
+            ".load": ("Load", "load_of", "rows_of"),
+            ".reading": ("merge", "phase_of", "read_resources"),
+            ".recording": ("record",),
+            ".records": ("Machine", "Resources"),
+        },
+    )

@@ -7,8 +7,8 @@ import numpy as np
 
 from truecost.errors import UsageError
 from truecost.intervals import finite
-from truecost.measures import find
-from truecost.measures.resources import (
+from truecost.resources.measures import (
+    MEASURES,
     WEIGHT,
     indexing_speed_factor,
     processing_load,
@@ -22,6 +22,7 @@ MEASURED_ONCE = "no interval: measured once"
 NO_RECORD = "undefined: there is no record of {}"
 NO_QUERIES = "undefined: how long the spoken queries are is not known"
 NO_AUDIO = "undefined: there is no audio"
+DIRECTIONS = {measure.name: measure.direction for measure in MEASURES}
 UNITS = {  # of the figures, in the order of the rows, for signatures; `unit` is that of trials
     "isf": "",
     "ssf": "in:1/hour",
@@ -31,11 +32,14 @@ UNITS = {  # of the figures, in the order of the rows, for signatures; `unit` is
 }
 
 
-class Load(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Load(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="load"):
     """What a search takes (paper 002, section 4.3); what was not measured is None.
 
     Attributes
     ----------
+    system : str
+        Name of the search, after that of its collection where there are several; empty where a
+        load stands alone.
     isf : float or None
         Indexing speed factor.
     ssf : float or None
@@ -56,6 +60,7 @@ class Load(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         What was measured, without the commands.
     """
 
+    system: str = ""
     isf: float | None = None
     ssf: float | None = None
     pmu_indexing: float | None = None
@@ -118,7 +123,11 @@ def load_of(
     values = {name: finite(float(value)) for name, value in found.items()}
     reasons = _reasons(audio_s, indexing, searching, query_s)
     return Load(
-        **values,
+        isf=values["isf"],
+        ssf=values["ssf"],
+        pmu_indexing=values["pmu_indexing"],
+        pmu_searching=values["pmu_searching"],
+        pl=values["pl"],
         reasons={n: reasons.get(n, "infinite") for n, value in values.items() if value is None},
         weight=weight,
         audio_s=audio_s,
@@ -188,7 +197,7 @@ def _row(load: Load, name: str, system: str, level: float) -> Estimate:
         level=level,
         method="percentile",
         reference=None,
-        direction=find(name).direction,
+        direction=DIRECTIONS[name],
         factors=(),
         n_units=0,
         n_trials=nodes,

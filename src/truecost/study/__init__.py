@@ -3,19 +3,27 @@
 `Study` says everything that decides a result, `run` gives the `Outcome`, `write` its directory.
 """
 
-from truecost.study.config import Study
-from truecost.study.directory import check_target, write
-from truecost.study.outcome import Input, Outcome, Part, Problem, ResultFile
-from truecost.study.running import run
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "Input",
-    "Outcome",
-    "Part",
-    "Problem",
-    "ResultFile",
-    "Study",
-    "check_target",
-    "run",
-    "write",
-]
+from truecost.lazy import attach
+
+if TYPE_CHECKING:
+    from truecost.study.config import Study as Study
+    from truecost.study.directory import check_target as check_target
+    from truecost.study.directory import write as write
+    from truecost.study.outcome import Input as Input
+    from truecost.study.outcome import Outcome as Outcome
+    from truecost.study.outcome import Part as Part
+    from truecost.study.outcome import Problem as Problem
+    from truecost.study.outcome import ResultFile as ResultFile
+    from truecost.study.running import run as run
+else:
+    __getattr__, __dir__, __all__ = attach(
+        __name__,
+        {
+            ".config": ("Study",),
+            ".directory": ("check_target", "write"),
+            ".outcome": ("Input", "Outcome", "Part", "Problem", "ResultFile"),
+            ".running": ("run",),
+        },
+    )

@@ -12,20 +12,23 @@ import numpy as np
 from truecost.comparison import compare
 from truecost.errors import UsageError, counted
 from truecost.formats import Table
+from truecost.running import score
+from truecost.scoring import Scoring
 from truecost.study.advice import problems_of
 from truecost.study.config import Study
 from truecost.study.outcome import Outcome, Part, Problem
 from truecost.study.reader import Reader, options_of
 from truecost.study.running import check_study, configuration
 from truecost.study.settings import Progress, scoring_of
-from truecost.study.sources import Source, read_trials, sources_of
+from truecost.study.sources import Source, sources_of
+from truecost.study.tables import MethodsTable
 from truecost.tasks.applying import has_truth, problems_of_scores
 from truecost.tasks.calibrating import Calibrated, calibrate, scoring_after
 from truecost.tasks.columns import Options
 from truecost.tasks.joining import join_metadata
 from truecost.tasks.records import Trials
-from truecost.tasks.scoring import Scoring
-from truecost.tasks.systems import score
+from truecost.tasks.trials.descriptions import Fitted
+from truecost.tasks.trials.work import read as read_trials
 
 
 @dataclass(frozen=True)
@@ -92,7 +95,7 @@ def run_calibration(
         )
     if study.task not in (None, "trials"):
         raise UsageError(f"calibrate takes scores of trials; the task of the study is {study.task}")
-    if study.applications or study.collections or study.methods.given():
+    if study.applications or study.collections or study.table(MethodsTable).given():
         raise UsageError(
             "calibrate is for one application and one collection: leave out [applications.NAME], "
             "[collections.NAME] and [methods]"
@@ -104,10 +107,10 @@ def run_calibration(
         raise UsageError("--in-sample fits on the trials that are scored: give one file")
     if fitting.fold is not None and (len(sources) > 1 or fitting.in_sample):
         raise UsageError("--fold is for cross-fitting: give one file, and no --in-sample")
-    train = [read_trials(source, reader) for source in sources[:-1]]
+    train = [read_trials(source, reader, study) for source in sources[:-1]]
     if train and (bare := _without_labels(sources[-1], reader)) is not None:
         return _unscored(study, fitting, train[0], sources[-1], bare, reader)
-    raw = read_trials(sources[-1], reader)
+    raw = read_trials(sources[-1], reader, study)
     scoring = scoring_of(study, study.application, sources[-1].data, progress)
     found = calibrate(
         raw,
@@ -128,7 +131,7 @@ def run_calibration(
         tuple(reader.inputs),
         configuration=configuration(study),
         readings=tuple(reader.readings),
-        calibration=found.summary(),
+        described=(Fitted(summary=found.summary()),),
     ).judged(study.gate)
 
 
@@ -206,5 +209,5 @@ def _unscored(
         tuple(reader.inputs),
         configuration=configuration(study),
         readings=tuple(reader.readings),
-        calibration=applied.summary(),
+        described=(Fitted(summary=applied.summary()),),
     )

@@ -13,7 +13,8 @@ from truecost.methods import Estimator, MethodEstimate
 from truecost.results import Comparison
 from truecost.scopes import shared_data
 from truecost.single_runs import SingleRuns
-from truecost.study.outcome import Claim, Problem
+from truecost.study.outcome import Problem
+from truecost.tasks.trials.descriptions import Claim
 
 SHORT = 12  # digits of a hash that a sentence shows; result.json has all of them
 RULE_SEED, RULE_LIST = "one-seed", "fixed-training-list"

@@ -32,39 +32,37 @@ Example of a file::
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, Self
+from contextlib import suppress
+from difflib import get_close_matches
+from typing import Any, Self, TypeVar
 
 import msgspec
 
 from truecost.errors import UsageError
 from truecost.gates import Gate
-from truecost.names import Task
+from truecost.options import check as check_ranges
 from truecost.study.checking import check_task
-from truecost.study.lifelong_live_tables import HelpTable
-from truecost.study.lifelong_tables import LifelongTable, PolicyTable
 from truecost.study.loop_tables import (
     ExpertTable,
+    HelpTable,
     LearnerTable,
     LoopTable,
     SourceTable,
     StrategyTable,
     SweepTable,
 )
-from truecost.study.paths import beside, files_moved, plain, side
-from truecost.study.protocol_tables import LedgerTable, SpuriousTable, TrainingTable
-from truecost.study.stream_tables import StreamTable
+from truecost.study.paths import beside, plain
+from truecost.study.protocol_tables import LedgerTable, TrainingTable
 from truecost.study.tables import (
-    AbbaTable,
     ApplicationTable,
     DataTable,
-    DiarizationTable,
     IntervalTable,
-    MethodsTable,
+    PartialTable,
     SystemTable,
-    TermsTable,
-    TranscriptsTable,
-    TranslationTable,
 )
+from truecost.tasks import find, names
+
+Table = TypeVar("Table", bound=PartialTable)
 
 
 class Study(
@@ -75,7 +73,7 @@ class Study(
     Attributes
     ----------
     task : str, optional
-        What the systems do, one of `truecost.names.Task`; trials unless given.
+        What the systems do: the name of a task, trials by default.
     measures : tuple of str
         `NAME` or `NAME:PARAMETER`; those that suit the score type, or the task, when left out.
     baseline : str, optional
@@ -91,22 +89,16 @@ class Study(
         Costs and priors.
     applications : dict of str to ApplicationTable
         Several applications by name, in place of `application`.
-    methods : MethodsTable
-        Files of runs over seeds and training sets, in place of systems.
     interval : IntervalTable
         How intervals are made.
     subsets : dict of str to str
         A column (each of its levels is a subset) or a condition, by name.
-    transcripts, translation, diarization, abba, terms, stream, lifelong : table
-        Choices of the task.
-    policies : dict of str to PolicyTable
-        How much a user cares about each time (lifelong), by name.
+    own : dict of str to table
+        Tables of tasks, by name: `[terms]` and the like (see `table`).
     source, loop, learner, strategy, expert, sweep : table
         Of a live run, which makes the event logs that it scores.
     help : HelpTable
         How much a person helps in a live lifelong run.
-    spurious : SpuriousTable
-        What should not tell the class, as a baseline of its own.
     training : TrainingTable
         How the runs of methods are made.
     ledger : LedgerTable
@@ -139,7 +131,7 @@ class Study(
     <BLANKLINE>
     """
 
-    task: Task | None = None
+    task: str | None = None
     measures: tuple[str, ...] = ()
     baseline: str | None = None
     data: DataTable = DataTable()
@@ -147,17 +139,9 @@ class Study(
     collections: dict[str, DataTable] = {}
     application: ApplicationTable = ApplicationTable()
     applications: dict[str, ApplicationTable] = {}
-    methods: MethodsTable = MethodsTable()
     interval: IntervalTable = IntervalTable()
     subsets: dict[str, str] = {}
-    transcripts: TranscriptsTable = TranscriptsTable()
-    translation: TranslationTable = TranslationTable()
-    diarization: DiarizationTable = DiarizationTable()
-    abba: AbbaTable = AbbaTable()
-    terms: TermsTable = TermsTable()
-    stream: StreamTable = StreamTable()
-    lifelong: LifelongTable = LifelongTable()
-    policies: dict[str, PolicyTable] = {}
+    own: dict[str, Any] = {}
     source: SourceTable = SourceTable()
     loop: LoopTable = LoopTable()
     learner: LearnerTable = LearnerTable()
@@ -165,7 +149,6 @@ class Study(
     expert: ExpertTable = ExpertTable()
     sweep: SweepTable = SweepTable()
     help: HelpTable = HelpTable()
-    spurious: SpuriousTable = SpuriousTable()
     training: TrainingTable = TrainingTable()
     ledger: LedgerTable = LedgerTable()
     worst: int | None = None
@@ -192,7 +175,41 @@ class Study(
         """
         from truecost.study.strict import convert
 
-        return convert(tables, cls, source)
+        if isinstance(task := tables.get("task"), str):
+            find(task).table_types()  # says what is wrong with it
+        kinds = table_types()
+        own = {k: v for k, v in tables.items() if k in kinds}
+        for key in tables.keys() - kinds.keys() - {*cls.__struct_fields__}:
+            if close := get_close_matches(key, (*kinds, *cls.__struct_fields__), n=1):
+                raise UsageError(f"{source}: {key} is not known: did you mean {close[0]!r}?")
+        study = convert({k: v for k, v in tables.items() if k not in own}, cls, source)
+        typed = {name: convert({name: own[name]}, _alone(name, kinds), source) for name in own}
+        found = {name: getattr(table, name) for name, table in typed.items()}
+        return msgspec.structs.replace(study, own=found) if found else study
+
+    def table(self, kind: type[Table]) -> Table:
+        """A table of a task, as it was given; one that says nothing when it was not.
+
+        Parameters
+        ----------
+        kind : type
+            Such as `TermsTable`.
+        """
+        found: Table = self.own.get(kind.__table__, kind())
+        return found
+
+    def given(self, name: str) -> dict[str, Any]:
+        """The keys that a table of a task was given, by its name."""
+        table = self.own.get(name)
+        return {} if table is None else table.given()
+
+    def with_table(self, table: PartialTable) -> Self:
+        """The study with a table of a task in the place of the one that it has."""
+        return msgspec.structs.replace(self, own={**self.own, table.__table__: table})
+
+    def by_name(self, kind: type[Table]) -> dict[str, Table]:
+        """The tables of one kind by their names, such as those of `[policies.NAME]`."""
+        return dict(self.own.get(kind.__table__, {}))
 
     @classmethod
     def read(cls, path: str) -> Self:
@@ -221,31 +238,10 @@ class Study(
 
     def moved(self, place: Callable[[str], str]) -> Self:
         """The same study with every path of a file replaced by `place(path)`."""
-        return msgspec.structs.replace(
-            self,
-            data=files_moved(self.data, place),
-            systems={k: files_moved(v, place) for k, v in self.systems.items()},
-            collections={k: files_moved(v, place) for k, v in self.collections.items()},
-            methods=msgspec.structs.replace(
-                self.methods, files=tuple(side(f, place) for f in self.methods.files)
-            ),
-            diarization=msgspec.structs.replace(
-                self.diarization,
-                uem=None if self.diarization.uem is None else place(self.diarization.uem),
-            ),
-            abba=msgspec.structs.replace(
-                self.abba,
-                test_set=None if self.abba.test_set is None else place(self.abba.test_set),
-            ),
-            lifelong=self.lifelong.moved(place),
-            policies={k: v.moved(place) for k, v in self.policies.items()},
-            source=self.source.moved(place),
-            loop=self.loop.moved(place) if self.source.given() else self.loop,
-            expert=self.expert.moved(place),
-            spurious=self.spurious.moved(place),
-            training=self.training.moved(place),
-            ledger=self.ledger.moved(place),
-        )
+        changed = {name: _each(getattr(self, name), place) for name in self.__struct_fields__}
+        if not self.source.given():
+            changed["loop"] = self.loop  # its folder is that of a live run
+        return msgspec.structs.replace(self, **changed)
 
     def over(self, base: Self) -> Self:
         """Lay the study over another: what it gives wins, table by table.
@@ -268,47 +264,41 @@ class Study(
         application = self.application.over(base.application)
         if self.application.given():
             application = _one_kind(self.application, application)
-        return type(self)(
-            task=_one_task(self.task, base.task),
-            measures=self.measures or base.measures,
-            baseline=baseline,
-            data=self.data.over(base.data),
-            systems=systems,
-            collections=self.collections or base.collections,
-            application=application,
-            applications={} if self.application.given() else self.applications or base.applications,
-            methods=self.methods.over(base.methods),
-            interval=self.interval.over(base.interval),
-            subsets=self.subsets or base.subsets,
-            transcripts=self.transcripts.over(base.transcripts),
-            translation=self.translation.over(base.translation),
-            diarization=self.diarization.over(base.diarization),
-            abba=self.abba.over(base.abba),
-            terms=self.terms.over(base.terms),
-            stream=self.stream.over(base.stream),
-            lifelong=self.lifelong.over(base.lifelong),
-            policies={} if self.lifelong.policies else self.policies or base.policies,
-            source=self.source.over(base.source),
-            loop=self.loop.over(base.loop),
-            learner=self.learner.over(base.learner),
-            strategy=self.strategy.over(base.strategy),
-            expert=self.expert.over(base.expert),
-            sweep=self.sweep.over(base.sweep),
-            help=self.help.over(base.help),
-            spurious=self.spurious.over(base.spurious),
-            training=self.training.over(base.training),
-            ledger=self.ledger.over(base.ledger),
-            worst=base.worst if self.worst is None else self.worst,
-            gate=self.gate or base.gate,
-        )
+        merged = {
+            name: _over(getattr(self, name), getattr(base, name)) for name in self.__struct_fields__
+        }
+        merged |= {
+            "task": _one_task(self.task, base.task),
+            "baseline": baseline,
+            "systems": systems,
+            "application": application,
+            "own": self._own_over(base),
+        }
+        if self.application.given():
+            merged["applications"] = {}
+        return type(self)(**merged)
+
+    def _own_over(self, base: Self) -> dict[str, Any]:
+        """The tables of tasks of two studies laid over each other."""
+        names = dict.fromkeys((*base.own, *self.own))
+        found = {
+            n: _over(self.own[n], base.own[n])
+            if n in self.own and n in base.own
+            else self.own.get(n, base.own.get(n))
+            for n in names
+        }
+        replaced = {k for table in self.own.values() for k in _replaced(table)}
+        return {name: table for name, table in found.items() if name not in replaced}
 
     def check(self) -> None:
         """Refuse a study that cannot be run, before any file is read: UsageError."""
         self.moved(plain)
-        for what in ("systems", "collections", "applications", "subsets", "policies"):
-            for name in getattr(self, what):
+        named = {n: getattr(self, n) for n in ("systems", "collections", "applications", "subsets")}
+        named |= {n: table for n, table in self.own.items() if isinstance(table, dict)}
+        for what, tables in named.items():
+            for name in tables:
                 _check_name(what, name)
-        if not self.systems and not self.source.given() and not self.spurious.given():
+        if not self.systems and not self.source.given() and not self.own:
             raise UsageError(
                 "no system is named: give at least one file, or a study with [systems.NAME]"
             )
@@ -316,6 +306,9 @@ class Study(
             raise UsageError(
                 "the study has [application] and [applications.NAME]: keep one of the two"
             )
+        for table in self.own.values():
+            for one in table.values() if isinstance(table, dict) else (table,):
+                check_ranges(one, lambda option: f"{option.key} under [{option.table}]")
         lived = self.task == "lifelong" and self.source.given()  # it makes the files of its systems
         known = not self.systems or lived or self.baseline in (None, *self.systems)
         if not known:
@@ -325,7 +318,16 @@ class Study(
             )
         for name, system in () if lived else self.systems.items():
             self._check_files(name, system)
+        self._check_ranges()
         check_task(self)
+
+    def _check_ranges(self) -> None:
+        """Numbers lie in the ranges that their options state."""
+        tables: list[Any] = [self.data, self.application, self.interval]
+        for table in (self.systems, self.collections, self.applications, *self.own.values()):
+            tables += table.values() if isinstance(table, dict) else [table]
+        for table in tables:
+            check_ranges(table, lambda option: option.key)
 
     def _check_files(self, name: str, system: SystemTable) -> None:
         """Each system has a file for each collection, and no other."""
@@ -353,9 +355,46 @@ class Study(
         """The study as `study.toml`, without what was left out."""
         import tomli_w
 
-        tables = msgspec.to_builtins(self)
+        tables: dict[str, Any] = {}
+        for name, table in msgspec.to_builtins(self).items():
+            tables |= table if name == "own" else {name: table}
         # An empty collection says something; an empty [interval] says nothing.
         return tomli_w.dumps({k: v for k, v in tables.items() if v != {}})
+
+
+def table_types() -> dict[str, Any]:
+    """The types of the tables of all tasks, by name."""
+    found: dict[str, Any] = {}
+    for task in names():
+        with suppress(UsageError):  # that of another distribution, which is broken
+            found |= find(task).table_types()
+    return found
+
+
+def _alone(name: str, kinds: Mapping[str, Any]) -> Any:
+    """A struct with one table, so that messages name it."""
+    return msgspec.defstruct(name, [(name, kinds[name])], forbid_unknown_fields=True)
+
+
+def _each(value: Any, place: Callable[[str], str]) -> Any:
+    """A table, or tables by name, with their paths replaced."""
+    if isinstance(value, dict):
+        return {name: _each(table, place) for name, table in value.items()}
+    return value.moved(place) if isinstance(value, PartialTable) else value
+
+
+def _over(over: Any, base: Any) -> Any:
+    """What is given of one over another: key by key of tables, as a whole of anything else."""
+    if isinstance(over, PartialTable):
+        return over.over(base)
+    if over is None:
+        return base
+    return over or base
+
+
+def _replaced(table: Any) -> tuple[str, ...]:
+    """The tables that what a table gives stands in place of."""
+    return table.replaces() if isinstance(table, PartialTable) else ()
 
 
 def _one_kind(over: ApplicationTable, merged: ApplicationTable) -> ApplicationTable:
@@ -365,7 +404,7 @@ def _one_kind(over: ApplicationTable, merged: ApplicationTable) -> ApplicationTa
     return msgspec.structs.replace(merged, preset=None)
 
 
-def _one_task(over: Task | None, base: Task | None) -> Task | None:
+def _one_task(over: str | None, base: str | None) -> str | None:
     """The task of two studies laid over each other; UsageError when they have different ones."""
     if over is not None and base is not None and over != base:
         raise UsageError(f"the study file is of task {base}, the command of task {over}")

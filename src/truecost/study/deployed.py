@@ -12,20 +12,21 @@ import polars as pl
 
 from truecost.errors import TruecostError, UsageError
 from truecost.formats import Table
+from truecost.scoring import Scoring
 from truecost.study.outcome import Part
 from truecost.study.reader import Reader
 from truecost.study.running import check_study
 from truecost.study.sources import sources_of
+from truecost.task import Record
 from truecost.tasks.abba.checking import checks
 from truecost.tasks.abba.columns import LogOptions, load
 from truecost.tasks.abba.describing import describe
 from truecost.tasks.abba.labels import Joined, join_labels
 from truecost.tasks.abba.log import Log
+from truecost.tasks.abba.options import AbbaTable
 from truecost.tasks.abba.records import Deployment
 from truecost.tasks.abba.thresholds import Choice, choose
 from truecost.tasks.joining import join_metadata
-from truecost.tasks.scoring import Scoring
-from truecost.tasks.systems import System
 from truecost.tasks.validation import Check
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ class LogFile:
             _of_both("exposure", data.exposure_a, data.exposure_b),
             _of_both("units", data.units_a, data.units_b),
             data.split,
-            study.abba.mismatch or "error",
+            study.table(AbbaTable).mismatch or "error",
             **accepted,
         )
         table = reader.table(source.file, data.input_format)
@@ -114,7 +115,8 @@ class LogFile:
             reader.note(path, collection=source.collection)
             return table
 
-        twice = study.abba.test_set is not None and reader.same(source.file, study.abba.test_set)
+        test_set = study.table(AbbaTable).test_set
+        twice = test_set is not None and reader.same(source.file, test_set)
         problems = (OWN_TEST_SET,) if twice else ()
         return cls(source.name, table, options, beside(data.users), beside(data.labels), problems)
 
@@ -219,7 +221,7 @@ def read_deployment(source: "Source", reader: Reader, study: "Study") -> Deploym
 
 
 def chosen_part(
-    systems: Sequence[System],
+    systems: Sequence[Record],
     scoring: Mapping[str, Scoring],
     dims: Mapping[str, str],
     study: "Study",
@@ -247,7 +249,7 @@ def chosen_part(
     UsageError
         When a limit or the grid makes no sense, or there are no scores.
     """
-    asked = study.abba.given()
+    asked = study.table(AbbaTable).given()
     wanted = {
         name: asked[name] for name in ("max_rfpr", "min_rrecall", "by", "grid") if name in asked
     }
@@ -259,22 +261,23 @@ def chosen_part(
     ]
     estimates = tuple(row for rows, _ in found for row in rows)
     planes = tuple(plane for _, of in found for plane in of)
-    return Part(dims, tuple(systems), scoring, estimates, planes=planes)
+    return Part(dims, tuple(systems), scoring, estimates, described=planes)
 
 
 def _test_set(study: "Study", reader: Reader) -> Table | None:
     """Labelled trials beside the log; columns that are mapped for it are known here too."""
-    if study.abba.test_set is None:
+    path = study.table(AbbaTable).test_set
+    if path is None:
         return None
-    table = reader.table(study.abba.test_set)
-    reader.note(study.abba.test_set)
+    table = reader.table(path)
+    reader.note(path)
     mapped = {study.data.map.get(key): key for key in OF_TEST_SETS if key not in table.columns}
     names = {column: key for column, key in mapped.items() if column in table.frame.columns}
     return replace(table, frame=table.frame.rename(names))
 
 
 def _with_subsets(
-    system: System, scoring: Scoring, choice: Choice
+    system: Record, scoring: Scoring, choice: Choice
 ) -> Iterator[tuple[Deployment, Choice, dict[str, str]]]:
     """The whole of a deployment, and each subset; a test set stands beside the whole only."""
     assert isinstance(system, Deployment)
@@ -284,23 +287,25 @@ def _with_subsets(
             yield system.take(mask), replace(choice, test_set=None), {"subset": name}
 
 
-def described(part: Part) -> Part:
+def described(part: Part, study: "Study") -> Part:
     """A part with what its deployments hold, and what their checks found.
 
     Parameters
     ----------
     part : Part
         With deployments as its systems.
+    study : Study
 
     Returns
     -------
     Part
     """
+    del study
     rows = part.estimates
-    if part.planes:  # rows of chosen thresholds tell the level, and are no estimates of one thing
+    if part.described:  # rows of chosen thresholds tell the level, and nothing of one thing
         rows = tuple({e.dims["system"]: e for e in reversed(rows)}.values())
     found = [describe(d, rows, part.dims) for d in part.systems if isinstance(d, Deployment)]
-    return replace(part, deployments=tuple(found))
+    return replace(part, described=(*found, *part.described))
 
 
 def log_of(study: "Study", **accepted: bool) -> LogFile:

@@ -10,20 +10,14 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from truecost.errors import UsageError
-from truecost.formats import read
-from truecost.gates import junit, markdown
+from truecost.errors import UsageError, checked
 from truecost.publishing import ASIDE, publish, tidy
-from truecost.study.itemised import frame_of_items
-from truecost.study.kept import KEPT
 from truecost.study.outcome import Outcome, ResultFile
-from truecost.study.reading import read_result
-from truecost.tasks.arguments import checked
+from truecost.task import page_of as page_of_task
 
 if TYPE_CHECKING:
     import polars as pl
 
-OURS = ("result.json", *(w.note for w in KEPT))  # one is there when a result, or what made it, is
 RESULT_FILES = (
     "result.json",
     "curves.parquet",
@@ -43,12 +37,15 @@ def check_target(directory: str) -> Path:
     UsageError
         When there is something else.
     """
+    from truecost.study.kept import KEPT
+
+    ours = ("result.json", *(work.note for work in KEPT))  # a result, or what makes one
     target = Path(directory)
     tidy(target)
     if target.exists() and (
         not target.is_dir()
         or (
-            not any((target / name).exists() for name in OURS)
+            not any((target / name).exists() for name in ours)
             and any(not path.name.startswith(ASIDE) for path in target.iterdir())
         )
     ):
@@ -76,19 +73,15 @@ def write(outcome: Outcome, directory: str) -> Path:
     InputError
         When it cannot be written.
     """
-    from truecost.report.curves import frame_of_outcome
-    from truecost.report.lifelong_store import frame_of_lives
-    from truecost.report.online_store import frame_of_streams
+    from truecost.gates import junit, markdown
 
     checked("outcome", outcome, Outcome, "an Outcome, as truecost.run gives it")
     checked("directory", directory, (str, Path), "the path of a folder")
     target = check_target(str(directory))
-    curves, items = frame_of_outcome(outcome), frame_of_items(outcome)
+    page = page_of_task(outcome.task)
+    curves, items = page.curves(outcome), page.items(outcome)
     files = {"report.html": _page(outcome.result, curves, items).encode()}
-    stored = curves
-    for frame_of in (frame_of_streams, frame_of_lives):
-        stored = frame_of(outcome.result) if stored is None else stored
-    for name, frame in (("curves.parquet", stored), ("items.parquet", items)):
+    for name, frame in (("curves.parquet", curves), ("items.parquet", items)):
         if frame is not None:
             stream = io.BytesIO()
             frame.write_parquet(stream, statistics=False)
@@ -106,20 +99,17 @@ def write(outcome: Outcome, directory: str) -> Path:
 
 def page_of(outcome: Outcome) -> str:
     """The report of an outcome, as `write` puts it into report.html."""
-    from truecost.report.curves import frame_of_outcome
-
-    return _page(outcome.result, frame_of_outcome(outcome), frame_of_items(outcome))
+    page = page_of_task(outcome.task)
+    return _page(outcome.result, page.curves(outcome), page.items(outcome))
 
 
 def _page(result: ResultFile, curves: "pl.DataFrame | None", items: "pl.DataFrame | None") -> str:
-    """The page draws what is stored, so that a stored result gives the same page again; the curves
-    of streams and of life cycles stand in the result itself.
-    """
+    """The page draws what is stored, so that a stored result gives the same page again."""
     from truecost.report import page
     from truecost.report.curves import from_frame
 
-    told = bool(result.online or result.lifelong)
-    return page.render(result, from_frame(None if told else curves), items)
+    drawn = curves if page_of_task(result.task).draws else None
+    return page.render(result, from_frame(drawn), items)
 
 
 def render_again(result: str, target: Path | None = None) -> Path:
@@ -142,6 +132,9 @@ def render_again(result: str, target: Path | None = None) -> Path:
     InputError
         When the result cannot be read, or the page not be written.
     """
+    from truecost.formats import read
+    from truecost.study.reading import read_result
+
     if target is not None and target.suffix.lower() not in (".html", ".htm"):
         raise UsageError(f"{target}: a page is written: name a file that ends in .html")
     stored = read_result(result)

@@ -38,3 +38,15 @@ def named_as_given(study: "Study") -> Iterator[None]:
         if said == text:
             raise
         raise type(error)(said) from error
+
+
+def files_of_study(study: "Study") -> list[str]:
+    """The files that are read."""
+    found: list[str] = []
+
+    def note(file: str) -> str:
+        found.append(file)
+        return file
+
+    study.moved(note)
+    return found

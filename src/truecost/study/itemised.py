@@ -1,8 +1,7 @@
 """Utterances, sentences and recordings: read and counted for a study, stored one by one."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from importlib import import_module
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,13 +12,17 @@ from truecost.errors import InputError, TruecostError, UsageError, counted
 from truecost.formats import Table, read_bytes
 from truecost.formats.ids import one_a_line
 from truecost.formats.mapped import optional_texts, unit_columns
+from truecost.formats.segments import KEYS
 from truecost.intervals import finite
 from truecost.measures import find, registry
-from truecost.names import ITEM_MAP_KEYS, SEGMENT_MAP_KEYS
+from truecost.names import ITEM_MAP_KEYS
+from truecost.options import defaults_of
 from truecost.study.outcome import Case, Outcome, Part
 from truecost.study.reader import Reader
 from truecost.study.tables import DataTable
+from truecost.tasks import find as face_of
 from truecost.tasks.columns import weights_of
+from truecost.tasks.item_files import Files
 from truecost.tasks.items import Counting, Items, measures_of
 from truecost.tasks.joining import join_metadata
 from truecost.tasks.sides import FIRST, FIXED
@@ -32,18 +35,41 @@ WORST = 5
 _BOTH = "a table of both sides needs --map and --reference-map KEY=COLUMN"
 
 
-def counting_of(task: str) -> Counting:
-    """What a task counts."""
-    module = import_module(f"truecost.tasks.{task}")
-    counting: Counting = module.COUNTING
-    return counting
+def no_faults(table: Table, data: DataTable) -> None:
+    """Nothing that is wrong with an output by itself."""
+    del table, data
 
 
-def read_items(source: "Source", reader: Reader, study: "Study") -> Items:
+@dataclass(frozen=True, kw_only=True)
+class Itemised:
+    """How the files of a task of items are counted and checked.
+
+    Attributes
+    ----------
+    counting : Counting
+    count : callable
+        From the files of a system to its items.
+    refuse : callable
+        Refuses what is wrong with an output by itself: InputError.
+    named_by : str
+        Key of the task's table that gives other columns that name an item.
+    checked : tuple of str
+        Measures that a check counts for where none is asked for.
+    """
+
+    counting: Counting
+    count: Callable[[Files], Items]
+    refuse: Callable[[Table, DataTable], None] = no_faults
+    named_by: str = ""
+    checked: tuple[str, ...] = ()
+
+
+def read_items(of: Itemised, source: "Source", reader: Reader, study: "Study") -> Items:
     """The counted items of a system, with its units and the columns of metadata.
 
     Parameters
     ----------
+    of : Itemised
     source : Source
     reader : Reader
     study : Study
@@ -66,21 +92,21 @@ def read_items(source: "Source", reader: Reader, study: "Study") -> Items:
     reader.note(source.file, source.name, source.collection)
     for path in source.data.reference:
         reader.note(path, collection=source.collection)
-    items = _count(source, study, reader, references, table)
+    items = of.count(_files(of.counting, source, study, reader, references, table))
     items = replace(
         items,
         problems=(*_twice(source, reader, table), *items.problems),
         sources=(
-            *(_told(reference, reference_map(source)) for reference in references),
-            _told(table, source.data.map),
+            *(_told(reference, reference_map(source), reader.task) for reference in references),
+            _told(table, source.data.map, reader.task),
         ),
     )
     return with_columns(items, source, reader)
 
 
-def _told(table: Table, columns: Mapping[str, str]) -> pl.DataFrame:
+def _told(table: Table, columns: Mapping[str, str], task: str) -> pl.DataFrame:
     """What a file says of ids, texts and times, whatever it calls them; all of it otherwise."""
-    keys = dict.fromkeys((*FIRST, *SEGMENT_MAP_KEYS))
+    keys = dict.fromkeys((*_own_keys(task), *FIRST, *KEYS))
     names = {key: columns.get(key, key) for key in keys}
     found = {key: name for key, name in names.items() if name in table.frame.columns}
     return (
@@ -117,9 +143,14 @@ def _reference(path: str, source: "Source", reader: Reader) -> Table:
     return replace(table, mapped_by="--reference-map")
 
 
+def _own_keys(task: str) -> tuple[str, ...]:
+    """The keys of `--map` that are of a task's own columns, not of units."""
+    known = face_of(task).map_keys
+    return tuple(key for key in known if key in FIRST or key not in ITEM_MAP_KEYS)
+
+
 def _check_maps(data: DataTable, task: str) -> None:
-    own = tuple(SEGMENT_MAP_KEYS) if task == "diarization" else FIRST
-    known = (*own, *(key for key in ITEM_MAP_KEYS if key not in FIRST))
+    known, own = tuple(face_of(task).map_keys), _own_keys(task)
     for key in data.map:
         if key not in known:
             raise UsageError(f"--map {key}=... is not known: map one of {', '.join(known)}")
@@ -148,7 +179,8 @@ def reference_map(source: "Source") -> dict[str, str]:
 def _twice(source: "Source", reader: Reader, table: Table) -> list[str]:
     """A hint where a system is its own reference."""
     theirs, own = reference_map(source), source.data.map
-    if any(theirs.get(key) != own.get(key) for key in (*FIRST, *SEGMENT_MAP_KEYS)):
+    keys = (*_own_keys(reader.task), *FIRST, *KEYS)
+    if any(theirs.get(key) != own.get(key) for key in keys):
         return []
     same = [path for path in source.data.reference if reader.same(path, source.file)]
     said = "byte for byte: is it one file twice?"
@@ -157,35 +189,38 @@ def _twice(source: "Source", reader: Reader, table: Table) -> list[str]:
     return [f"the output {table.source} is the reference {path}, {said}" for path in same]
 
 
-def _count(
-    source: "Source", study: "Study", reader: Reader, references: Sequence[Table], table: Table
-) -> Items:
-    """What the task of the study counts, as far as its measures need it."""
-    from truecost.tasks import diarization, transcripts, translation
-    from truecost.tasks.transcripts.utterances import TextOptions
+def _files(
+    counting: Counting,
+    source: "Source",
+    study: "Study",
+    reader: Reader,
+    references: Sequence[Table],
+    table: Table,
+) -> Files:
+    """The files of a system, for what its task counts as far as its measures need it."""
+    face = face_of(study.task)
+    own = face.table_types()[face.options[0]] if face.options else None
 
-    task = study.task or "trials"
-    asked = measures_of(study.measures, counting_of(task))
-    parts = frozenset(part for measure in asked for part in measure.parts)
-    common: dict[str, Any] = {"missing": source.data.missing or "error"}
-    maps: dict[str, Any] = {
-        "columns": source.data.map,
-        "reference_columns": reference_map(source),
-    }
-    given = getattr(study, task).given()
-    if task == "translation":
-        chosen = translation.TranslationOptions(**maps, **common, **given)
-        return translation.count(references, table, chosen, source.name, parts)
-    common["allow_duplicates"] = bool(source.data.allow_duplicates)
-    if task == "diarization":
-        uem = None
-        if (path := given.pop("uem", None)) is not None:
-            uem = reader.table(path, "uem")
-            reader.note(path, collection=source.collection)
-        options = diarization.DiarizationOptions(**maps, **common, **given)
-        return diarization.count(references[0], table, options, source.name, uem, parts)
-    texts = TextOptions(**maps, **common, **given)
-    return transcripts.count(references[0], table, texts, source.name, parts)
+    def further(path: str, input_format: str | None = None) -> Table:
+        found = reader.table(path, input_format)
+        reader.note(path, collection=source.collection)
+        return found
+
+    return Files(
+        name=source.name,
+        collection=source.collection,
+        item=counting.item,
+        output=table,
+        references=tuple(references),
+        columns=source.data.map,
+        reference_columns=reference_map(source),
+        missing=source.data.missing or "error",
+        allow_duplicates=bool(source.data.allow_duplicates),
+        parts=frozenset(p for m in measures_of(study.measures, counting) for p in m.parts),
+        given={} if own is None else study.table(own).given(),
+        defaults={} if own is None else defaults_of(own),
+        further=further,
+    )
 
 
 def with_columns(items: Items, source: "Source", reader: Reader) -> Items:
@@ -197,7 +232,10 @@ def with_columns(items: Items, source: "Source", reader: Reader) -> Items:
         for column, further in metadata:
             table = join_metadata(table, further, column, key)
     except TruecostError as error:
-        raise type(error)(_with_lines(str(error), source, reader)) from error
+        said = str(error)
+        if not items.counting.rows:
+            said = _with_lines(said, source, reader)
+        raise type(error)(said) from error
     for path in source.data.lines:
         table = join_metadata(table, _by_line(path, reader, source), "id", key)
     units = unit_columns(table, source.data.map)
@@ -226,13 +264,11 @@ def reserved(name: str, items: Items) -> str:
     part, dot, _ = name.partition(".")
     if dot and part in items.counting.parts:
         return "a statistic"
-    return "a measure" if name.partition(":")[0] in registry() else ""
+    return "a measure" if name.partition(":")[0] in registry(items.task) else ""
 
 
 def _with_lines(said: str, source: "Source", reader: Reader) -> str:
     """What is wrong with metadata, with a hint where they, or what they describe, have no ids."""
-    if reader.task == "diarization":
-        return said
     for given in source.data.metadata:
         path = given.rpartition("=")[2]
         if Path(path).is_file() and one_a_line(read_bytes(path)):
@@ -269,38 +305,37 @@ def _by_line(given: str, reader: Reader, source: "Source") -> Table:
     return Table(values.source, values.frame.select("id", pl.col("text").alias(name)))
 
 
-def cases_of(parts: Sequence[Part], most: int | None) -> tuple[Case, ...]:
+def worst_of(part: Part, most: int | None) -> list[Case]:
     """The worst items of each system, those with most errors first.
 
     Parameters
     ----------
-    parts : sequence of Part
+    part : Part
     most : int, optional
         Of each system; 5 unless given.
 
     Returns
     -------
-    tuple of Case
+    list of Case
     """
     found: list[Case] = []
-    for part in parts:
-        for items in part.systems:
-            if isinstance(items, Items) and items.show is not None:
-                measure = find(next(e.label for e in part.estimates))
-                values, bad = items.each(measure), items.badness()
-                order = np.argsort(-bad, kind="stable")[: WORST if most is None else most]
-                found += [
-                    Case(
-                        system=items.name,
-                        item=str(items.ids[k]),
-                        value=finite(values[k]),
-                        lines=items.show(int(k)),
-                        collection=part.dims.get("collection", ""),
-                    )
-                    for k in order
-                    if bad[k] > 0
-                ]
-    return tuple(found)
+    for items in part.systems:
+        if isinstance(items, Items) and items.show is not None:
+            measure = find(next(e.label for e in part.estimates), items.task)
+            values, bad = items.each(measure), items.badness()
+            order = np.argsort(-bad, kind="stable")[: WORST if most is None else most]
+            found += [
+                Case(
+                    system=items.name,
+                    item=str(items.ids[k]),
+                    value=finite(values[k]),
+                    lines=items.show(int(k)),
+                    collection=part.dims.get("collection", ""),
+                )
+                for k in order
+                if bad[k] > 0
+            ]
+    return found
 
 
 def frame_of_items(outcome: Outcome) -> pl.DataFrame | None:
@@ -327,7 +362,7 @@ def _frame(items: Items, part: Part) -> pl.DataFrame:
     collection = part.dims.get("collection")
     columns: dict[str, Any] = {} if collection is None else {"collection": collection}
     columns |= {"system": items.name, "item": items.ids.astype(str)}
-    columns |= {label: items.each(find(label)) for label in labels}
+    columns |= {label: items.each(find(label, items.task)) for label in labels}
     columns |= {
         f"{name}.{statistic}": values
         for name, of in items.parts.items()

@@ -13,16 +13,13 @@ from typing import TYPE_CHECKING
 from truecost.digits import figure, scale_of
 from truecost.errors import InputError, counted
 from truecost.flags import FLAGS
-from truecost.measures import find_of_any_task
-from truecost.protocol.ledger import Ledger, Line, read_ledger
-from truecost.protocol.ledger_keeping import keep
 from truecost.results import Estimate
-from truecost.study.best_of import marked, standings
-from truecost.study.ledger_lines import Group, figure_of, groups_of, is_kept, line_of
 from truecost.study.outcome import Outcome, Problem
 
 if TYPE_CHECKING:
+    from truecost.protocol.ledger import Ledger, Line
     from truecost.study.config import Study
+    from truecost.study.ledger_lines import Group
 
 FILE = "ledger.jsonl"
 RULE = "choices-on-evaluation-data"
@@ -71,6 +68,8 @@ def check_place(place: Place | None) -> None:
     if place is None or not place.asked:
         return
     if place.path.exists():
+        from truecost.protocol.ledger import read_ledger
+
         read_ledger(place.path)
     if why := refused(place.path):
         raise InputError(f"{place.path}: the ledger cannot be written ({why})")
@@ -99,6 +98,9 @@ def noted(outcome: Outcome, study: "Study", place: Place) -> tuple[Outcome, list
     InputError
         When a ledger that was asked for cannot be read or written.
     """
+    from truecost.protocol.ledger_keeping import keep
+    from truecost.study.ledger_lines import groups_of, line_of
+
     groups = groups_of(outcome)
     lines = [line_of(group, outcome, study) for group in groups]
     try:
@@ -112,8 +114,12 @@ def noted(outcome: Outcome, study: "Study", place: Place) -> tuple[Outcome, list
     return outcome.judged(study.gate), said
 
 
-def _warned(outcome: Outcome, group: Group, ledger: Ledger, own: int) -> Outcome:
+def _warned(outcome: Outcome, group: "Group", ledger: "Ledger", own: int) -> Outcome:
     """An outcome with what follows from the scorings of its evaluation set up to its own line."""
+    from truecost.measures import find_of_any_task
+    from truecost.study.best_of import marked, standings
+    from truecost.study.ledger_lines import figure_of, is_kept
+
     lines = ledger.of(group.evaluation, own)
     if not lines or lines[-1].purpose == "development" or not chosen(lines):
         return outcome
@@ -134,7 +140,7 @@ def _warned(outcome: Outcome, group: Group, ledger: Ledger, own: int) -> Outcome
     return replace(outcome, parts=tuple(parts), problems=tuple(found))
 
 
-def chosen(lines: Sequence[Line]) -> bool:
+def chosen(lines: "Sequence[Line]") -> bool:
     """Whether scorings of one evaluation set may have decided something.
 
     There are two of them at least, and several systems, or one in several ways, or choices were
@@ -150,7 +156,7 @@ def chosen(lines: Sequence[Line]) -> bool:
     return any(values.setdefault(k, v) != v for line in lines for k, v in line.seen.items())
 
 
-def _said(lines: Sequence[Line], group: Group, file: str) -> str:
+def _said(lines: "Sequence[Line]", group: "Group", file: str) -> str:
     """How often an evaluation set was scored, and what that means."""
     systems = {sha for line in lines for sha in line.hashes.values()}
     which = f"evaluation set {group.collection!r}" if group.collection else "this evaluation set"

@@ -9,9 +9,9 @@ from msgspec import structs
 
 from truecost.protocol.ledger import SCHEMA_VERSION, Figure, Line, Scored
 from truecost.results import Estimate
+from truecost.running import OF_SYSTEM, SHARED
 from truecost.study.evaluated import Hasher, joined
 from truecost.study.outcome import Outcome, Part
-from truecost.tasks.systems import OF_SYSTEM, SHARED
 from truecost.version import __version__
 
 if TYPE_CHECKING:

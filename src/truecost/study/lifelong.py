@@ -23,6 +23,7 @@ from truecost.tasks.joining import join_metadata
 from truecost.tasks.lifelong.cells import TableOptions
 from truecost.tasks.lifelong.describing import describe_lifelong
 from truecost.tasks.lifelong.kinds import Kind, kind_of
+from truecost.tasks.lifelong.options import LifelongTable
 from truecost.tasks.lifelong.reading import read_lifelong, without_paths
 from truecost.tasks.lifelong.records import OWN, Lifelong
 from truecost.tasks.lifelong.tables import is_log, read_scores
@@ -77,7 +78,7 @@ def tells_events(path: str, study: "Study") -> bool:
     bool
     """
     if path in STANDARD_INPUT:
-        return study.lifelong.kind is not None
+        return study.table(LifelongTable).kind is not None
     return Path(path).is_dir() or is_log(columns_of(path))
 
 
@@ -116,7 +117,7 @@ def columns_of(path: str) -> list[str]:
 
 def kind_of_logs(study: "Study", path: str) -> Kind:
     """The kind of outputs in event logs, as the study or the run says it; UsageError otherwise."""
-    run, given = beside(path), study.lifelong.kind
+    run, given = beside(path), study.table(LifelongTable).kind
     if run is not None and given not in (None, run.kind):
         raise UsageError(
             f"{path}: --kind {given} (kind under [lifelong]) is not what the outputs are: by "
@@ -140,7 +141,7 @@ def _with_course(source: "Source", reader: Reader, study: "Study") -> "Source":
     run = beside(source.file)
     if run is None:
         return source
-    if study.lifelong.kind is None:
+    if study.table(LifelongTable).kind is None:
         reader.readings.append(f"{source.file}: kind {run.kind}, as {run.file} of its run says")
     if source.data.classes or not run.classes:
         return source
@@ -180,10 +181,10 @@ def _from_logs(source: "Source", reader: Reader, study: "Study") -> Lifelong:
 
 def _from_scores(source: "Source", reader: Reader, study: "Study") -> Lifelong:
     """The record of a table of scores."""
-    if study.lifelong.kind is not None:
+    if study.table(LifelongTable).kind is not None:
         raise UsageError(
             f"{source.file}: is a table of scores (it has no column event); the kind "
-            f"{study.lifelong.kind} goes with event logs"
+            f"{study.table(LifelongTable).kind} goes with event logs"
         )
     beside = [key for key in ("labels", "reference", "classes") if key in source.data.given()]
     if beside or study.application.given():
@@ -191,7 +192,7 @@ def _from_scores(source: "Source", reader: Reader, study: "Study") -> Lifelong:
         raise UsageError(f"{source.file}: is a table of scores; {said} goes with event logs")
     table = reader.table(source.file, source.data.input_format)
     reader.note(source.file, source.name, source.collection)
-    asked = study.lifelong
+    asked = study.table(LifelongTable)
     bounds: Any = asked.bounds or None
     options = TableOptions(asked.higher, bounds, source.data.map, asked.cost or "")
     about = {} if source.strategy is None else {"strategy": source.strategy}
@@ -200,7 +201,7 @@ def _from_scores(source: "Source", reader: Reader, study: "Study") -> Lifelong:
 
 
 def _refuse_keys(study: "Study", keys: Sequence[str], what: str, others: str) -> None:
-    given = [key for key in keys if key in study.lifelong.given()]
+    given = [key for key in keys if key in study.table(LifelongTable).given()]
     if given:
         raise UsageError(f"{what}: {', '.join(given)} under [lifelong] goes with {others}")
 
@@ -233,10 +234,10 @@ def _labels(path: str, column: str, data: DataTable, reader: Reader) -> Labels:
 
 def parts_of(study: "Study", kind: Kind) -> list[str]:
     """The parts of the evidence that the measures of a study need."""
-    from truecost.measures.lifelong import inner_of
+    from truecost.tasks.lifelong.measures.lifelong import inner_of
 
     asked = [m.partition(":")[2] for m in study.measures if ":" in m]
-    scores = dict.fromkeys([study.lifelong.score or kind.scores[0], *asked])
+    scores = dict.fromkeys([study.table(LifelongTable).score or kind.scores[0], *asked])
     wanted: dict[str, None] = {}
     for score in scores:
         try:
@@ -268,7 +269,7 @@ def _joined(found: Lifelong, source: "Source", reader: Reader) -> Lifelong:
     return replace(found, units={unit: items[unit].cast(pl.String).to_numpy()})
 
 
-def described(part: "Part") -> "Part":
+def described(part: "Part", study: "Study") -> "Part":
     """A part with what its systems are like across time.
 
     Runs without a person's help are baselines: they have rows of their own, and are not held
@@ -278,15 +279,17 @@ def described(part: "Part") -> "Part":
     ----------
     part : Part
         With life cycles.
+    study : Study
 
     Returns
     -------
     Part
     """
+    del study
     systems = [system for system in part.systems if isinstance(system, Lifelong)]
     found = (describe_lifelong(s, part.scoring[s.name], part.dims) for s in systems)
     compared = tuple(c for c in part.comparisons if _both_helped(c))
-    return replace(part, lifelong=tuple(found), comparisons=compared)
+    return replace(part, described=tuple(found), comparisons=compared)
 
 
 def _both_helped(comparison: "Comparison") -> bool:

@@ -5,7 +5,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from truecost.errors import UsageError
+from truecost.scoring import Scoring
 from truecost.study.live_checks import seeds_of
+from truecost.task import Record
 from truecost.tasks.lifelong.choosing import (
     OF_HELP,
     ON_TEST,
@@ -14,9 +16,8 @@ from truecost.tasks.lifelong.choosing import (
     unhelped,
 )
 from truecost.tasks.lifelong.kinds import Kind, kinds
+from truecost.tasks.lifelong.options import LifelongTable
 from truecost.tasks.lifelong.records import Lifelong
-from truecost.tasks.scoring import Scoring
-from truecost.tasks.systems import System
 
 if TYPE_CHECKING:
     from truecost.learning.lifelong.jobs import Recipe
@@ -27,7 +28,7 @@ AFTER = "adapted_score"  # what was put out after help needs no right output
 
 
 def scored_part(
-    systems: Sequence[System],
+    systems: Sequence[Record],
     scoring: Mapping[str, Scoring],
     dims: Mapping[str, str],
     baseline: str | None,
@@ -107,10 +108,10 @@ def check_measures(study: "Study", recipe: "Recipe", unhelped_names: Sequence[st
     """
     from truecost.learning.lifelong.sources import outputs_of
 
-    if study.lifelong.resample not in (None, "item") and len(seeds_of(study)) < 2:
+    if study.table(LifelongTable).resample not in (None, "item") and len(seeds_of(study)) < 2:
         raise UsageError(
-            f"resample under [lifelong] is {study.lifelong.resample!r}, and this run has one seed: "
-            f"give [loop] seeds = 2 or more, or resample = 'item'"
+            f"resample under [lifelong] is {study.table(LifelongTable).resample!r}, and this run "
+            f"has one seed: give [loop] seeds = 2 or more, or resample = 'item'"
         )
     for text in study.measures:
         if why := _lacks(_name(text), recipe):
@@ -121,10 +122,10 @@ def check_measures(study: "Study", recipe: "Recipe", unhelped_names: Sequence[st
     made = outputs_of(recipe.source, recipe.source_options)
     if not made:
         return
-    if study.lifelong.kind not in (None, made):
+    if study.table(LifelongTable).kind not in (None, made):
         raise UsageError(
             f"the source makes a course of {made}, and [lifelong] kind is "
-            f"{study.lifelong.kind!r}: leave it out"
+            f"{study.table(LifelongTable).kind!r}: leave it out"
         )
     _check_scores(study, kinds()[made])
 
@@ -132,7 +133,7 @@ def check_measures(study: "Study", recipe: "Recipe", unhelped_names: Sequence[st
 def _check_scores(study: "Study", kind: Kind) -> None:
     """Refuse scores that are not those of the outputs."""
     named = [text.partition(":")[2] for text in study.measures if ":" in text]
-    for text in (*named, study.lifelong.score or ""):
+    for text in (*named, study.table(LifelongTable).score or ""):
         if text:
             score_of_kind(text, kind)
 

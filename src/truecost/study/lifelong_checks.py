@@ -9,45 +9,28 @@ from truecost.study.lifelong import read_life, tells_events
 from truecost.study.lifelong_settings import lifelong_options
 from truecost.study.online import logs_of
 from truecost.study.reader import Reader
-from truecost.study.sources import Source, sources_of
+from truecost.study.sources import Source
 from truecost.tasks.lifelong.log_events import findings_of
 from truecost.tasks.lifelong.options import LifelongScoring
 from truecost.tasks.lifelong.records import Lifelong
 from truecost.tasks.validation import Check
 
 
-def validate_lifelong(study: Study) -> dict[str, list[Check]]:
-    """All checks of the tables of scores and the event logs of a study.
-
-    Parameters
-    ----------
-    study : Study
-
-    Returns
-    -------
-    dict of str to list of Check
-        By name of the system, after its collection where there are several.
+def checks(source: Source, reader: Reader, study: Study, wanted: str | None) -> list[Check]:
+    """All checks of a table of scores, or of the event logs of a system.
 
     Raises
     ------
-    UsageError
-        When the study contradicts itself.
     InputError
         When the weights of a policy cannot be read.
     """
-    study.check()
-    reader = Reader("lifelong")
-    how = lifelong_options(study, reader)
-    found = {}
-    for collection in study.collections or ("",):
-        for source in sources_of(study, collection):
-            name = f"{collection}, {source.name}" if collection else source.name
-            checks = [*_of_logs(source, study)]
-            if not any(check.state == "error" for check in checks):
-                said = {check.message for check in checks}
-                record = _of_record(source, reader, study, how)
-                checks += [check for check in record if check.message not in said]
-            found[name] = checks
+    del wanted
+    how = reader.once(("policies",), lambda: lifelong_options(study, reader))
+    found = [*_of_logs(source, study)]
+    if not any(check.state == "error" for check in found):
+        said = {check.message for check in found}
+        record = _of_record(source, reader, study, how)
+        found += [check for check in record if check.message not in said]
     return found
 
 
@@ -86,7 +69,7 @@ def _of_record(
     except TruecostError as error:
         yield Check("scores", "error", str(error))
         return
-    yield Check("scores", "ok", f"{source.file}: {record.described}")
+    yield Check("scores", "ok", f"{source.file}: {record.summary}")
     yield from (Check("scores", "warning", text) for text in (*record.problems, *unweighed))
 
 

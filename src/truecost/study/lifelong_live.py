@@ -24,6 +24,7 @@ from truecost.study.logged import Logged, check_baseline, check_strategies
 from truecost.study.recipes import check_recipe
 from truecost.study.running import check_study
 from truecost.study.tables import SystemTable
+from truecost.tasks.lifelong.options import LifelongTable
 
 
 def lives_of(study: Study) -> Logged[Job]:
@@ -55,7 +56,7 @@ def _scored(study: Study, jobs: Sequence[Job], logs: Path) -> Study:
     """The study of the logs: a system for each system and pass."""
     runs = tuple(dict.fromkeys(job.run for job in jobs))
     course = json.loads((logs / COURSES / f"{runs[0]}.json").read_bytes())
-    data, lifelong = study.data, study.lifelong
+    data, lifelong = study.data, study.table(LifelongTable)
     if course["classes"] and not data.classes:
         data = structs.replace(data, classes=tuple(course["classes"]))
     if lifelong.kind is None:
@@ -73,4 +74,4 @@ def _scored(study: Study, jobs: Sequence[Job], logs: Path) -> Study:
         )
         for job in jobs
     }
-    return structs.replace(study, data=data, lifelong=lifelong, systems=systems)
+    return structs.replace(study, data=data, systems=systems).with_table(lifelong)

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
 OF_LOOP = ("seeds", "first_seed", "record_cpu", "checkpoint", "folder")
 OF_SYSTEMS = ("learner", "strategy", "strategy_options")
-OF_LIVE = ("learner", "strategy_options")  # keys of systems that nothing but a live run reads
 RESERVED = ("courses",)  # folders of the logs
 ENDINGS = ("-frozen", "-unsupervised")  # of the names of the baselines
 

@@ -8,26 +8,30 @@ from typing import Any
 import polars as pl
 
 from truecost.errors import InputError, UsageError
-from truecost.formats import Table, read, read_bytes, shown, sniffing, table_of_bytes
+from truecost.formats import Table, read, read_bytes, sniffing
 from truecost.formats.ids import one_a_line
 from truecost.formats.plain import read_kaldi
+from truecost.formats.reading import formats_of, table_of_bytes
+from truecost.formats.stored import shown
 from truecost.measures import find
-from truecost.measures.lifelong import inner_of
-from truecost.measures.supervision import TASK
-from truecost.names import STANDARD_INPUT, Task
+from truecost.names import STANDARD_INPUT
 from truecost.results import Comparison, Estimate
+from truecost.running import compare_systems, pair, score
+from truecost.scoring import Scoring
 from truecost.study.advice import problems_of
 from truecost.study.itemised import with_columns
 from truecost.study.outcome import Outcome, Part
 from truecost.study.reader import Reader
 from truecost.study.sources import Source
 from truecost.study.tables import DataTable
+from truecost.task import Record
 from truecost.tasks.items import Counting, Items
 from truecost.tasks.lifelong.kinds import Kind, kind_of, penalisable
+from truecost.tasks.lifelong.measures.lifelong import inner_of
+from truecost.tasks.lifelong.measures.supervision import TASK
+from truecost.tasks.lifelong.options import LifelongScoring
 from truecost.tasks.lifelong.penalising import penalise
 from truecost.tasks.lifelong.records import Lifelong
-from truecost.tasks.scoring import Scoring
-from truecost.tasks.systems import System, compare_systems, pair, score
 
 NAMED = {"id", "recording"}  # columns of a table of corrections
 NOT_HERE = ("unit2", "weight", "stratum")  # keys of --map: items are resampled by one factor
@@ -63,9 +67,9 @@ class Penalised:
     uem: str | None = None
 
     @property
-    def task(self) -> Task:
+    def task(self) -> str:
         """Whose formats the files have; a class is a text of one word."""
-        return "transcripts" if self.kind == "classes" else self.kind  # type: ignore[return-value]
+        return "transcripts" if self.kind == "classes" else self.kind
 
     @property
     def source(self) -> Source:
@@ -104,7 +108,11 @@ def run_penalised(
     reader = Reader(given[0].task)
     systems = pair([read_penalised(one, reader, scores, measures) for one in given])
     each = [
-        replace(scoring, measures=tuple(measures), lifelong=replace(scoring.lifelong, score=name))
+        replace(
+            scoring,
+            measures=tuple(measures),
+            choices=replace(scoring.chosen(LifelongScoring), score=name),
+        )
         for name in scores
     ]
     rows: dict[object, Estimate] = {}
@@ -127,7 +135,7 @@ def run_penalised(
     )
 
 
-def _scored(systems: Sequence[System], scoring: Scoring) -> tuple[list[Estimate], list[Comparison]]:
+def _scored(systems: Sequence[Record], scoring: Scoring) -> tuple[list[Estimate], list[Comparison]]:
     """Rows of each system, and of the later ones against the first."""
     if len(systems) == 1:
         return score(systems[0], scoring), []
@@ -143,10 +151,10 @@ def _about(row: Estimate) -> object:
 def _refuse_compat(scoring: Scoring, scores: Sequence[str]) -> None:
     """Refuse to follow a program in what it does not compute."""
     other = next((s for s in scores if s.partition(":")[0] != "bleu"), None)
-    if scoring.lifelong.compat and other:
+    compat = scoring.chosen(LifelongScoring).compat
+    if compat and other:
         raise UsageError(
-            f"--compat {scoring.lifelong.compat} is for bleu: that program penalises BLEU alone, "
-            f"not {other}"
+            f"--compat {compat} is for bleu: that program penalises BLEU alone, not {other}"
         )
 
 
@@ -227,10 +235,14 @@ def read_penalised(
     return _with_columns(system, given, reader)
 
 
+def _by_ending(path: str, task: str) -> str | None:
+    return sniffing.by_ending(path, formats_of(task))
+
+
 def _format(path: str, stated: str | None, given: Penalised) -> str | None:
     """The format of a file, where the kind says it: one class a line has no ids."""
     plain = given.kind == "classes" and stated is None and path not in STANDARD_INPUT
-    if not plain or Path(path).is_dir() or sniffing.by_ending(path, given.task) is not None:
+    if not plain or Path(path).is_dir() or _by_ending(path, given.task) is not None:
         return stated
     return "lines" if one_a_line(read_bytes(path)) else None
 
@@ -275,7 +287,7 @@ def _corrected(given: Penalised) -> Table:
             f"{shown(path)}: the file is empty; expected what the person corrected: an id a line, "
             f"or a table (without any correction nothing is penalised)"
         )
-    stated = None if piped else sniffing.by_ending(path, task)
+    stated = None if piped else _by_ending(path, task)
     if stated is None:  # a header tells a table from ids
         head = data.splitlines()[0].decode(errors="replace").strip().split(",")
         if not NAMED.isdisjoint(head):
@@ -289,7 +301,7 @@ def _corrected(given: Penalised) -> Table:
 def _with_columns(system: Lifelong, given: Penalised, reader: Reader) -> Lifelong:
     """A record with the columns of metadata, and the unit that is mapped."""
     frame = system.test.items.drop("time")
-    counting = Counting(system.kind.item, system.kind.parts, (), {})
+    counting = Counting("", system.kind.item, system.kind.parts, (), {})
     items = Items(system.name, counting, frame["id"].to_numpy(), {}, frame)
     found = with_columns(items, given.source, reader)
     if several := next((name for name, sides in found.units.items() if len(sides) > 1), None):

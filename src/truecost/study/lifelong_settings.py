@@ -3,14 +3,14 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from truecost.errors import UsageError
+from truecost.errors import UsageError, first_five
 from truecost.study.lifelong_runs import beside
-from truecost.study.lifelong_tables import LifelongTable, PolicyTable, is_preset
 from truecost.study.reader import Reader
 from truecost.study.tables import DataTable
+from truecost.tasks.diarization.options import DiarizationTable
 from truecost.tasks.lifelong.cells import check_bounds
 from truecost.tasks.lifelong.kinds import Kind, kind_of
-from truecost.tasks.lifelong.options import LifelongScoring
+from truecost.tasks.lifelong.options import LifelongScoring, LifelongTable, PolicyTable, is_preset
 from truecost.tasks.lifelong.policies import Policy
 from truecost.tasks.lifelong.tables import read_weights
 
@@ -41,7 +41,7 @@ def lifelong_options(study: "Study", reader: Reader | None = None) -> LifelongSc
     InputError
         When a table of weights cannot be read.
     """
-    table = study.lifelong
+    table = study.table(LifelongTable)
     given = {key: v for key in SCORED if (v := getattr(table, key)) is not None}
     return LifelongScoring(
         policies=tuple(policies_of(study, reader)), every_version=table.versions == "all", **given
@@ -50,7 +50,7 @@ def lifelong_options(study: "Study", reader: Reader | None = None) -> LifelongSc
 
 def policies_of(study: "Study", reader: Reader | None = None) -> list[Policy]:
     """The policies of a study; uniform when it names none. UsageError and InputError as above."""
-    table = study.lifelong
+    table = study.table(LifelongTable)
     normalise = table.normalise_weights is not False
     found = [
         Policy.parse(text, table.half_life, normalise=normalise)
@@ -58,7 +58,7 @@ def policies_of(study: "Study", reader: Reader | None = None) -> list[Policy]:
         else _stated(text, "", normalise, reader)
         for text in table.policies
     ]
-    found += [_policy(name, how, table, reader) for name, how in study.policies.items()]
+    found += [_policy(name, how, table, reader) for name, how in study.by_name(PolicyTable).items()]
     return found or [Policy(normalise=normalise)]
 
 
@@ -121,11 +121,11 @@ def options_of(study: "Study", kind: Kind, data: DataTable) -> Any:
     if kind.name == "classes":
         costs = study.application.cost_matrix
         return make(classes=tuple(data.classes), costs=costs or None)
-    given: dict[str, Any] = getattr(study, kind.name).given()
+    given: dict[str, Any] = study.given(kind.name)
     if kind.name == "diarization":
         given.pop("uem", None)
-        if study.lifelong.impaired_speakers is not None:
-            given["impaired_speakers"] = study.lifelong.impaired_speakers
+        if study.table(LifelongTable).impaired_speakers is not None:
+            given["impaired_speakers"] = study.table(LifelongTable).impaired_speakers
     return make(**given)
 
 
@@ -142,17 +142,21 @@ def check_lifelong(study: "Study") -> None:
         When a choice is none, a policy lacks a half-life, a table belongs to another kind of
         outputs, or intervals are asked for that life cycles do not have.
     """
-    kind = study.lifelong.kind or _kind_of_runs(study)
+    kind = study.table(LifelongTable).kind or _kind_of_runs(study)
     made = kind is None and study.source.given()  # the source of a live run says its kind
     for name in ("transcripts", "translation", "diarization"):
-        if name != kind and not made and getattr(study, name).given():
+        if name != kind and not made and study.given(name):
             raise UsageError(
                 f"[{name}] goes with kind {name} under [lifelong]; the kind is "
                 f"{kind or 'not given'}"
             )
-    if study.lifelong.impaired_speakers is not None and kind != "diarization" and not made:
+    if (
+        study.table(LifelongTable).impaired_speakers is not None
+        and kind != "diarization"
+        and not made
+    ):
         raise UsageError("impaired_speakers under [lifelong] goes with kind diarization")
-    if study.diarization.uem is not None:
+    if study.table(DiarizationTable).uem is not None:
         raise UsageError(
             "a UEM has the names of recordings, which event logs may name otherwise: leave out uem "
             "under [diarization]"
@@ -166,10 +170,12 @@ def check_lifelong(study: "Study") -> None:
     if study.application.cost_matrix and kind not in (None, "classes"):
         raise UsageError(f"a cost matrix goes with kind classes; the kind is {kind}")
     _check_own(study)
-    if study.lifelong.bounds:
-        check_bounds(study.lifelong.bounds)
+    if study.table(LifelongTable).bounds:
+        check_bounds(study.table(LifelongTable).bounds)
     lifelong_options(study)
-    if kind is not None and study.lifelong.kind is not None:  # a run knows its classes too
+    if (
+        kind is not None and study.table(LifelongTable).kind is not None
+    ):  # a run knows its classes too
         options_of(study, kind_of(kind), study.data)
     _check_interval(study)
 
@@ -188,6 +194,12 @@ def _check_own(study: "Study") -> None:
             raise UsageError(
                 f"[systems.{name}] names {', '.join(own)}: what is right is the same for all "
                 f"systems, and is named under [data]"
+            )
+        live = [k for k in ("learner", "strategy_options") if k in system.given()]
+        if live and not study.source.given():
+            raise UsageError(
+                f"[systems.{name}] has {first_five(live)}, which go with live lifelong runs: add "
+                f"[source]"
             )
         if system.budget is not None:
             raise UsageError(f"[systems.{name}] has a budget, which goes with stream")

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 from truecost.errors import UsageError, first_five, named
 from truecost.study.loop_tables import OF_LIFE, OF_STREAM
+from truecost.tasks.streams.options import StreamTable
 
 if TYPE_CHECKING:
     from truecost.study.config import Study
 
 MONEY = ("total_price", "imlm_money")  # objectives that need the price of the person's hour
-TABLES = ("source", "loop", "learner", "strategy", "expert", "sweep", "help")
 BATCH, BUDGET, BOOTSTRAP, LEARNER, STRATEGY = 60, 4, 8, "logistic", "margin"
 LEAST = {"batch": 1, "seeds": 1, "first_seed": 0, "bootstrap": 0, "checkpoint": 1}
 MOST = {"seeds": 100_000}  # more is mistyped: each has a log of its own
@@ -60,20 +60,19 @@ def options_of(study: "Study", strategy: str) -> dict[str, Any]:
     return study.strategy.options if strategy == (study.strategy.name or STRATEGY) else {}
 
 
-def check_live(study: "Study") -> None:
+def check_live(study: "Study", given: Sequence[str]) -> None:
     """Refuse tables of a live run where there is none, and settings that make no sense.
 
     Parameters
     ----------
     study : Study
+    given : sequence of str
+        The tables of a live run that it has.
 
     Raises
     ------
     UsageError
     """
-    given = [name for name in TABLES if getattr(study, name).given()]
-    if not given:
-        return
     if study.task not in ("stream", "lifelong"):
         raise UsageError(
             f"{_listed(given)} {'goes' if len(given) == 1 else 'go'} with task stream; the task of "
@@ -173,7 +172,7 @@ def _check_budgets(study: "Study") -> None:
 
 def _check_objective(study: "Study") -> None:
     """Refuse an objective that is not scored, or lacks a price, before anything runs."""
-    objective, stream = study.sweep.objective, study.stream
+    objective, stream = study.sweep.objective, study.table(StreamTable)
     if objective is None:
         return
     priced = stream.person_price is not None

@@ -17,6 +17,7 @@ from truecost.study.outcome import Outcome
 from truecost.study.recipes import check_recipe, decisive, inputs_of, jobs_of, recipe_of
 from truecost.study.running import check_study
 from truecost.study.tables import SystemTable
+from truecost.tasks.streams.options import StreamTable
 
 if TYPE_CHECKING:
     from truecost.study.settings import Progress
@@ -37,7 +38,7 @@ class Streams(Logged[Job]):
         sweeps = advice_of(outcome.estimates, table.objective) if table.given() else ()
         texts = (advice.text for advice in sweeps)
         remarks = (*outcome.remarks, *judged_by(sweeps, outcome.estimates), *texts)
-        return replace(outcome, sweeps=sweeps, remarks=remarks)
+        return replace(outcome, described=(*outcome.described, *sweeps), remarks=remarks)
 
 
 def streams_of(study: Study) -> Streams:
@@ -58,7 +59,7 @@ def streams_of(study: Study) -> Streams:
 def _scored(study: Study, jobs: Sequence[Job], logs: Path) -> Study:
     """The study of the logs: a system for each strategy and budget, and the passive baseline."""
     source = json.loads((logs / STREAMS / f"{jobs[0].run}.json").read_bytes())[0]
-    data, stream = study.data, study.stream
+    data, stream = study.data, study.table(StreamTable)
     if source["kind"] == "numbers" and data.type is None:
         data = structs.replace(data, type="number")
     if source["kind"] == "classes":
@@ -76,4 +77,4 @@ def _scored(study: Study, jobs: Sequence[Job], logs: Path) -> Study:
         )
         for job in jobs
     }
-    return structs.replace(study, data=data, stream=stream, systems=systems)
+    return structs.replace(study, data=data, systems=systems).with_table(stream)

@@ -18,9 +18,9 @@ from truecost.learning.jobs import OWN, AnyJob, Shared, run_jobs
 from truecost.publishing import tidy
 from truecost.study.config import Study
 from truecost.study.kept import LOGS
-from truecost.study.lifelong_live_tables import HelpTable
 from truecost.study.loop_tables import (
     ExpertTable,
+    HelpTable,
     LearnerTable,
     LoopTable,
     SourceTable,

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import polars as pl
@@ -14,15 +13,17 @@ from truecost.methods import Estimator, MethodEstimate
 from truecost.protocol.training_runs import Training
 from truecost.results import Comparison
 from truecost.scopes import scope
-from truecost.single_runs import single_runs
+from truecost.scoring import Scoring
+from truecost.single_runs import SingleRuns, single_runs
 from truecost.study.advice import problems_of
 from truecost.study.claims import Listed, claim_of, misleading, on_one_list, said_of
 from truecost.study.config import Study
 from truecost.study.naming import matches, unique_names
-from truecost.study.outcome import Input, Outcome, Part
+from truecost.study.outcome import Input, Outcome, Part, Problem
 from truecost.study.reader import Reader, options_of
 from truecost.study.running import configuration
 from truecost.study.settings import scoring_of
+from truecost.study.tables import MethodsTable
 from truecost.tasks.methods import (
     MethodTrials,
     RunColumns,
@@ -30,7 +31,7 @@ from truecost.tasks.methods import (
     load_methods,
     score_methods,
 )
-from truecost.tasks.scoring import Scoring
+from truecost.tasks.trials.descriptions import Claim
 from truecost.variance import shares_of_variance
 
 PAIRING = (
@@ -68,7 +69,7 @@ def run_methods(study: Study, progress: Callable[[str, int, int], None] | None =
         When no file fits a pattern, a file cannot be read or scored, or runs are not scored on the
         same trials.
     """
-    asked = study.methods
+    asked = study.table(MethodsTable)
     if study.systems or study.collections:
         raise UsageError(
             "the study names systems or collections beside methods: files of runs are given as "
@@ -130,8 +131,8 @@ def score_runs(
         reader.inputs.append(entry)
     reader.readings[:] = [*dict.fromkeys(r.partition(": ")[2] for r in reader.readings)]
     compare = len({name for name, _, _ in tables}) > 1
-    asked = msgspec.structs.replace(study.methods, runs=columns, compare=compare)
-    named = msgspec.structs.replace(study, methods=asked)
+    asked = msgspec.structs.replace(study.table(MethodsTable), runs=columns, compare=compare)
+    named = study.with_table(asked)
     outcome = _scored(named, tables, reader, progress, sets=sets, listed=listed)
     return replace(outcome, problems=(*outcome.problems, *on_one_list(listed)))
 
@@ -164,7 +165,11 @@ def _scored(
     listed: Listed | None = None,
 ) -> Outcome:
     """The methods in some tables; `listed` is what they were trained on, where it is known."""
-    plain, columns, estimator = _plain(study), _columns(study), study.methods.estimator or "mean"
+    plain, columns, estimator = (
+        _plain(study),
+        _columns(study),
+        study.table(MethodsTable).estimator or "mean",
+    )
     options = options_of(study.data, tables[0][2])
     methods = load_methods(tables, options, columns, *reader.joined(study.data))
     if sets:
@@ -174,17 +179,17 @@ def _scored(
         scoring = scoring_of(plain, table, study.data, progress)
         dims = {"application": name} if name else {}
         rows = score_methods(methods, scoring, dims)
-        compared = against_first(rows, estimator) if study.methods.compare else []
+        compared = against_first(rows, estimator) if study.table(MethodsTable).compare else []
         runs = {method.name: method.trials for method in methods}
         told = _told(rows, compared, listed, estimator)
-        part = replace(_part(rows, compared, dims), runs=runs, **told)
+        part = replace(_part(rows, compared, dims), runs=runs, described=told)
         found.append((_members(methods, rows, scoring, dims), part))
         parts.append(part)
     return Outcome(
         tuple(parts),
         (
             *problems_of([both for pair in found for both in pair]),
-            *(p for part in parts for p in misleading(part.single_runs, part.claims)),
+            *(p for part in parts for p in _misleading(part)),
         ),
         tuple(reader.inputs),
         configuration=configuration(study),
@@ -195,14 +200,14 @@ def _scored(
 
 def _columns(study: Study) -> RunColumns:
     """What tells runs and methods apart, and what of it is held."""
-    runs = study.methods.runs
+    runs = study.table(MethodsTable).runs
     held = tuple(name for name in study.interval.hold if name in runs)
-    return RunColumns(runs, study.methods.column, held)
+    return RunColumns(runs, study.table(MethodsTable).column, held)
 
 
 def _plain(study: Study) -> Study:
     """The study, holding only what are factors of the test."""
-    held = tuple(name for name in study.interval.hold if name not in study.methods.runs)
+    held = tuple(name for name in study.interval.hold if name not in study.table(MethodsTable).runs)
     interval = msgspec.structs.replace(study.interval, hold=held)
     return msgspec.structs.replace(study, interval=interval)
 
@@ -271,7 +276,7 @@ def _told(
     compared: Sequence[Sequence[Comparison]],
     listed: Listed | None,
     estimator: Estimator,
-) -> dict[str, Any]:
+) -> tuple[object, ...]:
     """Shares of variance, claims and what single runs say, of the whole data."""
     whole = [k for k, found in enumerate(rows[0]) if "subset" not in found.mean.dims]
     pairs = [
@@ -279,11 +284,16 @@ def _told(
         for comparisons, found in zip(compared, rows[1:], strict=False)
         for k in whole
     ]
-    return {
-        "variance": tuple(shares_of_variance(found[k]) for found in rows for k in whole),
-        "claims": tuple(claim_of(c, a, b, listed, estimator) for c, a, b in pairs),
-        "single_runs": tuple(single_runs(a, b) for _, a, b in pairs),
-    }
+    return (
+        *(shares_of_variance(found[k]) for found in rows for k in whole),
+        *(single_runs(a, b) for _, a, b in pairs),
+        *(claim_of(c, a, b, listed, estimator) for c, a, b in pairs),
+    )
+
+
+def _misleading(part: Part) -> list[Problem]:
+    """Where single runs would have said something else than the claims of a part."""
+    return misleading(part.described_as(SingleRuns), part.described_as(Claim))
 
 
 def _remarks(
@@ -293,10 +303,11 @@ def _remarks(
     measure, what single runs would have said, and how two methods were paired.
     """
     said = [scope(found[0], estimator) for found in rows for estimator in ("mean", "run")]
-    compared = any(part.claims for part in parts)
+    compared = any(part.described_as(Claim) for part in parts)
     first = rows[0][0].mean.label
     for part in parts:
         where = f" ({part.title})" if part.title else ""
-        said += [f"claim{where}: {c.text}" for c in part.claims if c.measure == first]
-        said += [said_of(s) for s in part.single_runs if s.measure == first and s.pairs > 1]
+        said += [f"claim{where}: {c.text}" for c in part.described_as(Claim) if c.measure == first]
+        single = part.described_as(SingleRuns)
+        said += [said_of(s) for s in single if s.measure == first and s.pairs > 1]
     return (*dict.fromkeys(said), *((pairing,) if compared else ()))

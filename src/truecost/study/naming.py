@@ -6,7 +6,6 @@ from pathlib import Path
 
 from truecost.errors import InputError, UsageError, first_five
 from truecost.names import STANDARD_INPUT
-from truecost.study.lifelong_runs import name_in_run
 
 LISTS = (".kwslist", ".stdlist")  # s.kwslist.xml is named s
 
@@ -144,10 +143,11 @@ def _parts(path: str) -> tuple[str, ...]:
     if path in STANDARD_INPUT:
         return ("stdin",)
     resolved = Path(path).resolve()
-    if (name := name_in_run(path)) is not None:  # run/logs/plastic/frozen is plastic-frozen
-        return (*resolved.parts[1:-2], name)
     if resolved.is_dir():
-        return resolved.parts[1:]
+        from truecost.study.lifelong_runs import name_in_run
+
+        name = name_in_run(path)  # run/logs/plastic/frozen is plastic-frozen
+        return resolved.parts[1:] if name is None else (*resolved.parts[1:-2], name)
     stem = Path(resolved.name.removesuffix(".gz")).stem
     for ending in LISTS:
         stem = stem.removesuffix(ending)

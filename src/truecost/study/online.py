@@ -14,14 +14,14 @@ import polars as pl
 from truecost.errors import InputError, UsageError, counted, first_five, named
 from truecost.formats import Table
 from truecost.formats.events import EventLog, read_events
-from truecost.names import STANDARD_INPUT, STREAM_MAP_KEYS
+from truecost.names import STANDARD_INPUT
 from truecost.resources import phase_of
 from truecost.study.reader import Reader
-from truecost.study.stream_tables import StreamTable
 from truecost.study.tables import DataTable
+from truecost.tasks.streams import MAP_KEYS
 from truecost.tasks.streams.describing import describe
 from truecost.tasks.streams.files import ENDINGS, checked, files_of
-from truecost.tasks.streams.options import Prices, StreamScoring
+from truecost.tasks.streams.options import Prices, StreamScoring, StreamTable
 from truecost.tasks.streams.reading import Labels, read_online
 from truecost.tasks.streams.records import OWN, Online
 
@@ -69,7 +69,7 @@ def stream_options(table: StreamTable, data: DataTable) -> StreamScoring:
     )
 
 
-def read_stream(source: "Source", reader: Reader) -> Online:
+def read_stream(source: "Source", reader: Reader, study: "Study") -> Online:
     """What a system did on its streams, checked.
 
     Parameters
@@ -77,6 +77,7 @@ def read_stream(source: "Source", reader: Reader) -> Online:
     source : Source
     reader : Reader
         Of the task stream.
+    study : Study
 
     Returns
     -------
@@ -87,6 +88,7 @@ def read_stream(source: "Source", reader: Reader) -> Online:
     UsageError, InputError
         When a file cannot be read, the events contradict each other, or labels are missing.
     """
+    del study
     paths, unfinished = logs_of(source.file, source.runs)
     read = (read_events(path, source.data.input_format) for path in paths)
     logs = [checked(log) for log in read]
@@ -194,12 +196,10 @@ def labels_of(source: "Source", reader: Reader) -> tuple[Labels | None, list[str
 def _labels(path: str, data: DataTable, reader: Reader) -> tuple[Labels, list[str]]:
     """A table of labels under the names that are known."""
     for key in data.map:
-        if key not in STREAM_MAP_KEYS:
-            raise UsageError(
-                f"--map {key}=... is not known: map one of {', '.join(STREAM_MAP_KEYS)}"
-            )
+        if key not in MAP_KEYS:
+            raise UsageError(f"--map {key}=... is not known: map one of {', '.join(MAP_KEYS)}")
     table = reader.table(path, task="trials")
-    named_by = {key: data.map.get(key, key) for key in STREAM_MAP_KEYS}
+    named_by = {key: data.map.get(key, key) for key in MAP_KEYS}
     if "stream" not in data.map and "stream" not in table.columns:
         del named_by["stream"]
     known = [table.texts(column, key).alias(key) for key, column in named_by.items()]
@@ -226,21 +226,23 @@ def _refuse_empty(table: Table, ids: pl.Series) -> None:
         )
 
 
-def described(part: "Part") -> "Part":
+def described(part: "Part", study: "Study") -> "Part":
     """A part with what its systems are like over the stream.
 
     Parameters
     ----------
     part : Part
         With systems on streams.
+    study : Study
 
     Returns
     -------
     Part
     """
+    del study
     systems = [system for system in part.systems if isinstance(system, Online)]
     found = (describe(system, part.scoring[system.name], part.dims) for system in systems)
-    return replace(part, online=tuple(found))
+    return replace(part, described=tuple(found))
 
 
 def check_stream(study: "Study") -> None:
@@ -268,8 +270,8 @@ def check_stream(study: "Study") -> None:
                 f"[systems.{name}] names {', '.join(own)}: what is right is the same for all "
                 f"systems, and is named under [data]"
             )
-        stream_options(study.stream, system.over(study.data))
-    stream_options(study.stream, study.data)
+        stream_options(study.table(StreamTable), system.over(study.data))
+    stream_options(study.table(StreamTable), study.data)
     _check_interval(study)
 
 

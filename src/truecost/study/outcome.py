@@ -3,36 +3,27 @@
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, reduce
 from importlib.metadata import version
-from typing import Any
+from operator import or_
+from pathlib import Path
+from typing import Any, TypeVar
 
 import msgspec
 
 from truecost.captions import title_of
-from truecost.gates import Gate, Verdict, check
-from truecost.leaderboard import Standing
-from truecost.names import Task
-from truecost.resources.load import Load
-from truecost.results import Comparison, Estimate, Row, Side
-from truecost.single_runs import SingleRuns
-from truecost.study.sweep import SweepAdvice
-from truecost.tasks.abba.describing import Description
-from truecost.tasks.abba.planes import Plane
-from truecost.tasks.lifelong.descriptions import LifelongDescription
-from truecost.tasks.records import Trials
-from truecost.tasks.scoring import Scoring
-from truecost.tasks.streams.describing import OnlineDescription
-from truecost.tasks.systems import System
-from truecost.tasks.terms.describing import SearchDescription
-from truecost.variance import Variance
+from truecost.errors import UsageError
+from truecost.face import at
+from truecost.gates import Gate, Verdict
+from truecost.results import Comparison, Estimate, Row, Standing
+from truecost.scoring import Scoring
+from truecost.study.shown import Cells, Shown, records_of, tables_of, verdict_of
+from truecost.task import Record
+from truecost.tasks import DEFAULT, find
 from truecost.version import __version__
 
-SCHEMA_VERSION = 1
-COUNTED_BY: Mapping[Task, tuple[str, ...]] = {  # besides what computes for all
-    "transcripts": ("rapidfuzz",),
-    "translation": ("sacrebleu",),
-}
+SCHEMA_VERSION = 2
+Kind = TypeVar("Kind")
 
 
 class Input(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -95,31 +86,6 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     collection: str = ""
 
 
-class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What may honestly be claimed of two methods, for one measure.
-
-    Attributes
-    ----------
-    system, against : str
-        The two methods.
-    measure : str
-        Label of the measure.
-    dims : dict of str to str
-        Application, where there are several.
-    verdict : {"better", "worse", "same", "undecided"}
-        Of `system`; nothing is claimed when it is undecided.
-    text : str
-        The sentence: what differs and by how much, what varied and what was held.
-    """
-
-    system: str
-    against: str
-    measure: str
-    dims: dict[str, str] = {}
-    verdict: Side
-    text: str
-
-
 class ResultFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """`result.json`, and what `--json` prints.
 
@@ -144,35 +110,16 @@ class ResultFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         Submissions by rank.
     cases : tuple of Case
         The worst items of each system.
-    deployments : tuple of Description
-        What each deployment of AB/BA holds, and what its checks found.
-    planes : tuple of Plane
-        Both ratios over the thresholds of model B, where one was to be chosen.
-    searches : tuple of SearchDescription
-        What each search for terms is like: its curves, its queries and what is odd about it.
-    online : tuple of OnlineDescription
-        What each system on a stream is like: its curves over the stream, what each stream comes to.
-    lifelong : tuple of LifelongDescription
-        What each system is like across time: every version on every test time, under each policy.
-    loads : dict of str to Load
-        What each search took, by system, where there are records of it.
-    sweeps : tuple of SweepAdvice
-        The best of several budgets, where they were tried.
-    variance : tuple of Variance
-        What seed, training set and test add to the variance of the runs of a method.
-    single_runs : tuple of SingleRuns
-        What comparing one run of a method with one of another would have said.
-    claims : tuple of Claim
-        What may be claimed of two methods, in a sentence.
-    calibration : dict
-        Method, training data and parameters of what was fitted (`Calibrated.summary`).
+    described : dict of str to tuple
+        By the name of a task what its page draws beside the rows: frozen structs, each with its
+        `type` (`Work.descriptions`).
     versions : dict of str to str
         Of Python and the libraries that compute: other ones may differ in the last digits.
     """
 
     schema_version: int
     truecost: str
-    task: Task = "trials"
+    task: str = DEFAULT
     rows: tuple[Row, ...]
     problems: tuple[Problem, ...]
     inputs: tuple[Input, ...]
@@ -181,18 +128,35 @@ class ResultFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     configuration: str = ""
     leaderboard: tuple[Standing, ...] = ()
     cases: tuple[Case, ...] = ()
-    deployments: tuple[Description, ...] = ()
-    planes: tuple[Plane, ...] = ()
-    searches: tuple[SearchDescription, ...] = ()
-    online: tuple[OnlineDescription, ...] = ()
-    lifelong: tuple[LifelongDescription, ...] = ()
-    loads: dict[str, Load] = {}
-    sweeps: tuple[SweepAdvice, ...] = ()
-    variance: tuple[Variance, ...] = ()
-    single_runs: tuple[SingleRuns, ...] = ()
-    claims: tuple[Claim, ...] = ()
-    calibration: dict[str, Any] = {}
+    described: dict[str, tuple[Any, ...]] = {}
     versions: dict[str, str] = {}
+
+    def __post_init__(self) -> None:
+        """Make the types of its task of what was read as plain JSON."""
+        if any(isinstance(d, dict) for of in self.described.values() for d in of):
+            typed = {task: _typed(task, of) for task, of in self.described.items()}
+            msgspec.structs.force_setattr(self, "described", typed)
+
+    def described_as(self, kind: type[Kind]) -> tuple[Kind, ...]:
+        """The descriptions of one type."""
+        return tuple(d for of in self.described.values() for d in of if isinstance(d, kind))
+
+
+def types_of(task: str) -> Any:
+    """The type of what a task describes: a tuple of its descriptions."""
+    kinds = [at(place) for place in find(task).load().descriptions]
+    return tuple[reduce(or_, kinds), ...] if kinds else tuple[()]  # type: ignore[misc]
+
+
+def _typed(task: str, of: Sequence[Any]) -> tuple[Any, ...]:
+    """Descriptions of a task as its own types: ValueError for what is none of them."""
+    try:
+        found: tuple[Any, ...] = msgspec.convert(of, types_of(task), str_keys=True)
+    except msgspec.ValidationError as error:
+        raise ValueError(str(error).replace("`$", f"`$.described.{task}")) from error
+    except UsageError as error:
+        raise ValueError(str(error)) from error
+    return found
 
 
 @dataclass(frozen=True)
@@ -211,47 +175,33 @@ class Part:
         Rows of all systems, subsets included.
     comparisons : tuple of Comparison
         Each other system against the baseline.
-    deployments : tuple of Description
-        What each deployment of AB/BA holds.
-    planes : tuple of Plane
-        Both ratios over the thresholds of model B, where one was to be chosen.
-    searches : tuple of SearchDescription
-        What each search for terms is like.
-    online : tuple of OnlineDescription
-        What each system on a stream is like.
-    lifelong : tuple of LifelongDescription
-        What each system is like across time.
-    loads : mapping of str to Load
-        What each search took, by system.
-    runs : mapping of str to tuple of Trials
+    described : tuple of Struct
+        What the page draws beside the rows (`Work.descriptions`).
+    runs : mapping of str to tuple of Record
         Of methods what each run gave, by method; they are no systems of their own.
     """
 
     dims: Mapping[str, str]
-    systems: tuple[System, ...]
+    systems: tuple[Record, ...]
     scoring: Mapping[str, Scoring]
     estimates: tuple[Estimate, ...]
     comparisons: tuple[Comparison, ...] = ()
-    deployments: tuple[Description, ...] = ()
-    planes: tuple[Plane, ...] = ()
-    searches: tuple[SearchDescription, ...] = ()
-    online: tuple[OnlineDescription, ...] = ()
-    lifelong: tuple[LifelongDescription, ...] = ()
-    loads: Mapping[str, Load] = field(default_factory=dict)
-    variance: tuple[Variance, ...] = ()
-    single_runs: tuple[SingleRuns, ...] = ()
-    claims: tuple[Claim, ...] = ()
-    runs: Mapping[str, tuple[Trials, ...]] = field(default_factory=dict)
+    described: tuple[object, ...] = ()
+    runs: Mapping[str, tuple[Record, ...]] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
         """The collection and application in a few words; empty when there is one of each."""
         return title_of(self.dims)
 
+    def described_as(self, kind: type[Kind]) -> tuple[Kind, ...]:
+        """The descriptions of one type."""
+        return tuple(d for d in self.described if isinstance(d, kind))
 
-@dataclass(frozen=True)
-class Outcome:
-    """Everything a run found.
+
+@dataclass(frozen=True, repr=False)
+class Outcome(Shown):
+    """Everything a run found; prints as the terminal shows it.
 
     Attributes
     ----------
@@ -260,7 +210,7 @@ class Outcome:
     problems : tuple of Problem
         Faults in the data, then advice.
     inputs : tuple of Input
-        Files that were read; standard input is not among them.
+        Files that were read; standard input and data in memory are not among them.
     gates : tuple of Verdict
         How the gates turned out.
     configuration : str
@@ -275,10 +225,8 @@ class Outcome:
         What the systems do.
     cases : tuple of Case
         The worst items of each system.
-    calibration : mapping
-        What was fitted (`Calibrated.summary`).
-    sweeps : tuple of SweepAdvice
-        The best of several budgets, where they were tried.
+    described : tuple of Struct
+        What is of the whole run: what was fitted, the best of several budgets.
     """
 
     parts: tuple[Part, ...]
@@ -289,13 +237,12 @@ class Outcome:
     readings: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
     leaderboard: tuple[Standing, ...] = ()
-    task: Task = "trials"
+    task: str = DEFAULT
     cases: tuple[Case, ...] = ()
-    calibration: Mapping[str, Any] = field(default_factory=dict)
-    sweeps: tuple[SweepAdvice, ...] = ()
+    described: tuple[object, ...] = ()
 
     @property
-    def systems(self) -> tuple[System, ...]:
+    def systems(self) -> tuple[Record, ...]:
         """The records of all parts; those of several applications once."""
         seen = {id(t): t for part in self.parts for t in part.systems}
         return tuple(seen.values())
@@ -319,6 +266,7 @@ class Outcome:
     @property
     def result(self) -> ResultFile:
         """What is stored: all that tables, gates and the report need."""
+        every = (*(d for part in self.parts for d in part.described), *self.described)
         return ResultFile(
             schema_version=SCHEMA_VERSION,
             truecost=__version__,
@@ -331,23 +279,37 @@ class Outcome:
             configuration=self.configuration,
             leaderboard=self.leaderboard,
             cases=self.cases,
-            deployments=tuple(d for part in self.parts for d in part.deployments),
-            planes=tuple(plane for part in self.parts for plane in part.planes),
-            searches=tuple(search for part in self.parts for search in part.searches),
-            online=tuple(system for part in self.parts for system in part.online),
-            lifelong=tuple(system for part in self.parts for system in part.lifelong),
-            loads={name: load for part in self.parts for name, load in part.loads.items()},
-            sweeps=self.sweeps,
-            variance=tuple(found for part in self.parts for found in part.variance),
-            single_runs=tuple(found for part in self.parts for found in part.single_runs),
-            claims=tuple(claim for part in self.parts for claim in part.claims),
-            calibration=dict(self.calibration),
+            described={self.task: every} if every else {},
             versions=_versions(self.task),
         )
 
+    def described_as(self, kind: type[Kind]) -> tuple[Kind, ...]:
+        """The descriptions of one type: of all parts, then of the whole run."""
+        found = [d for part in self.parts for d in part.described_as(kind)]
+        return (*found, *(d for d in self.described if isinstance(d, kind)))
+
     def judged(self, gates: Sequence[Gate]) -> "Outcome":
         """The outcome with the verdicts of some gates; UsageError as `truecost.gates.check`."""
-        return replace(self, gates=check(gates, self.rows)) if gates else self
+        if not gates:
+            return self
+        from truecost.gates import check
+
+        return replace(self, gates=check(gates, self.rows))
+
+    def save(self, folder: str | Path) -> Path:
+        """Write result.json, report.html and what else belongs to them (`truecost.write`)."""
+        from truecost.study.directory import write
+
+        return write(self, str(folder))
+
+    def _tables(self) -> Sequence[Cells]:
+        return tables_of(self)
+
+    def _records(self) -> list[dict[str, Any]]:
+        return records_of(self)
+
+    def _lead(self) -> list[str]:
+        return verdict_of(self)
 
     def to_dict(self) -> dict[str, Any]:
         """The content of `result.json` as builtins: the keys of `ResultFile`."""
@@ -361,10 +323,10 @@ class Outcome:
 
 
 @cache
-def _versions(task: Task) -> dict[str, str]:
+def _versions(task: str) -> dict[str, str]:
     """Of Python and of the libraries that numbers come from."""
     python = ".".join(platform.python_version_tuple()[:2])
-    libraries = ["numpy", "scipy", "polars", "numba", *COUNTED_BY.get(task, ())]
+    libraries = ["numpy", "scipy", "polars", "numba", *find(task).libraries]
     return {"python": python, **{name: version(name) for name in libraries}}
 
 

@@ -1,10 +1,11 @@
 """The tables of the data protocol: spurious correlations, trainings of methods, and the ledger."""
 
 from collections.abc import Callable
-from typing import Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import msgspec
 
+from truecost.options import Option
 from truecost.study.tables import PartialTable
 
 
@@ -31,7 +32,11 @@ class SpuriousTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
         Of the folds.
     """
 
-    samples: str | None = None
+    __table__: ClassVar[str] = "spurious"
+
+    samples: Annotated[str | None, Option(help="Table of samples with their ids.", file=True)] = (
+        None
+    )
     map: dict[str, str] = msgspec.field(default_factory=dict)
     conditions: tuple[str, ...] = ()
     audio: str | None = None
@@ -39,11 +44,6 @@ class SpuriousTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     model: Literal["logistic", "boosting"] | None = None
     folds: int | None = None
     seed: int | None = None
-
-    def moved(self, place: Callable[[str], str]) -> Self:
-        """The same table with every path of a file replaced by `place(path)`."""
-        samples = None if self.samples is None else place(self.samples)
-        return msgspec.structs.replace(self, samples=samples)
 
 
 class TrainingTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):

@@ -5,11 +5,13 @@ from dataclasses import replace
 
 from truecost.digits import percent
 from truecost.errors import InputError, TruecostError, UsageError, counted
+from truecost.formats import Table
 from truecost.leaderboard import standings
 from truecost.measures import find
+from truecost.running import SHARED, pair, work_of
+from truecost.scoring import Scoring
 from truecost.study.advice import problems_of, unused
 from truecost.study.config import Study
-from truecost.study.itemised import cases_of
 from truecost.study.outcome import Outcome, Problem
 from truecost.study.reader import Reader
 from truecost.study.running import (
@@ -19,10 +21,9 @@ from truecost.study.running import (
 )
 from truecost.study.settings import scoring_of
 from truecost.study.sources import read_system, sources_of
-from truecost.tasks.records import Trials
-from truecost.tasks.scoring import Scoring
-from truecost.tasks.systems import SHARED, System, pair
-from truecost.tasks.trials import refuse_reversed
+from truecost.task import Record
+from truecost.tasks import DEFAULT
+from truecost.tasks import find as find_task
 
 SAID = (
     "ranks: one more than the number of submissions that are better, by the paired differences of "
@@ -37,6 +38,7 @@ def rank(
     progress: Callable[[str, int, int], None] | None = None,
     *,
     keep_going: bool = False,
+    held: Mapping[str, Table] | None = None,
 ) -> Outcome:
     """Score the submissions of a study and rank them by the first measure.
 
@@ -48,6 +50,8 @@ def rank(
         As for `run`.
     keep_going : bool
         Leave out invalid submissions, with a problem for each, in place of stopping.
+    held : mapping of str to Table, optional
+        Tables in memory, by the paths that the study has for them.
 
     Returns
     -------
@@ -73,7 +77,7 @@ def rank(
         )
     check_study(study)
     _check_first(study)
-    reader = Reader(study.task or "trials")
+    reader = Reader(study.task or DEFAULT, held)
     every = sources_of(study)
     chosen = {s.name: scoring_of(study, study.application, s.data, progress) for s in every}
     systems, problems = _valid(study, reader, chosen, keep_going)
@@ -83,10 +87,8 @@ def rank(
         hint = "" if study.data.key else "; with a --key each submission is held against it alone"
         raise InputError(f"{error}{hint}") from error
     part = score_part(systems, chosen, {}, None)
-    if study.task == "terms":
-        from truecost.study.searches import described
-
-        part = described(part, study)
+    work = find_task(study.task).load()
+    part = work.describe(part, study)
     main = part.estimates[0].label
     board = standings([e for e in part.estimates if e.label == main and "subset" not in e.dims])
     place = {line.system: k for k, line in enumerate(board)}
@@ -94,7 +96,7 @@ def rank(
         part,
         systems=tuple(sorted(part.systems, key=lambda t: place[t.name])),
         estimates=tuple(sorted(part.estimates, key=lambda e: place[e.dims["system"]])),
-        searches=tuple(sorted(part.searches, key=lambda s: place[s.system])),
+        described=tuple(sorted(part.described, key=lambda d: _place(d, place))),
     )
     return Outcome(
         (ranked,),
@@ -104,15 +106,20 @@ def rank(
         readings=tuple(dict.fromkeys(reader.readings)),
         remarks=(SAID.format(level=percent(part.estimates[0].level)),),
         leaderboard=board,
-        task=study.task or "trials",
+        task=study.task or DEFAULT,
         # Participants read the page: no text of the reference unless that is asked for.
-        cases=cases_of([ranked], study.worst or 0),
+        cases=tuple(work.cases(ranked, study.worst or 0)),
     ).judged(study.gate)
+
+
+def _place(description: object, place: Mapping[str, int]) -> int:
+    """The place of the system that a description names by itself."""
+    return place.get(getattr(description, "system", ""), 0)
 
 
 def _check_first(study: Study) -> None:
     """Refuse to rank by what is the same for all submissions."""
-    first = next((find(name, study.task or "trials") for name in study.measures[:1]), None)
+    first = next((find(name, study.task or DEFAULT) for name in study.measures[:1]), None)
     if first is not None and first.name in SHARED:
         raise UsageError(
             f"a leaderboard ranks by the first measure, and {first.name} counts the reference, "
@@ -122,16 +129,15 @@ def _check_first(study: Study) -> None:
 
 def _valid(
     study: Study, reader: Reader, scoring: Mapping[str, Scoring], keep_going: bool
-) -> tuple[list[System], list[Problem]]:
+) -> tuple[list[Record], list[Problem]]:
     """The trials of the submissions that can be scored, and the faults of the others."""
     sources = sources_of(study)
-    found: list[System] = []
+    found: list[Record] = []
     faults: list[str] = []
     for source in sources:
         try:
             record = read_system(source, reader, study)
-            if isinstance(record, Trials):
-                refuse_reversed(record, scoring[source.name])
+            work_of(record).refuse(record, scoring[source.name])
         except TruecostError as error:
             said = str(error)
             named = said.startswith((source.file, f"{source.name}:"))

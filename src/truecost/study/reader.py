@@ -1,13 +1,13 @@
 """Reading the files of a study: each once, its hash taken, and how it was read remembered."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 from truecost.errors import UsageError
 from truecost.formats import Table, read, sha256
-from truecost.names import SCORE_TYPES, STANDARD_INPUT, ScoreType, Task
+from truecost.names import STANDARD_INPUT, ScoreType
 from truecost.study.outcome import Input
 from truecost.study.tables import DataTable
 from truecost.tasks.columns import Options
@@ -25,6 +25,9 @@ class Reader:
     ----------
     task : str
         Whose formats are recognised.
+    held : mapping of str to Table, optional
+        Tables in memory, by the paths that stand for them. Like standard input they are no inputs
+        of a result: nothing of theirs is hashed.
 
     Attributes
     ----------
@@ -34,8 +37,9 @@ class Reader:
         How files without a stated format were read.
     """
 
-    def __init__(self, task: Task = "trials") -> None:
+    def __init__(self, task: str = "trials", held: Mapping[str, Table] | None = None) -> None:
         self.task = task
+        self.held = held or {}
         self.inputs: list[Input] = []
         self.readings: list[str] = []
         self._seen: list[str] = []
@@ -47,7 +51,7 @@ class Reader:
         self,
         path: str,
         input_format: str | None = None,
-        task: Task | None = None,
+        task: str | None = None,
         *,
         empty: bool = False,
     ) -> Table:
@@ -67,9 +71,13 @@ class Reader:
         """Whether two files hold the same bytes."""
         if path in STANDARD_INPUT or other in STANDARD_INPUT:
             return False
+        if path in self.held or other in self.held:
+            return self.held.get(path) is self.held.get(other)
         return self._hash(path) == self._hash(other)
 
-    def _read(self, path: str, input_format: str | None, task: Task, empty: bool) -> Table:
+    def _read(self, path: str, input_format: str | None, task: str, empty: bool) -> Table:
+        if path in self.held:
+            return self.held[path]
         if path in STANDARD_INPUT and any(p in STANDARD_INPUT for p in self._seen):
             raise UsageError("standard input can be read once only")
         self._seen.append(path)
@@ -84,7 +92,7 @@ class Reader:
 
     def note(self, path: str, system: str = "", collection: str = "") -> None:
         """Take the hash of a file that gives a system (a key or metadata when none is named)."""
-        if path in STANDARD_INPUT:
+        if path in STANDARD_INPUT or path in self.held:
             return
         digest = self._hash(path)
         entry = Input(system=system, file=Path(path).name, sha256=digest, collection=collection)
@@ -146,8 +154,11 @@ def options_of(data: DataTable, table: Table, otherwise: ScoreType | None = None
     """
     kind = data.type or table.kind or otherwise
     if kind is None:
+        from truecost.tasks.plausible import plausible_types
+
+        types, why = plausible_types(table, data.map)
         raise UsageError(
-            f"{table.source}: say what the scores are: --type {'|'.join(SCORE_TYPES)}, or type = "
+            f"{table.source}: say what the scores are{why}: --type {'|'.join(types)}, or type = "
             f"... under [data]; truecost list types"
         )
     return Options(

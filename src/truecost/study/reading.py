@@ -109,6 +109,7 @@ def _of_row(row: Row) -> str:
         return "has a prior that is no number"
     pairs = ({"misses", "false_alarms"}, {"targets", "nontargets"})
     counted = [names & set(row.counts) for names in pairs]
-    if counted[0] and (counted[0], counted[1]) != pairs:
+    # What is counted by other items than trials names its errors as it likes.
+    if row.item == "trial" and counted[0] and (counted[0], counted[1]) != pairs:
         return "lacks counts of its trials or errors"
     return ""

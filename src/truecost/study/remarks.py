@@ -23,7 +23,9 @@ def remarks_of(parts: Sequence[Part]) -> tuple[str, ...]:
     -------
     tuple of str
     """
-    found = [(plane, part) for part in parts for plane in part.planes if not plane.subset]
+    found = [
+        (plane, part) for part in parts for plane in part.described_as(Plane) if not plane.subset
+    ]
     said = [text for plane, _ in found for text in (_improving(plane), *_slack(plane))]
     doubts = [text for plane, part in found for text in _by_value(plane, part)]
     bound = [text for plane, part in found for text in _by_bound(plane, part)]

@@ -7,22 +7,28 @@ from pathlib import Path
 
 import msgspec
 
-from truecost.errors import InputError, UsageError
+from truecost.errors import InputError, UsageError, checked
+from truecost.formats import Table
 from truecost.measures import find
-from truecost.simultaneous import marked
+from truecost.running import compare_systems, pair, score
+from truecost.scoring import Scoring
 from truecost.study.advice import problems_of, unused
 from truecost.study.checking import check_task
 from truecost.study.config import Study
-from truecost.study.outcome import Case, Outcome, Part, Problem
+from truecost.study.outcome import Outcome, Part, Problem
 from truecost.study.reader import Reader
 from truecost.study.settings import Progress, scoring_of
 from truecost.study.sources import read_system, sources_of
-from truecost.tasks.arguments import checked
-from truecost.tasks.scoring import Scoring
-from truecost.tasks.systems import System, compare_systems, pair, score
+from truecost.task import Record
+from truecost.tasks import DEFAULT
+from truecost.tasks import find as find_task
 
 
-def run(study: Study | str | Path, progress: Progress | None = None) -> Outcome:
+def run(
+    study: Study | str | Path,
+    progress: Progress | None = None,
+    held: Mapping[str, Table] | None = None,
+) -> Outcome:
     """Score the systems of a study, compare them with the baseline, and check the gates.
 
     Parameters
@@ -31,6 +37,8 @@ def run(study: Study | str | Path, progress: Progress | None = None) -> Outcome:
         A path is that of a study file (TOML), as `Study.read` takes it.
     progress : callable, optional
         Told what is being scored, the replicates done and all of them, from time to time.
+    held : mapping of str to Table, optional
+        Tables in memory, by the paths that the study has for them.
 
     Returns
     -------
@@ -74,16 +82,11 @@ def run(study: Study | str | Path, progress: Progress | None = None) -> Outcome:
             "a study with [training] trains methods first: truecost methods run STUDY -o FOLDER, "
             "or truecost.study.live.run_live(study, folder)"
         )
-    if study.methods.given():
-        from truecost.study.methods import run_methods
-
-        return run_methods(study, progress)
-    if study.spurious.given():
-        from truecost.study.spurious import run_spurious
-
-        return run_spurious(study, progress)
+    work = find_task(study.task).load()
+    if (found := work.instead(study, progress)) is not None:
+        return found
     check_study(study)
-    reader = Reader(study.task or "trials")
+    reader = Reader(study.task or DEFAULT, held)
     parts: list[Part] = []
     missing: list[dict[str, Problem]] = []
     for collection in study.collections or ("",):
@@ -109,66 +112,38 @@ def run(study: Study | str | Path, progress: Progress | None = None) -> Outcome:
         tuple(reader.inputs),
         configuration=configuration(study),
         readings=tuple(dict.fromkeys(reader.readings)),
-        remarks=_remarks(study, parts),
-        task=study.task or "trials",
-        cases=_cases(study, parts),
+        remarks=tuple(work.remarks(study, parts)),
+        task=study.task or DEFAULT,
+        cases=tuple(case for part in parts for case in work.cases(part, study.worst)),
     ).judged(study.gate)
 
 
 def _part(
     study: Study,
     reader: Reader,
-    systems: Sequence[System],
+    systems: Sequence[Record],
     scoring: Mapping[str, Scoring],
     dims: Mapping[str, str],
 ) -> Part:
     """The systems of one collection for one application, or the thresholds that are chosen."""
-    if study.task == "terms":
-        from truecost.study import searches
-
-        return searches.described(score_part(systems, scoring, dims, study.baseline), study)
-    if study.task == "stream":
-        from truecost.study import online
-
-        return online.described(score_part(systems, scoring, dims, study.baseline))
-    if study.task == "lifelong":
-        from truecost.study import lifelong
-        from truecost.study.lifelong_baselines import scored_part
-
-        return lifelong.described(scored_part(systems, scoring, dims, study.baseline))
-    if study.task != "abba":
-        return score_part(systems, scoring, dims, study.baseline)
-    from truecost.study.deployed import chosen_part, described
-
-    if study.abba.thresholds:
-        return described(chosen_part(systems, scoring, dims, study, reader))
-    return described(score_part(systems, scoring, dims, None))
+    work = find_task(study.task).load()
+    if work.part is None:
+        part = score_part(systems, scoring, dims, study.baseline)
+    else:
+        part = work.part(systems, scoring, dims, study, reader)
+    return work.describe(part, study)
 
 
 def _marked(parts: Sequence[Part]) -> list[Part]:
     """The parts with their comparisons judged together: which hold only alone."""
+    if not any(part.comparisons for part in parts):
+        return [*parts]
+    from truecost.simultaneous import marked
+
     found = iter(marked([c for part in parts for c in part.comparisons]))
     return [
         replace(part, comparisons=tuple(islice(found, len(part.comparisons)))) for part in parts
     ]
-
-
-def _remarks(study: Study, parts: Sequence[Part]) -> tuple[str, ...]:
-    """What a reader of chosen thresholds should be told first."""
-    if not study.abba.thresholds:
-        return ()
-    from truecost.study.remarks import remarks_of
-
-    return remarks_of(parts)
-
-
-def _cases(study: Study, parts: Sequence[Part]) -> tuple[Case, ...]:
-    """The worst items of each system, of tasks that count items."""
-    if study.task in (None, "trials", "abba", "terms", "stream", "lifelong"):
-        return ()
-    from truecost.study.itemised import cases_of
-
-    return cases_of(parts, study.worst)
 
 
 def refuse_lost(study: Study, missing: Sequence[Mapping[str, Problem]]) -> None:
@@ -178,7 +153,7 @@ def refuse_lost(study: Study, missing: Sequence[Mapping[str, Problem]]) -> None:
             raise UsageError("; ".join(lost[name].message for lost in missing))
 
 
-def subsets_of(study: Study, record: System, collection: str) -> tuple[Study, dict[str, Problem]]:
+def subsets_of(study: Study, record: Record, collection: str) -> tuple[Study, dict[str, Problem]]:
     """The study with the subsets that a collection has; which it has not, where there are several.
 
     A subset without trials is a mistake where there is one collection. Where there are several, one
@@ -203,12 +178,12 @@ def check_study(study: Study) -> None:
     study.check()
     for table in (study.application, *study.applications.values()):
         scoring_of(study, table, study.data)
-    task = study.task or "trials"
+    task = study.task or DEFAULT
     for name in study.measures:
         find(name, task)
-    for gate in study.gate:  # the variant of a chosen threshold is its rule, no parameter
-        name = gate.measure.partition(":")[0] if study.abba.thresholds else gate.measure
-        gate.check_size(find(name, task).shown_in)
+    work = find_task(task).load()
+    for gate in study.gate:
+        gate.check_size(find(work.gated(study, gate.measure), task).shown_in)
 
 
 def configuration(study: Study) -> str:
@@ -223,7 +198,7 @@ def configuration(study: Study) -> str:
 
 
 def score_part(
-    systems: Sequence[System],
+    systems: Sequence[Record],
     scoring: Mapping[str, Scoring],
     dims: Mapping[str, str],
     baseline: str | None,

@@ -19,6 +19,7 @@ from truecost.tasks.terms.by_query import per_query
 from truecost.tasks.terms.compat import parse_compat
 from truecost.tasks.terms.describing import describe
 from truecost.tasks.terms.files import read_reference
+from truecost.tasks.terms.options import TermsScoring, TermsTable
 from truecost.tasks.terms.records import Reference, Search
 from truecost.tasks.terms.reference import ReferenceOptions
 from truecost.tasks.terms.searching import SearchOptions, load_search
@@ -26,7 +27,7 @@ from truecost.tasks.terms.searching import SearchOptions, load_search
 if TYPE_CHECKING:
     from truecost.study.config import Study
     from truecost.study.sources import Source
-    from truecost.study.tables import DataTable, TermsTable
+    from truecost.study.tables import DataTable
 
 DETECTION = ("query", "document", "channel", "start", "end", "duration", "score", "decision")
 OCCURRENCE = DETECTION[:-2]
@@ -79,7 +80,7 @@ def _reference(data: "DataTable", study: "Study") -> Reference:
         data.kwlist,
         rttm=data.rttm if data.occurrences is None else None,
         occurrences=data.occurrences,
-        options=reference_options(study.terms),
+        options=reference_options(study.table(TermsTable)),
         columns=data.reference_map,
     )
 
@@ -130,7 +131,7 @@ def read_search(source: "Source", reader: Reader, study: "Study") -> Search:
     detections = list_of(source)
     for path in (source.file, *source.indexing, *source.searching):
         reader.note(path, source.name, source.collection)
-    found = load_search(detections, reference, search_options(study.terms))
+    found = load_search(detections, reference, search_options(study.table(TermsTable)))
     return replace(found, name=source.name, problems=(*reference.problems, *found.problems))
 
 
@@ -154,7 +155,7 @@ def described(part: Part, study: "Study") -> Part:
     """
     searches = _of(part)
     loads = {search.name: load for search in searches for load in _load(search, study)}
-    collection = part.dims.get("collection")
+    about = f"{collection}: " if (collection := part.dims.get("collection")) else ""
     level = part.estimates[0].level
     rows = [
         structs.replace(
@@ -173,8 +174,10 @@ def described(part: Part, study: "Study") -> Part:
             *(_certain(e) if e.dims["system"] in empty else e for e in part.estimates),
             *rows,
         ),
-        searches=tuple(describe(s, part.scoring[s.name], part.dims) for s in priced),
-        loads={f"{collection}: {name}" if collection else name: x for name, x in loads.items()},
+        described=(
+            *(describe(s, part.scoring[s.name], part.dims) for s in priced),
+            *(structs.replace(x, system=about + name) for name, x in loads.items()),
+        ),
     )
 
 
@@ -191,7 +194,7 @@ def _load(search: Search, study: "Study") -> Iterator[Load]:
             search.reference.seconds,
             indexing=phase_of(table.indexing, "indexing") if table.indexing else None,
             searching=phase_of(table.searching, "searching") if table.searching else None,
-            query_s=study.terms.query_seconds,
+            query_s=study.table(TermsTable).query_seconds,
         )
 
 
@@ -240,7 +243,7 @@ def query_frame(outcome: Outcome) -> pl.DataFrame:
     several["system"] = len({search.name for part in outcome.parts for search in _of(part)}) > 1
     return pl.concat(
         _told(
-            per_query(search, scoring.application, scoring.terms),
+            per_query(search, scoring.application, scoring.chosen(TermsScoring)),
             {**part.dims, "system": search.name},
             several,
         )

@@ -5,17 +5,15 @@ from functools import partial
 
 from truecost.application import Application, preset
 from truecost.errors import UsageError
-from truecost.names import ICC, Task
+from truecost.names import ICC
+from truecost.scoring import Scoring
 from truecost.study.config import Study
 from truecost.study.reader import Reader
 from truecost.study.tables import ApplicationTable, DataTable, IntervalTable
-from truecost.tasks.lifelong.options import LifelongScoring
-from truecost.tasks.scoring import Scoring, TermsScoring
-from truecost.tasks.streams.options import StreamScoring
+from truecost.tasks import find
 from truecost.weights import Plan
 
 Progress = Callable[[str, int, int], None]  # what is being done, how far it is, and all of it
-OF_STREAMS = ApplicationTable(cost_miss=3, cost_fa=1, prior=0.5)  # 0.75 Pmiss + 0.25 Pfa
 
 
 def doing(what: str, progress: Progress | None) -> Callable[[int, int], None] | None:
@@ -76,14 +74,15 @@ def scoring_of(
     reader: Reader | None = None,
 ) -> Scoring:
     """What to compute for one system and application; `reader` for the files that choices name."""
-    interval, stream = study.interval, study.task == "stream"
+    face, interval = find(study.task), study.interval
+    work = face.load()
     training = data.training_prior
     if isinstance(training, float | int):
         training = (1 - training, training)
     return Scoring(
-        _costs(application, study.task),
+        application_of(work.application(application)),
         study.measures,
-        plan_of(interval, always=stream),
+        plan_of(interval, always=face.blocks),
         0.95 if interval.level is None else interval.level,
         interval.method or "auto",
         ICC if interval.icc is None else interval.icc,
@@ -94,58 +93,7 @@ def scoring_of(
         jobs=interval.jobs,
         allow_reversed=bool(data.allow_reversed),
         progress=progress,
-        estimators=study.abba.estimators,
-        terms=_of_terms(study, data),
-        stream=_of_stream(study, data) if stream else StreamScoring(),
-        lifelong=_of_lifelong(study, reader),
-    )
-
-
-def _costs(table: ApplicationTable, task: Task | None) -> Application:
-    """Costs and priors of a task; those of a life cycle are counted with its outputs."""
-    if task == "lifelong":
-        return Application()
-    return application_of(_over_defaults(table) if task == "stream" else table)
-
-
-def _of_lifelong(study: Study, reader: Reader | None) -> LifelongScoring:
-    """How life cycles are scored."""
-    if study.task != "lifelong":
-        return LifelongScoring()
-    from truecost.study.lifelong_settings import lifelong_options
-
-    return lifelong_options(study, reader)
-
-
-def _over_defaults(table: ApplicationTable) -> ApplicationTable:
-    """What is given of an application of detection over the costs and the prior of paper 000.
-
-    Nothing where nothing is given: scoring knows whether there are targets at all.
-    """
-    single = (table.cost_miss, table.cost_fa, table.prior)
-    whole = table.preset is not None or table.priors or table.cost_matrix
-    if whole or all(value is None for value in single):
-        return table
-    return table.over(OF_STREAMS)
-
-
-def _of_stream(study: Study, data: DataTable) -> StreamScoring:
-    """How event logs are scored."""
-    from truecost.study.online import stream_options
-
-    return stream_options(study.stream, data)
-
-
-def _of_terms(study: Study, data: DataTable) -> TermsScoring:
-    """How searches for terms are scored."""
-    asked = study.terms
-    return TermsScoring(
-        llr=data.type == "llr",
-        floor=asked.floor,
-        every=bool(asked.count_all_queries),
-        pooled=bool(asked.pooled),
-        resample=asked.resample or "query",
-        query_unit=asked.query_unit or "",
+        choices=work.choices(study, data, reader),
     )
 
 

@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING
 
 from truecost.study.reader import Reader
 from truecost.study.tables import DataTable
-from truecost.tasks.pairing import check_classes
-from truecost.tasks.records import Trials
-from truecost.tasks.systems import System
+from truecost.task import Record
+from truecost.tasks import find
 
 if TYPE_CHECKING:
     from truecost.study.config import Study
@@ -78,7 +77,7 @@ def sources_of(study: "Study", collection: str = "") -> list[Source]:
     return found
 
 
-def read_system(source: Source, reader: Reader, study: "Study") -> System:
+def read_system(source: Source, reader: Reader, study: "Study") -> Record:
     """The checked records of a source, as the task of the study counts them.
 
     Parameters
@@ -89,38 +88,12 @@ def read_system(source: Source, reader: Reader, study: "Study") -> System:
 
     Returns
     -------
-    Trials, Items, Deployment, Search, Online or Lifelong
+    Record
 
     Raises
     ------
     UsageError, InputError
         As reading and counting say.
     """
-    if study.task in (None, "trials"):
-        return read_trials(source, reader)
-    if study.task == "abba":
-        from truecost.study.deployed import read_deployment
-
-        return read_deployment(source, reader, study)
-    if study.task == "terms":
-        from truecost.study.searches import read_search
-
-        return read_search(source, reader, study)
-    if study.task == "stream":
-        from truecost.study.online import read_stream
-
-        return read_stream(source, reader)
-    if study.task == "lifelong":
-        from truecost.study.lifelong import read_life
-
-        return read_life(source, reader, study)
-    from truecost.study.itemised import read_items
-
-    return read_items(source, reader, study)
-
-
-def read_trials(source: Source, reader: Reader) -> Trials:
-    """The checked trials of a source; UsageError and InputError as `truecost.load` says."""
-    found = reader.trials(source.name, source.file, source.data, source.collection)
-    check_classes(found)
-    return found
+    record: Record = find(study.task).load().read(source, reader, study)
+    return record

@@ -16,6 +16,8 @@ from truecost.errors import UsageError
 from truecost.measures import find
 from truecost.protocol.samples import samples_of
 from truecost.results import Comparison, Estimate
+from truecost.running import pair, score
+from truecost.scoring import Scoring
 from truecost.study.advice import problems_of, unused
 from truecost.study.characteristics import (
     Characteristics,
@@ -26,6 +28,7 @@ from truecost.study.characteristics import (
 )
 from truecost.study.config import Study
 from truecost.study.outcome import Outcome, Part, Problem
+from truecost.study.protocol_tables import SpuriousTable
 from truecost.study.reader import Reader, options_of
 from truecost.study.settings import Progress, scoring_of
 from truecost.study.sources import Source, sources_of
@@ -35,9 +38,7 @@ from truecost.tasks.counting import class_shares, parts_of
 from truecost.tasks.loading import load
 from truecost.tasks.pairing import check_classes
 from truecost.tasks.records import Trials
-from truecost.tasks.scoring import Scoring
-from truecost.tasks.systems import pair, score
-from truecost.tasks.trials import measures_for
+from truecost.tasks.trials.scoring import measures_for
 
 JUDGED = ("nce", "nec")  # either tells
 FOUND, BASELINE = "spurious-correlation", "baseline-of-characteristics"
@@ -119,7 +120,7 @@ def run_spurious(study: Study, progress: Progress | None = None) -> Outcome:
 
 def _known(study: Study, reader: Reader, progress: Progress | None) -> Characteristics:
     """The samples and what is known of them."""
-    asked = study.spurious
+    asked = study.table(SpuriousTable)
     path = str(asked.samples)
     need = () if study.systems else ("label",)
     samples = samples_of(reader.table(path), asked.map, asked.conditions, need)
@@ -224,7 +225,7 @@ def _measured(system: Trials, scoring: Scoring) -> Scoring:
     """What was asked for, or what suits the system, with the measures that are judged."""
     names = [m.label for m in measures_for(system, scoring)]
     available = parts_of(system, scoring)
-    further = [name for name in JUDGED if set(find(name).parts) <= available]
+    further = [name for name in JUDGED if set(find(name, "trials").parts) <= available]
     if not scoring.measures:
         names = further or names
     return replace(scoring, measures=tuple(dict.fromkeys([*names, *further])))

@@ -10,44 +10,22 @@ from truecost.formats.events import EventLog, read_events
 from truecost.study.config import Study
 from truecost.study.online import labels_of, logs_of, record_of
 from truecost.study.reader import Reader
-from truecost.study.sources import Source, sources_of
+from truecost.study.sources import Source
 from truecost.tasks.streams.ending import without_open_end
 from truecost.tasks.streams.reading import Labels
 from truecost.tasks.streams.records import Online
 from truecost.tasks.validation import Check
 
 
-def validate_streams(study: Study) -> dict[str, list[Check]]:
-    """All checks of the event logs of a study, with the labels where there are some.
-
-    Parameters
-    ----------
-    study : Study
-
-    Returns
-    -------
-    dict of str to list of Check
-        By name of the system, after its collection where there are several.
+def checks(source: Source, reader: Reader, study: Study, wanted: str | None) -> Iterator[Check]:
+    """All checks of the logs of one system, with the labels where there are some.
 
     Raises
     ------
-    UsageError
-        When the study contradicts itself.
     InputError
         When the labels cannot be read.
     """
-    study.check()
-    reader = Reader("stream")
-    found = {}
-    for collection in study.collections or ("",):
-        for source in sources_of(study, collection):
-            name = f"{collection}, {source.name}" if collection else source.name
-            found[name] = [*_checks(source, reader)]
-    return found
-
-
-def _checks(source: Source, reader: Reader) -> Iterator[Check]:
-    """All checks of the logs of one system."""
+    del study, wanted
     labels, said = labels_of(source, reader)
     yield from (Check("labels", "warning", text) for text in said)
     try:

@@ -11,7 +11,7 @@ from truecost.formats.terms import Listing
 from truecost.study.config import Study
 from truecost.study.reader import Reader
 from truecost.study.searches import list_of
-from truecost.study.sources import Source, sources_of
+from truecost.study.sources import Source
 from truecost.study.tables import DataTable
 from truecost.tasks.terms.reference import load_reference
 from truecost.tasks.terms.searching import load_search
@@ -24,39 +24,9 @@ NOTHING = {  # a list of occurrences that holds none
 }
 
 
-def validate_searches(study: Study) -> dict[str, list[Check]]:
-    """All checks of the lists of detections of a study, against the queries and the audio alone.
-
-    Parameters
-    ----------
-    study : Study
-        With or without a list of queries, the audio, and where the queries occur, which is not
-        looked at.
-
-    Returns
-    -------
-    dict of str to list of Check
-        By name of the system, after its collection where there are several.
-
-    Raises
-    ------
-    UsageError
-        When the study contradicts itself.
-    InputError
-        When the list of queries or the audio cannot be read.
-    """
-    _check(study)
-    reader = Reader("terms")
-    found = {}
-    for collection in study.collections or ("",):
-        for source in sources_of(study, collection):
-            name = f"{collection}, {source.name}" if collection else source.name
-            found[name] = _checks(source, reader)
-    return found
-
-
-def _check(study: Study) -> None:
-    """Refuse a study that makes no sense, but for the reference that participants lack."""
+def unjudged(study: Study, wanted: str | None) -> Study:
+    """A study that makes sense but for the reference, which participants lack."""
+    del wanted
 
     def bare(data: DataTable) -> DataTable:
         return msgspec.structs.replace(data, rttm=None, occurrences=None)
@@ -65,11 +35,18 @@ def _check(study: Study) -> None:
         bare(study.data), ecf=study.data.ecf or "none", occurrences="none"
     )
     collections = {name: bare(table) for name, table in study.collections.items()}
-    msgspec.structs.replace(study, data=data, collections=collections).check()
+    return msgspec.structs.replace(study, data=data, collections=collections)
 
 
-def _checks(source: Source, reader: Reader) -> list[Check]:
-    """All checks of one list."""
+def checks(source: Source, reader: Reader, study: Study, wanted: str | None) -> list[Check]:
+    """All checks of a list of detections, against the queries and the audio alone.
+
+    Raises
+    ------
+    InputError
+        When the list of queries or the audio cannot be read.
+    """
+    del study, wanted
     ecf, kwlist = source.data.ecf, source.data.kwlist
     audio = None if ecf is None else reader.once(("ecf", ecf), lambda: read_ecf(ecf))
     queries = (

@@ -68,7 +68,7 @@ class SweepDifference(msgspec.Struct, frozen=True, kw_only=True):
     verdict: str
 
 
-class SweepAdvice(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class SweepAdvice(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="sweep"):
     """The best of several budgets by one measure.
 
     Attributes

@@ -4,29 +4,31 @@ Every key may be left out: None means not given, so that tables can be laid over
 system over its collection over `[data]`; the command line over a file over the defaults).
 """
 
-from typing import Any, Self
+from collections.abc import Callable
+from typing import Annotated, Any, ClassVar, Self
 
 import msgspec
 
-from truecost.names import (
-    Annotators,
-    ChosenBy,
-    Estimator,
-    Method,
-    Mismatch,
-    Missing,
-    Normalise,
-    Outside,
-    Scheme,
-    ScoreType,
-    SearchFactor,
-    SpeakerMapping,
-    TrialUnit,
-)
+from truecost.flag_texts import matrix, number_or_numbers, numbers, pairs, words
+from truecost.names import ICC, Annotators, Estimator, Method, Missing, Scheme, ScoreType
+from truecost.options import Option, declared
 
 
-class PartialTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A table whose keys may all be left out."""
+class PartialTable(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
+    """A table whose keys may all be left out.
+
+    Attributes
+    ----------
+    __table__ : str
+        Its name in a study.
+    __group__ : str
+        The heading of its options in help; its name when empty.
+    """
+
+    __table__: ClassVar[str] = ""
+    __group__: ClassVar[str] = ""
 
     def given(self) -> dict[str, Any]:
         """The keys that were given."""
@@ -43,203 +45,326 @@ class PartialTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
             merged[name] = {**merged[name], **value} if both else value
         return type(self)(**merged)
 
+    def replaces(self) -> tuple[str, ...]:
+        """Other tables of a study below that what is given stands in place of."""
+        return ()
+
+    def moved(self, place: Callable[[str], str]) -> Self:
+        """The same table with every path of a file, as its options say, replaced."""
+        given = self.given()
+        changed = {
+            d.key: _moved(given[d.key], d.option, place)
+            for d in declared(type(self))
+            if d.option.file and d.key in given
+        }
+        return msgspec.structs.replace(self, **changed) if changed else self
+
+
+def _moved(value: Any, option: Option, place: Callable[[str], str]) -> Any:
+    """A path, several, or those by name; `COLUMN=FILE` keeps its column."""
+    if isinstance(value, dict):
+        return {name: place(file) for name, file in value.items()}
+    if isinstance(value, tuple):
+        return tuple(_moved(file, option, place) for file in value)
+    if callable(option.file) and option.file(value):
+        return value
+    column, mark, file = value.rpartition("=") if option.sided else ("", "", value)
+    return f"{column}{mark}{place(file)}"
+
 
 class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[data]`: what the files hold.
+    """`[data]`: what the files hold."""
 
-    Attributes
-    ----------
-    type : str, optional
-        What the scores are; needed unless the format states it.
-    map : dict of str to str
-        Columns by key (`truecost list map`).
-    reference_map : dict of str to str
-        Columns of `id` and `text` in the reference, where they are not those of the outputs.
-    key : str, optional
-        File with labels, units and other columns, joined by id.
-    reference : tuple of str
-        What is right, for transcripts, translation (several references are several files) and
-        diarization.
-    metadata : tuple of str
-        Further files joined by id (`FILE`), or by a column of the trials (`COLUMN=FILE`).
-    lines : tuple of str
-        `COLUMN=FILE`: a column from a file with one value a line, for texts that have one a line.
-    target : str, optional
-        Label of the class to detect.
-    classes : tuple of str
-        Class names in the order of the score columns.
-    annotators : {"votes", "any"}, optional
-        What several labels of one trial mean.
-    accept : float, optional
-        Least share of the annotators that makes a label accepted.
-    missing : {"error", "drop", "worst"}, optional
-        What to do with trials that have no score.
-    allow_duplicates : bool, optional
-        Accept words and turns that stand twice at the same time (transcripts, diarization).
-    llr_base : float, optional
-        Base of the logarithm of likelihood ratios.
-    training_prior : float or tuple of float, optional
-        Prior of the target, or of each class, that the posteriors contain.
-    threshold : float, optional
-        Deployed threshold on the score, in place of the Bayes threshold.
-    clip : float, optional
-        Least probability that a class is given.
-    allow_reversed : bool, optional
-        Accept scores that rank nontargets above targets.
-    input_format, key_format, reference_format : str, optional
-        Formats of the scores (or outputs), the key and the reference; recognised unless given.
-    threshold_a, threshold_b : float, optional
-        Deployed thresholds of the two models of a log (abba): each accepts scores at or above its
-        own.
-    exposure_a, exposure_b : float, optional
-        Amount of traffic of each arm in one unit, such as hours.
-    units_a, units_b : int, optional
-        Number of units (users, devices) of each arm, those included of which nothing was accepted.
-    split : float, optional
-        Share of the units that was meant for arm A.
-    users : str, optional
-        File with every unit and its arm.
-    labels : str, optional
-        File with labels of some items of a log and their inclusion probabilities, as `truecost abba
-        select` writes it; of streams the right label of every item, by id.
-    ecf : str, optional
-        File with the audio that is scored (terms): an ECF, or a table of documents and durations.
-    rttm : str, optional
-        File with the words that were said, of which the occurrences of the queries are made.
-    occurrences : str, optional
-        Table of the occurrences of the queries, in place of an RTTM.
-    kwlist : str, optional
-        File with the queries.
-    """
+    __table__: ClassVar[str] = "data"
 
-    type: ScoreType | None = None
-    map: dict[str, str] = {}
-    reference_map: dict[str, str] = {}
-    key: str | None = None
-    reference: tuple[str, ...] = ()
-    metadata: tuple[str, ...] = ()
-    lines: tuple[str, ...] = ()
-    target: str | None = None
-    classes: tuple[str, ...] = ()
-    annotators: Annotators | None = None
-    accept: float | None = None
-    missing: Missing | None = None
-    allow_duplicates: bool | None = None
-    llr_base: float | None = None
-    training_prior: float | tuple[float, ...] | None = None
-    threshold: float | None = None
-    clip: float | None = None
-    allow_reversed: bool | None = None
-    input_format: str | None = None
-    key_format: str | None = None
-    reference_format: str | None = None
-    threshold_a: float | None = None
-    threshold_b: float | None = None
-    exposure_a: float | None = None
-    exposure_b: float | None = None
-    units_a: int | None = None
-    units_b: int | None = None
-    split: float | None = None
-    users: str | None = None
-    labels: str | None = None
-    ecf: str | None = None
-    rttm: str | None = None
-    occurrences: str | None = None
-    kwlist: str | None = None
+    type: Annotated[
+        ScoreType | None,
+        Option(help="What the scores are; needed unless the format states it, never guessed."),
+    ] = None
+    map: Annotated[
+        dict[str, str],
+        Option(help="Columns, as KEY=COLUMN,...: truecost list map.", read=pairs),
+    ] = {}
+    reference_map: Annotated[
+        dict[str, str],
+        Option(help="Columns of the reference, where they differ from --map.", read=pairs),
+    ] = {}
+    key: Annotated[
+        str | None, Option(help="File with labels, units and other columns, by id.", file=True)
+    ] = None
+    reference: Annotated[
+        tuple[str, ...], Option(help="File with what is right; may be repeated.", file=True)
+    ] = ()
+    metadata: Annotated[
+        tuple[str, ...],
+        Option(
+            help="FILE with further columns, joined by id, or COLUMN=FILE, joined by that column.",
+            file=True,
+            sided=True,
+        ),
+    ] = ()
+    lines: Annotated[
+        tuple[str, ...],
+        Option(
+            help="COLUMN=FILE: one value (speaker, document) a line, for texts that have one a "
+            "line.",
+            file=True,
+            sided=True,
+        ),
+    ] = ()
+    target: Annotated[str | None, Option(help="Label of the class to detect.")] = None
+    classes: Annotated[
+        tuple[str, ...],
+        Option(help="Class names in the order of the score columns, comma-separated.", read=words),
+    ] = ()
+    annotators: Annotated[
+        Annotators | None,
+        Option(
+            help="What several labels of a trial mean: soft votes, or any accepted one counts as "
+            "right."
+        ),
+    ] = None
+    accept: Annotated[
+        float | None,
+        Option(
+            help="Least share of the annotators that makes a label accepted.", shown="any of them"
+        ),
+    ] = None
+    missing: Annotated[
+        Missing | None,
+        Option(help="What to do with what a system lacks; worst counts it.", default="error"),
+    ] = None
+    allow_duplicates: Annotated[
+        bool | None,
+        Option(help="Accept words and turns that stand twice at the same time."),
+    ] = None
+    llr_base: Annotated[
+        float | None, Option(help="Base of the logarithm of likelihood ratios.", shown="e")
+    ] = None
+    training_prior: Annotated[
+        float | tuple[float, ...] | None,
+        Option(
+            help="Prior of the target, or of each class, that the posteriors contain.",
+            shown="the shares in the data",
+            read=number_or_numbers,
+        ),
+    ] = None
+    threshold: Annotated[
+        float | None,
+        Option(help="Deployed threshold on the score.", shown="the Bayes threshold"),
+    ] = None
+    clip: Annotated[
+        float | None, Option(help="Least probability that a class is given; enters the signature.")
+    ] = None
+    allow_reversed: Annotated[
+        bool | None, Option(help="Accept scores that rank nontargets above targets.")
+    ] = None
+    input_format: Annotated[
+        str | None,
+        Option(help="Format of the files: truecost list formats.", shown="recognised"),
+    ] = None
+    key_format: Annotated[str | None, Option(help="Format of the key.", shown="recognised")] = None
+    reference_format: Annotated[
+        str | None, Option(help="Format of the reference.", shown="recognised")
+    ] = None
+    threshold_a: Annotated[
+        float | None,
+        Option(
+            help="Deployed threshold of A.",
+            shown="the least score that it collected",
+            group="Deployment",
+        ),
+    ] = None
+    threshold_b: Annotated[
+        float | None,
+        Option(
+            help="Deployed threshold of B.",
+            shown="the least score that it collected",
+            group="Deployment",
+        ),
+    ] = None
+    exposure_a: Annotated[
+        float | None,
+        Option(
+            help="Amount of traffic of A: streams, hours or devices; the A/B estimator needs both.",
+            group="Deployment",
+        ),
+    ] = None
+    exposure_b: Annotated[
+        float | None, Option(help="Amount of traffic of B in the same unit.", group="Deployment")
+    ] = None
+    units_a: Annotated[
+        int | None,
+        Option(
+            help="Number of users of A, those included of which nothing was accepted.",
+            group="Deployment",
+        ),
+    ] = None
+    units_b: Annotated[
+        int | None,
+        Option(
+            help="Number of users of B, those included of which nothing was accepted.",
+            group="Deployment",
+        ),
+    ] = None
+    split: Annotated[
+        float | None,
+        Option(
+            help="Share of the users that was meant for A; checked against what came.",
+            group="Deployment",
+        ),
+    ] = None
+    users: Annotated[
+        str | None,
+        Option(
+            help="File with every user (unit) and its arm, those included of which nothing was "
+            "accepted.",
+            file=True,
+        ),
+    ] = None
+    labels: Annotated[
+        str | None,
+        Option(help="Table with what is right: id, label, and further columns.", file=True),
+    ] = None
+    ecf: Annotated[
+        str | None,
+        Option(
+            help="ECF with the audio that is scored, or a table: document, duration (seconds).",
+            group="Reference",
+            file=True,
+        ),
+    ] = None
+    rttm: Annotated[
+        str | None,
+        Option(
+            help="RTTM with the words that were said, of which the occurrences are made.",
+            group="Reference",
+            file=True,
+        ),
+    ] = None
+    occurrences: Annotated[
+        str | None,
+        Option(
+            help="Table of the occurrences, in place of an RTTM: document, query, start, end.",
+            group="Reference",
+            file=True,
+        ),
+    ] = None
+    kwlist: Annotated[
+        str | None,
+        Option(help="List of the queries (kwlist or tlist).", group="Reference", file=True),
+    ] = None
 
 
 class SystemTable(DataTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[systems.NAME]`: where its scores are, and whatever differs from `[data]`.
+    """`[systems.NAME]`: where its scores are, and whatever differs from `[data]`."""
 
-    Attributes
-    ----------
-    file : str, optional
-        File or folder of scores.
-    files : dict of str to str
-        The same for each collection by name, in place of `file`.
-    indexing, searching : tuple of str
-        Records of what the two phases of a search took, as `truecost resources` writes them; one
-        for each node.
-    resources : tuple of str
-        Records of what the runs on a stream took, where their logs do not say it; one for each.
-    runs : tuple of str
-        Which logs of a folder are read, `seed-0` for `seed-0.jsonl`; all unless given.
-    strategy : str, optional
-        How the questions of a stream were chosen.
-    budget : float, optional
-        How many there were a batch.
-    learner, strategy_options : dict
-        Of a live lifelong run: who learns, as a table `[learner]`, and the options of `strategy`.
-    """
+    __table__: ClassVar[str] = "systems"
 
-    file: str | None = None
-    files: dict[str, str] = {}
-    indexing: tuple[str, ...] = ()
-    searching: tuple[str, ...] = ()
-    resources: tuple[str, ...] = ()
-    runs: tuple[str, ...] = ()
-    strategy: str | None = None
-    budget: float | None = None
+    file: Annotated[str | None, Option(help="File or folder of scores.", file=True)] = None
+    files: Annotated[
+        dict[str, str],
+        Option(help="The same for each collection by name, in place of file.", file=True),
+    ] = {}
+    indexing: Annotated[
+        tuple[str, ...],
+        Option(
+            help="FILE, or SYSTEM=FILE where there are several: what indexing took, as truecost "
+            "resources says; repeat for each node.",
+            group="Counting",
+            file=True,
+        ),
+    ] = ()
+    searching: Annotated[
+        tuple[str, ...],
+        Option(
+            help="FILE, or SYSTEM=FILE where there are several: what searching took.",
+            group="Counting",
+            file=True,
+        ),
+    ] = ()
+    resources: Annotated[
+        tuple[str, ...],
+        Option(
+            help="Records of what the runs took, where their logs do not say it; one for each.",
+            file=True,
+        ),
+    ] = ()
+    runs: Annotated[
+        tuple[str, ...],
+        Option(
+            help="Which logs of a folder are read, seed-0 for seed-0.jsonl.", shown="all of them"
+        ),
+    ] = ()
+    strategy: Annotated[str | None, Option(help="How the questions of a stream were chosen.")] = (
+        None
+    )
+    budget: Annotated[float | None, Option(help="How many there were a batch.")] = None
     learner: dict[str, Any] = {}
     strategy_options: dict[str, Any] = {}
 
 
 class ApplicationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[application]`: what errors cost and how often targets come.
+    """`[application]`: what errors cost and how often targets come."""
 
-    Attributes
-    ----------
-    preset : str, optional
-        A named application, in place of the others.
-    cost_miss, cost_fa, prior : float, optional
-        Costs of a miss and of a false alarm, prior of a target.
-    priors : tuple of float
-        Prior of each class.
-    cost_matrix : tuple of tuple of float
-        Rows are true classes, columns decisions (one more: abstain).
-    """
+    __table__: ClassVar[str] = "application"
 
-    preset: str | None = None
-    cost_miss: float | None = None
-    cost_fa: float | None = None
-    prior: float | None = None
-    priors: tuple[float, ...] = ()
-    cost_matrix: tuple[tuple[float, ...], ...] = ()
+    preset: Annotated[str | None, Option(help="A named application: truecost list presets.")] = None
+    cost_miss: Annotated[float | None, Option(help="Cost of a miss.", default=1)] = None
+    cost_fa: Annotated[float | None, Option(help="Cost of a false alarm.", default=1)] = None
+    prior: Annotated[
+        float | None, Option(help="Prior of a target.", shown="its share in the data")
+    ] = None
+    priors: Annotated[
+        tuple[float, ...], Option(help="Prior of each class, comma-separated.", read=numbers)
+    ] = ()
+    cost_matrix: Annotated[
+        tuple[tuple[float, ...], ...],
+        Option(
+            help='Rows are true classes, columns decisions (one more: abstain); "0 1; 10 0" or a '
+            "file.",
+            read=matrix,
+        ),
+    ] = ()
 
 
 class IntervalTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[interval]`: how intervals are made.
+    """`[interval]`: how intervals are made."""
 
-    Attributes
-    ----------
-    level : float, optional
-        0.95 unless given.
-    replicates, seed : int, optional
-        2,000 and 0 unless given.
-    method : {"auto", "percentile", "bca"}, optional
-        By the kind of measure (auto) unless given.
-    icc : float, optional
-        Correlation of the trials of a unit that `auto` assumes where the data do not show it; 0.1
-        unless given.
-    resample : {"multinomial", "poisson", "blocks"}, optional
-        Multinomial unless given.
-    block_length : int, optional
-        Of moving blocks.
-    hold : tuple of str
-        Factors that are not resampled.
-    jobs : int, optional
-        Threads; the result does not depend on them.
-    """
+    __table__: ClassVar[str] = "interval"
 
-    level: float | None = None
-    replicates: int | None = None
-    seed: int | None = None
-    method: Method | None = None
-    icc: float | None = None
-    resample: Scheme | None = None
-    block_length: int | None = None
-    hold: tuple[str, ...] = ()
-    jobs: int | None = None
+    level: Annotated[float | None, Option(help="Level of the intervals.", default=0.95)] = None
+    replicates: Annotated[
+        int | None, Option(help="Number of bootstrap replicates.", default=2000)
+    ] = None
+    seed: Annotated[int | None, Option(help="Seed of all random numbers.", shown="0")] = None
+    method: Annotated[
+        Method | None,
+        Option(
+            help="auto: by the kind of measure; percentile or bca: of replicates.", default="auto"
+        ),
+    ] = None
+    icc: Annotated[
+        float | None,
+        Option(
+            help="Correlation within units that auto assumes where the data do not show it.",
+            default=ICC,
+        ),
+    ] = None
+    resample: Annotated[
+        Scheme | None, Option(help="How units are drawn.", default="multinomial")
+    ] = None
+    block_length: Annotated[
+        int | None,
+        Option(help="Length of moving blocks.", shown="cube root of the number of units"),
+    ] = None
+    hold: Annotated[
+        tuple[str, ...], Option(help="Factor that is not resampled; may be repeated.")
+    ] = ()
+    jobs: Annotated[
+        int | None,
+        Option(help="Threads; the result does not depend on them.", shown="all cores"),
+    ] = None
 
 
 class MethodsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
@@ -259,151 +384,12 @@ class MethodsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
         What comparisons are made of; the mean unless given.
     """
 
-    files: tuple[str, ...] = ()
+    __table__: ClassVar[str] = "methods"
+
+    files: Annotated[
+        tuple[str, ...], Option(help="Files of runs: PATH, or NAME=PATH.", file=True, sided=True)
+    ] = ()
     runs: tuple[str, ...] = ()
     column: str | None = None
     compare: bool | None = None
     estimator: Estimator | None = None
-
-
-class TranscriptsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[transcripts]`: how the texts of reference and system are made comparable.
-
-    Attributes
-    ----------
-    normalise : tuple of str
-        Steps in their order (`truecost list normalisations`); texts stay as they are when empty.
-    by : str, optional
-        Columns that name an utterance, joined by +; the id unless given.
-    outside : {"error", "drop"}, optional
-        What to do with words of a CTM file that lie in no segment of the reference.
-    """
-
-    normalise: tuple[str, ...] = ()
-    by: str | None = None
-    outside: Outside | None = None
-
-
-class TranslationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[translation]`: how sentences become tokens.
-
-    Attributes
-    ----------
-    tokenizer : str, optional
-        One of sacrebleu's; 13a unless given.
-    lowercase : bool, optional
-        Ignore case.
-    """
-
-    tokenizer: str | None = None
-    lowercase: bool | None = None
-
-
-class DiarizationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[diarization]`: which times are scored, and how speakers are mapped.
-
-    Attributes
-    ----------
-    collar : float, optional
-        Seconds on each side of a reference boundary that are not scored; 0 unless given.
-    skip_overlap : bool, optional
-        Leave out where several reference speakers speak.
-    mapping : str, optional
-        Which time maps speakers: `scored`, unless given, or `evaluated`, which keeps collars and
-        overlap, as md-eval does.
-    uem : str, optional
-        File with the regions that are scored; the extent of reference and output unless given.
-    tolerance : float, optional
-        Seconds on each side of a boundary of speech that voice activity is not scored in.
-    merge_gaps : float, optional
-        Gaps in speech shorter than this many seconds count as speech, for voice activity.
-    """
-
-    collar: float | None = None
-    skip_overlap: bool | None = None
-    mapping: SpeakerMapping | None = None
-    uem: str | None = None
-    tolerance: float | None = None
-    merge_gaps: float | None = None
-
-
-class AbbaTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[abba]`: how two models are compared of which only accepted items are collected.
-
-    Attributes
-    ----------
-    estimators : tuple of str
-        `corrected`, `direct`, `pooled`, `ab`, `soft`; those that the log allows when left out.
-    mismatch : {"error", "drop"}, optional
-        What to do with items that the model which collected them rejects offline.
-    thresholds : bool, optional
-        Choose a threshold of B, in place of scoring it at the deployed one.
-    max_rfpr : float, optional
-        The highest relative recall is chosen whose relative false-positive rate keeps this limit.
-    min_rrecall : float, optional
-        The lowest relative false-positive rate is chosen whose relative recall keeps this limit.
-    by : {"point", "upper"}, optional
-        Whether the value keeps the limit, or the end of its interval; the value unless given.
-    grid : int or tuple of float, optional
-        Number of candidate thresholds, or the thresholds themselves; 200 quantiles unless given.
-    test_set : str, optional
-        File with scores of both models and labels of a test set, to stand beside the log.
-    """
-
-    estimators: tuple[str, ...] = ()
-    mismatch: Mismatch | None = None
-    thresholds: bool | None = None
-    max_rfpr: float | None = None
-    min_rrecall: float | None = None
-    by: ChosenBy | None = None
-    grid: int | tuple[float, ...] | None = None
-    test_set: str | None = None
-
-
-class TermsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[terms]`: what a trial of a search is, and how detections are aligned and counted.
-
-    Attributes
-    ----------
-    unit : {"occurrence", "segment", "document"}, optional
-        What a trial is; occurrences unless given.
-    trials_per_second : float, optional
-        Trials of a query in a second of audio, of occurrences; 1 unless given.
-    tolerance : float, optional
-        Seconds around an occurrence in which the middle of a detection has to lie; 0.5 unless
-        given.
-    max_gap : float, optional
-        Longest gap between the words of a term, in seconds; 0.5 unless given.
-    normalise : {"lowercase", "none"}, optional
-        Whether case is ignored; as the list of queries says unless given.
-    split_characters : bool, optional
-        Every character is a word (scripts without blanks).
-    compat : tuple of str
-        Quirks of another tool that are followed: `f4de` for all of them, or single ones.
-    floor : float, optional
-        Score of the trials that were not submitted, for Cnxe; the least submitted one unless given.
-    count_all_queries : bool, optional
-        False alarms of queries without occurrences count too.
-    pooled : bool, optional
-        Count all queries as one.
-    resample : {"query", "document", "both"}, optional
-        What intervals resample; queries unless given.
-    query_unit : str, optional
-        Attribute that queries share which are drawn together (a voice, a topic).
-    query_seconds : float, optional
-        Length of all spoken queries together, for the searching speed.
-    """
-
-    unit: TrialUnit | None = None
-    trials_per_second: float | None = None
-    tolerance: float | None = None
-    max_gap: float | None = None
-    normalise: Normalise | None = None
-    split_characters: bool | None = None
-    compat: tuple[str, ...] = ()
-    floor: float | None = None
-    count_all_queries: bool | None = None
-    pooled: bool | None = None
-    resample: SearchFactor | None = None
-    query_unit: str | None = None
-    query_seconds: float | None = None

@@ -11,6 +11,7 @@ from truecost.study.config import Study
 from truecost.study.protocol_tables import TrainingTable
 from truecost.study.reader import Reader, options_of
 from truecost.study.settings import scoring_of
+from truecost.study.tables import MethodsTable
 
 MOST_RUNS = 100_000
 LONGEST = 1e8  # seconds, three years; systems cannot wait for 1e10
@@ -30,14 +31,14 @@ def check_training(study: Study) -> tuple[int, ...]:
             "[training] names no command: commands.NAME = ['python', 'train.py', '--seed', "
             "'{seed}', '--out', '{out}']"
         )
-    if study.systems or study.collections or study.methods.files:
+    if study.systems or study.collections or study.table(MethodsTable).files:
         raise UsageError(
             "[training] makes the runs of methods: leave out systems, collections and files of "
             "[methods]"
         )
     if (study.task or "trials") != "trials":
         raise UsageError(f"[training] makes runs of trials; {study.task} has systems")
-    if study.methods.runs or study.methods.column:
+    if study.table(MethodsTable).runs or study.table(MethodsTable).column:
         raise UsageError("[training] tells its runs apart itself: leave out runs under [methods]")
     for name in table.commands:
         _check_name(name)

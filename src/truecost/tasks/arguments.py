@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from truecost.errors import InputError, UsageError
+from truecost.errors import InputError, UsageError, shown_as
 from truecost.formats import Table
 from truecost.formats.table import WITHOUT_TEXT
-from truecost.names import ITEM_MAP_KEYS
 
 CLOSE = 0.8  # from this likeness on a further column is taken for a misspelt parameter
 ARRAYS = "biufMU"  # kinds of numpy arrays that polars takes as they are; others may lack values
@@ -49,19 +48,12 @@ def names_in(parameter: str, given: Iterable[str] | str) -> tuple[str, ...]:
     if isinstance(given, str):
         return (given,)
     if not hasattr(given, "__iter__") or isinstance(given, (bytes, Mapping, Set)):
-        raise UsageError(f"{parameter} is {_told(given)}: give a name or a list of names")
+        raise UsageError(f"{parameter} is {shown_as(given)}: give a name or a list of names")
     names = tuple(given)
     for k, name in enumerate(names):
         if not isinstance(name, str):
-            raise UsageError(f"{parameter}[{k}] is {_told(name)}: give names")
+            raise UsageError(f"{parameter}[{k}] is {shown_as(name)}: give names")
     return names
-
-
-def checked(parameter: str, given: object, kinds: type | tuple[type, ...], expected: str) -> None:
-    """Refuse an option of another type: UsageError. Truth values are no numbers."""
-    wanted = kinds if isinstance(kinds, tuple) else (kinds,)
-    if not isinstance(given, wanted) or (isinstance(given, bool) and bool not in wanted):
-        raise UsageError(f"{parameter} is {_told(given)}: give {expected}")
 
 
 def listed(parameter: str, given: Any, item: str) -> list[Any]:
@@ -88,7 +80,7 @@ def listed(parameter: str, given: Any, item: str) -> list[Any]:
     if not _has_entries(given):
         keys = "; its values, and its keys as ids" if isinstance(given, Mapping) else ""
         raise InputError(
-            f"{parameter} is {_told(given)}: give a list with a text for each {item}{keys}"
+            f"{parameter} is {shown_as(given)}: give a list with a text for each {item}{keys}"
         )
     return [*given]
 
@@ -117,8 +109,8 @@ def texts_in(parameter: str, given: Any, item: str) -> list[str]:
     wrong = next((k for k, text in enumerate(texts) if not isinstance(text, str)), None)
     if wrong is not None:
         raise InputError(
-            f"{parameter}[{wrong}] is {_told(texts[wrong])}: give a text (str) for each {item}, '' "
-            f"for an empty one"
+            f"{parameter}[{wrong}] is {shown_as(texts[wrong])}: give a text (str) for each {item}, "
+            f"'' for an empty one"
         )
     return texts
 
@@ -181,14 +173,14 @@ def column_in(parameter: str, given: Any) -> pl.Series:
     if isinstance(given, pl.Series):
         return given
     if not _has_entries(given):
-        raise InputError(f"{parameter} is {_told(given)}: give a list with a value for each")
+        raise InputError(f"{parameter} is {shown_as(given)}: give a list with a value for each")
     array = np.asarray(given) if hasattr(given, "__array__") else None
     if array is not None and array.ndim == 1 and array.dtype.kind in ARRAYS:
         return pl.Series(array)
     entries = [*given] if array is None else [*array]
     for k, entry in enumerate(entries):
         if hasattr(entry, "__len__") and not isinstance(entry, str):
-            raise InputError(f"{parameter}[{k}] is {_told(entry)}: give a text or number")
+            raise InputError(f"{parameter}[{k}] is {shown_as(entry)}: give a text or number")
     column = pl.Series([_plain(entry) for entry in entries], strict=False)
     if column.dtype in WITHOUT_TEXT:
         kinds = sorted({type(entry).__name__ for entry in entries})
@@ -208,7 +200,7 @@ def further_columns(
     columns: Mapping[str, Any],
     counts: Callable[..., object],
     item: str,
-    meanings: Mapping[str, str] = ITEM_MAP_KEYS,
+    meanings: Mapping[str, str],
 ) -> dict[str, pl.Series]:
     """Further columns of a function that takes any by name.
 
@@ -249,7 +241,7 @@ def further_columns(
         if given is not None and not _has_entries(given):
             raise UsageError(
                 f"{counts.__qualname__} has no parameter {name!r}, and a further column needs a "
-                f"value for each {item}, but {name} is {_told(given)}; the parameters are "
+                f"value for each {item}, but {name} is {shown_as(given)}; the parameters are "
                 f"{', '.join(options)}"
             )
     return {k: column_in(k, given) for k, given in columns.items() if given is not None}
@@ -283,7 +275,7 @@ def columns_in(parameter: str, given: Any, advice: Callable[[], str]) -> pl.Data
     if isinstance(given, pl.DataFrame):
         return given
     if not isinstance(given, Mapping) and not _of_pandas(given):
-        raise InputError(f"{parameter} is {_told(given)}: {advice()}")
+        raise InputError(f"{parameter} is {shown_as(given)}: {advice()}")
     names = given if isinstance(given, Mapping) else given.columns
     columns = {str(name): column_in(f"{parameter}[{name!r}]", given[name]) for name in names}
     if len({len(column) for column in columns.values()}) > 1:
@@ -327,13 +319,3 @@ def _plain(entry: Any) -> Any:
     if type(entry).__name__ in MISSING or (isinstance(entry, float) and isnan(entry)):
         return None
     return entry.item() if isinstance(entry, np.generic) else entry
-
-
-def _told(given: object) -> str:
-    """What was given, for messages."""
-    if given is None:
-        return "None"
-    if isinstance(given, (str, int, float)):
-        shown = repr(given)
-        return f"{shown if len(shown) <= 40 else shown[:37] + '...'} ({type(given).__name__})"
-    return f"of type {type(given).__name__}"

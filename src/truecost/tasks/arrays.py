@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.errors import InputError, counted, plural
+from truecost.errors import InputError, checked, counted, plural
 from truecost.formats import Table
 from truecost.formats.mapped import unit_columns
 from truecost.names import SpeakerMapping
+from truecost.tasks import find as face_of
 from truecost.tasks.arguments import (
-    checked,
     column_in,
     further_columns,
     ids_in,
@@ -87,7 +87,7 @@ def count_transcripts(
     from truecost.tasks.transcripts.utterances import TextOptions
 
     item = COUNTING.item
-    further = further_columns(columns, count_transcripts, item)
+    further = further_columns(columns, count_transcripts, item, face_of("transcripts").map_keys)
     sides = {
         "references": texts_in("references", references, item),
         "hypotheses": texts_in("hypotheses", hypotheses, item),
@@ -163,7 +163,7 @@ def count_translations(
     from truecost.tasks.translation import COUNTING, TranslationOptions, count
 
     item = COUNTING.item
-    further = further_columns(columns, count_translations, item)
+    further = further_columns(columns, count_translations, item, face_of("translation").map_keys)
     output = texts_in("hypotheses", hypotheses, item)
     sets = references_in("references", references, len(output), item)
     several = len(sets) > 1

@@ -15,18 +15,17 @@ from truecost.application import Application
 from truecost.bayes import move_posteriors
 from truecost.calibration import Calibrator
 from truecost.calibration.base import plain, problems_of
-from truecost.errors import InputError, UsageError, first_five
+from truecost.errors import InputError, UsageError, checked, first_five
 from truecost.formats import Table
 from truecost.names import ScoreType
+from truecost.scoring import Scoring
 from truecost.splits import shared_units
 from truecost.tasks.applying import bare_trials, beside, present, problems_of_scores
-from truecost.tasks.arguments import checked
 from truecost.tasks.columns import Options
 from truecost.tasks.counting import class_shares
 from truecost.tasks.crossfitting import Fold, cross_fit, dealt, given, training_shares
 from truecost.tasks.fitting import Fitting
 from truecost.tasks.records import Trials
-from truecost.tasks.scoring import Scoring
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -11,13 +11,13 @@ from truecost.errors import InputError, UsageError, counted, refuse_text
 from truecost.formats import Table
 from truecost.formats.mapped import mapped_column, refuse_repeated, refuse_rows
 from truecost.names import (
-    MAP_KEYS,
     POSTERIORS,
     SCORE_TYPES,
     Annotators,
     Missing,
     ScoreType,
 )
+from truecost.tasks.trials import MAP_KEYS
 
 Floats = npt.NDArray[np.float64]
 

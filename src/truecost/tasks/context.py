@@ -11,9 +11,9 @@ from truecost.evidence import Evidence, Totals, totals
 from truecost.flags import raised
 from truecost.measures import registry
 from truecost.names import POSTERIORS
+from truecost.scoring import Scoring
 from truecost.tasks.counting import bayes_threshold, risks
 from truecost.tasks.records import Trials
-from truecost.tasks.scoring import Scoring
 from truecost.weights import Weights
 
 Floats = npt.NDArray[np.float64]
@@ -129,7 +129,7 @@ def _thresholds(trials: Trials, scoring: Scoring, seen: Totals) -> dict[str, flo
     """Thresholds that a reader may want to set, on the scale of `counting.llrs`: that of the
     decisions, and the best one for the minimum of a cost of decisions.
     """
-    known = registry()
+    known = registry("trials")
     found: dict[str, float] = {}
     if trials.detection and trials.kind != "decision":
         threshold = bayes_threshold(trials, scoring)

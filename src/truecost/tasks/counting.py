@@ -12,17 +12,16 @@ import numpy as np
 import numpy.typing as npt
 
 from truecost.bayes import bayes_decisions, log_normalise, move_posteriors
-from truecost.calibration.base import logit
 from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.evidence import Evidence, Part
 from truecost.factors import Factor, encode
 from truecost.measures import Measure
 from truecost.names import POSTERIORS
 from truecost.ranking import Ranking
+from truecost.scoring import Scoring
 from truecost.tally import Tally
 from truecost.tasks.annotators import accepted_tally
 from truecost.tasks.records import Trials
-from truecost.tasks.scoring import Scoring
 
 Floats = npt.NDArray[np.float64]
 Sides = list[tuple[Factor, npt.NDArray[np.int32]]]
@@ -205,6 +204,8 @@ def llrs(trials: Trials, scoring: Scoring) -> Floats:
     """
     if trials.kind in ("llr", "score", "decision"):
         return trials.scores
+    from truecost.calibration.base import logit
+
     odds = trials.scores  # log posterior odds: `loading.load` made them so
     if scoring.clip is not None:
         bound = np.log1p(-scoring.clip) - np.log(scoring.clip)
@@ -243,6 +244,8 @@ def _deployed(trials: Trials, scoring: Scoring, threshold: float) -> float:
         return threshold
     if not trials.detection or trials.kind not in ("posterior", "log-posterior"):
         raise UsageError(f"--threshold needs one score a trial; type {trials.kind} has none")
+    from truecost.calibration.base import logit
+
     p = threshold if trials.kind == "posterior" else float(np.exp(threshold))
     if not 0 < p < 1:
         raise UsageError(f"threshold is {threshold:g}: it must be a probability between 0 and 1")

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from truecost.comparison import compare
-from truecost.errors import UsageError
+from truecost.errors import UsageError, checked
 from truecost.results import Comparison, Estimate
-from truecost.tasks.arguments import checked
+from truecost.scoring import Scoring
 from truecost.tasks.calibrating import Calibrated, calibrate, scoring_after
 from truecost.tasks.records import Trials
-from truecost.tasks.scoring import Scoring
-from truecost.tasks.trials import score_trials
 
 
 @dataclass(frozen=True)
@@ -85,6 +83,8 @@ def decompose(
             f"{trials.name}: type score has no actual cost to decompose; say what the scores are, "
             f"such as llr, or calibrate them"
         )
+    from truecost.tasks.trials.work import WORK
+
     chosen = scoring or Scoring()
     options = {
         "application": chosen.application,
@@ -92,7 +92,7 @@ def decompose(
         "clip": chosen.clip,
     } | options
     calibrated = calibrate(trials, method, train="self", **options)
-    actual = score_trials(trials, chosen)
-    minimum = score_trials(calibrated.trials, scoring_after(chosen))
+    actual = WORK.score(trials, chosen)
+    minimum = WORK.score(calibrated.trials, scoring_after(chosen))
     losses = tuple(compare(a, b) for a, b in zip(actual, minimum, strict=True))
     return Decomposition(tuple(actual), tuple(minimum), losses, calibrated)

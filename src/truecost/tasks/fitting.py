@@ -11,9 +11,9 @@ from truecost.application import Application
 from truecost.bayes import log_normalise
 from truecost.calibration import METHODS, Calibrator, Kind, TwoClasses
 from truecost.errors import InputError, UsageError
+from truecost.scoring import Scoring
 from truecost.tasks.counting import llrs
 from truecost.tasks.records import Trials
-from truecost.tasks.scoring import Scoring
 
 Floats = npt.NDArray[np.float64]
 

@@ -15,12 +15,12 @@ from truecost.evidence import Evidence, Totals
 from truecost.factors import Factor
 from truecost.measures import Measure, find
 from truecost.measures.base import Result
-from truecost.measures.thresholds import OWN
+from truecost.scoring import Scoring
 from truecost.tally import Tally
 from truecost.tasks.context import context_of, point_of
 from truecost.tasks.counting import llrs, ranking_of, sides_of
 from truecost.tasks.records import Trials
-from truecost.tasks.scoring import Scoring
+from truecost.tasks.trials.measures.thresholds import OWN
 
 RATES = {"miss_at_fa": "p_miss", "fa_at_miss": "p_fa"}  # what each is at a given threshold
 
@@ -92,7 +92,7 @@ def at_threshold(
         trials.weights,
     )
     evidence = Evidence({"decisions": tally})
-    rate = find(RATES[measure.name])
+    rate = find(RATES[measure.name], "trials")
 
     def value(totals: Totals, application: Application, limit: float) -> Result:
         return rate.function(totals, application)[0], 1 - limit

@@ -5,26 +5,27 @@ the statistics of each item. Here items are resampled by their units and measure
 set of items; two systems are compared on the same items.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from truecost.batches import Batch
 from truecost.errors import InputError, UsageError, counted, first_five, plural
-from truecost.estimates import Context, estimate
+from truecost.estimates import Context
 from truecost.evidence import Evidence, Totals
 from truecost.factors import Factor
 from truecost.flags import raised
 from truecost.formats.mapped import is_whole
 from truecost.measures import Measure, find, registry
-from truecost.results import Estimate
+from truecost.scoring import Scoring
+from truecost.subsets import Masks, masks_of
 from truecost.tally import Tally
+from truecost.task import Dims
 from truecost.tasks.counting import refuse_divided
-from truecost.tasks.scoring import Scoring
-from truecost.tasks.subsets import Masks, masks_of
 
 Array = npt.NDArray[Any]
 Parts = Mapping[str, Mapping[str, Array]]
@@ -37,6 +38,8 @@ class Counting:
 
     Attributes
     ----------
+    task : str
+        Its name.
     item : str
         What it counts by, in the singular.
     parts : mapping of str to float
@@ -50,14 +53,21 @@ class Counting:
         Parts whose errors are events that can be few; those of others are spans of time.
     hangs_together : bool
         Whether items that share a unit (a speaker, a document) are to be expected.
+    key : str
+        The key of `--map` that names items in an output.
+    rows : str
+        The key that tells the rows of an item apart, where one has several: speakers, labels.
     """
 
+    task: str
     item: str
     parts: Mapping[str, float]
     measures: tuple[str, ...]
     worst: Mapping[str, tuple[str, ...]]
     events: frozenset[str] = frozenset()
     hangs_together: bool = True
+    key: str = "id"
+    rows: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +102,8 @@ class Items:
         From the place of an item to labelled lines of text: how it was aligned.
     sources : tuple of polars.DataFrame
         What studies counted them from: the references, then the output.
+    described : tuple of Struct
+        What the page draws beside the rows (`Work.descriptions`).
     """
 
     name: str
@@ -108,15 +120,27 @@ class Items:
     texts: tuple[str, ...] = ()
     show: Callable[[int], Lines] | None = None
     sources: tuple[pl.DataFrame, ...] = ()
+    described: tuple[object, ...] = ()
+    about: ClassVar[Mapping[str, str]] = {}
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def __repr__(self) -> str:
-        return f"<Items {self.name!r}: {self.about}>"
+        return f"<Items {self.name!r}: {self.summary}>"
 
     @property
-    def about(self) -> str:
+    def task(self) -> str:
+        """Name of the task that counted them."""
+        return self.counting.task
+
+    @property
+    def item(self) -> str:
+        """What they are, in the singular."""
+        return self.counting.item
+
+    @property
+    def summary(self) -> str:
         """What there is, in a few words."""
         choices = "; ".join(dict.fromkeys(self.signatures.values()))
         return f"{counted(len(self), self.counting.item)}, {choices}"
@@ -137,6 +161,20 @@ class Items:
     def masks(self, subset: str | tuple[str, str]) -> Masks:
         """Name and rows of each subset that a column or a condition gives (see `masks_of`)."""
         return masks_of(self.frame, subset, self.name, self.counting.item)
+
+    def frames(self) -> tuple[tuple[pl.DataFrame, str], ...]:
+        """The columns that subsets are told by, and what a row of them is."""
+        return ((self.frame, self.item),)
+
+    def right(self) -> tuple[pl.DataFrame, ...]:
+        """Ids and references, as frames whose rows have no order."""
+        ids = pl.DataFrame({"id": [str(one) for one in self.ids.tolist()]})
+        return ids, *self.sources[:-1], pl.DataFrame({"reference": [self.reference]})
+
+    def outputs(self) -> tuple[pl.DataFrame, ...]:
+        """What was counted, or its counts, as a frame whose rows have no order."""
+        counts = {f"{p}.{n}": v for p, of in self.parts.items() for n, v in of.items()}
+        return self.sources[-1:] or (pl.DataFrame(counts),)
 
     def each(self, measure: Measure) -> npt.NDArray[np.float64]:
         """The value of a measure for each item alone, NaN where undefined; float64 (N,)."""
@@ -198,10 +236,10 @@ def measures_of(asked: Sequence[str], counting: Counting) -> list[Measure]:
     UsageError
         When a measure is not known, or belongs to another task.
     """
-    found = [find(name) for name in dict.fromkeys(asked or counting.measures)]
+    found = [find(name, counting.task) for name in dict.fromkeys(asked or counting.measures)]
     for measure in found:
         if not set(measure.parts) <= set(counting.parts):
-            read = ((m, set(m.parts)) for m in registry().values())
+            read = ((m, set(m.parts)) for m in registry(counting.task).values())
             own = [m.name for m, parts in read if parts and parts <= set(counting.parts)]
             raise UsageError(
                 f"measure {measure.label!r} is not for {plural(counting.item)}: "
@@ -210,40 +248,18 @@ def measures_of(asked: Sequence[str], counting: Counting) -> list[Measure]:
     return found
 
 
-def score_items(
-    items: Items,
-    scoring: Scoring,
-    masks: Masks | None = None,
-    dims: Mapping[str, str] | None = None,
-) -> list[Estimate]:
-    """Rows of one system of items, as `truecost.score` says."""
+def batches(items: Items, scoring: Scoring, dims: Dims, whole: object) -> Iterator[Batch]:
+    """All measures of items share the evidence: sums by unit."""
+    del whole
     measures = measures_of(scoring.measures, items.counting)
-    about = {**(dims or {}), "system": items.name}
-    rows = _score_part(items, scoring, measures, about)
-    if masks is None:
-        masks = [mask for subset in scoring.subsets for mask in items.masks(subset)]
-    for name, mask in masks:
-        rows += _score_part(items.take(mask), scoring, measures, {**about, "subset": name})
-    return rows
-
-
-def _score_part(
-    items: Items, scoring: Scoring, measures: Sequence[Measure], dims: Mapping[str, str]
-) -> list[Estimate]:
-    tell, what = scoring.progress, " ".join(dims.values())
     if items.weights is not None:
         scoring.refuse_bca_of_samples()
-    return estimate(
-        evidence_of_items(items, measures, scoring),
-        measures,
-        scoring.application,
-        scoring.plan,
-        level=scoring.level,
-        method=scoring.method,
-        icc=scoring.icc,
+    yield Batch(
+        evidence=evidence_of_items(items, measures, scoring),
+        measures=measures,
+        application=scoring.application,
+        plan=scoring.plan,
         context=context_of_items(items, dims),
-        jobs=scoring.jobs,
-        progress=None if tell is None else lambda done, total: tell(what, done, total),
     )
 
 

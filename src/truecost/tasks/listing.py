@@ -8,7 +8,7 @@ import polars as pl
 from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.formats import Table
 from truecost.formats.mapped import refuse_repeated
-from truecost.names import Missing, Task
+from truecost.names import Missing
 from truecost.tasks.sides import columns_of
 from truecost.tasks.transcripts.utterances import SEPARATOR, UNSCORED
 from truecost.tasks.validation import Check, State
@@ -22,21 +22,25 @@ class Naming:
 
     Parameters
     ----------
-    task : str
     item : str
         In the singular, for messages.
     columns, reference_columns : mapping of str to str
-        Column of `id` (`recording`, of a diarization) in an output, and in what is wanted.
+        Column of each key in an output, and in what is wanted.
+    key : str
+        The key of the names of items: `id`, or `recording` of a diarization.
+    rows : str
+        The key that tells the rows of an item apart, where one has several.
     by : str, optional
         Columns that name an utterance in place of the id, joined by +.
     missing : {"error", "drop", "worst"}
         Whether an output may lack some.
     """
 
-    task: Task
     item: str
     columns: Mapping[str, str]
     reference_columns: Mapping[str, str]
+    key: str = "id"
+    rows: str = ""
     by: str | None = None
     missing: Missing = "error"
 
@@ -44,8 +48,8 @@ class Naming:
         """The column, or columns joined by +, that name the items of an output."""
         if self.by:
             return self.by
-        if self.task == "diarization":
-            return columns.get("recording", "recording")
+        if self.key != "id":
+            return columns.get(self.key, self.key)
         return "recording" if table.format in ("ctm", "seglst") else columns.get("id", "id")
 
 
@@ -78,7 +82,7 @@ def check_ids(table: Table, wanted: Table | None, naming: Naming) -> list[Check]
     if own is None:
         table.require(column.split(SEPARATOR)[0], "id")
         raise UsageError(f"{table.source}: {column} needs columns that it lacks; {table.listed}")
-    once = naming.task != "diarization" and column == columns.get("id", "id")
+    once = not naming.rows and column == columns.get("id", "id")
     found = _own_faults(table, own, once=once)
     if wanted is not None:
         names = (naming.column(table, theirs[0]), theirs[0].get("id", "id"), "id")
@@ -141,7 +145,8 @@ def _other_faults(
         said = f"{counted(len(extra), naming.item, 'are')} not in {wanted.source}"
         found.append(Check("ids", "error", f"{table.source}: {said}: {first_five(extra)}"))
     if len(absent):
-        silent = naming.task == "diarization" and "speaker" not in wanted.columns
+        rows = naming.reference_columns.get(naming.rows, naming.rows)
+        silent = bool(rows) and rows not in wanted.columns
         state: State = "warning" if silent or naming.missing != "error" else "error"
         said = f"{counted(len(absent), naming.item)} of {wanted.source} {_MISSING[silent]}"
         found.append(Check("ids", state, f"{table.source}: {said}: {first_five(absent)}"))

@@ -13,13 +13,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.errors import InputError, UsageError, counted, first_five
+from truecost.errors import InputError, UsageError, checked, counted, first_five
 from truecost.formats import Table
 from truecost.formats.mapped import optional_texts, refuse_rows, unit_columns
 from truecost.names import POSTERIORS
 from truecost.tasks import columns as read
 from truecost.tasks.annotators import Annotation, annotation_of, answers_of
-from truecost.tasks.arguments import checked, columns_in
+from truecost.tasks.arguments import columns_in
 from truecost.tasks.columns import Options
 from truecost.tasks.joining import join, join_metadata
 from truecost.tasks.labels import (

@@ -17,12 +17,11 @@ from truecost.formats import Table
 from truecost.methods import Estimator, MethodEstimate, compare_methods, estimate_method, refuse_bca
 from truecost.results import Comparison
 from truecost.runs import Runs
+from truecost.scoring import Scoring
 from truecost.tasks.columns import Options
 from truecost.tasks.loading import load
 from truecost.tasks.pairing import check_classes, pair
 from truecost.tasks.records import Trials
-from truecost.tasks.scoring import Scoring
-from truecost.tasks.trials import score_trials
 
 FILE = "file"  # in place of a column: each file is a run
 UNNAMED = "method"
@@ -284,12 +283,14 @@ def score_methods(
     InputError
         When ids, labels or units of the trials do not agree, or as `score` says.
     """
+    from truecost.tasks.trials.work import WORK
+
     refuse_bca(scoring.method)
     every = [trials for method in methods for trials in method.trials]
     if len(every) > 1:
         every = pair(every)
     masks = [mask for subset in scoring.subsets for mask in every[0].masks(subset)]
-    rows = iter([score_trials(trials, scoring, masks, dims) for trials in every])
+    rows = iter([WORK.score(trials, scoring, masks, dims) for trials in every])
     found = []
     for method in methods:
         by_run = [next(rows) for _ in method.trials]

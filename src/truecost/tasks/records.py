@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -10,11 +10,13 @@ import polars as pl
 
 from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.formats import Table
-from truecost.names import MAP_KEYS, Annotators, ScoreType
+from truecost.names import Annotators, ScoreType
+from truecost.subsets import Masks, masks_of
+from truecost.task import named_labels
 from truecost.tasks.annotators import Annotation
 from truecost.tasks.arguments import further_columns
 from truecost.tasks.columns import Options
-from truecost.tasks.subsets import Masks, masks_of
+from truecost.tasks.trials import MAP_KEYS
 
 Floats = npt.NDArray[np.float64]
 SIMILAR = {"units": "unit", "weights": "weight", "targets": "labels", "strata": "stratum"}
@@ -73,13 +75,16 @@ class Trials:
     problems: tuple[str, ...] = ()
     origin: npt.NDArray[np.int64] | None = None
     annotation: Annotation | None = None
+    about: ClassVar[Mapping[str, str]] = {}
+    item: ClassVar[str] = "trial"
+    task: ClassVar[str] = "trials"
 
     def __len__(self) -> int:
         """Number of trials; one with a soft label counts once though it has several rows."""
         return len(self.scores) if self.origin is None else len(np.unique(self.origin))
 
     @property
-    def about(self) -> str:
+    def summary(self) -> str:
         """What there is, in a few words."""
         classes = ", ".join(self.classes) or "none"
         return f"{counted(len(self), 'trial')}, type {self.kind}, classes {classes}"
@@ -247,6 +252,29 @@ class Trials:
     def masks(self, subset: str | tuple[str, str]) -> Masks:
         """Name and rows of each subset; as `subset`, for trials that others are aligned with."""
         return masks_of(self.frame, subset, self.name)
+
+    def frames(self) -> tuple[tuple[pl.DataFrame, str], ...]:
+        """The columns that subsets are told by, and what a row of them is."""
+        return ((self.frame, self.item),)
+
+    def right(self) -> tuple[pl.DataFrame, ...]:
+        """Ids with their labels, as a frame whose rows have no order."""
+        columns = {"id": self._ids, "label": named_labels(self.labels, self.classes)}
+        if self.annotation is not None or self.origin is not None:  # a trial has several labels
+            weights = np.ones(len(self.labels)) if self.weights is None else self.weights
+            columns["weight"] = pl.Series(weights)
+        return (pl.DataFrame(columns),)
+
+    def outputs(self) -> tuple[pl.DataFrame, ...]:
+        """Ids with their scores, as a frame whose rows have no order."""
+        scores = self.scores.reshape(len(self.scores), -1).T
+        return (pl.DataFrame({"id": self._ids, **{f"{k}": s for k, s in enumerate(scores)}}),)
+
+    @property
+    def _ids(self) -> pl.Series:
+        """Ids as text; places where there are none."""
+        ids = np.arange(len(self.labels)) if self.ids is None else self.ids
+        return pl.Series("id", ids).cast(pl.String)
 
 
 def _check_shapes(name: str, arrays: Mapping[str, npt.NDArray[Any]], most: int) -> None:

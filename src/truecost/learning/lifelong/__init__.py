@@ -17,30 +17,25 @@ takes a system through it, with a person's help (`helping`), and writes the even
 Paper 004 is the source of all of it.
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from truecost.lazy import attach
 
 if TYPE_CHECKING:
-    from truecost.learning.lifelong.course import Course
-    from truecost.learning.lifelong.helping import Help
-    from truecost.learning.lifelong.living import Life, run_lifelong
-    from truecost.learning.lifelong.person import DomainExpert
-    from truecost.learning.lifelong.replayed import RecordedPerson
-
-_MODULE = {
-    "Course": "course",
-    "DomainExpert": "person",
-    "Help": "helping",
-    "Life": "living",
-    "RecordedPerson": "replayed",
-    "run_lifelong": "living",
-}
-
-__all__ = ["Course", "DomainExpert", "Help", "Life", "RecordedPerson", "run_lifelong"]
-
-
-def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used."""
-    if name not in _MODULE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_MODULE[name]}"), name)
+    from truecost.learning.lifelong.course import Course as Course
+    from truecost.learning.lifelong.helping import Help as Help
+    from truecost.learning.lifelong.living import Life as Life
+    from truecost.learning.lifelong.living import run_lifelong as run_lifelong
+    from truecost.learning.lifelong.person import DomainExpert as DomainExpert
+    from truecost.learning.lifelong.replayed import RecordedPerson as RecordedPerson
+else:
+    __getattr__, __dir__, __all__ = attach(
+        __name__,
+        {
+            ".course": ("Course",),
+            ".helping": ("Help",),
+            ".living": ("Life", "run_lifelong"),
+            ".person": ("DomainExpert",),
+            ".replayed": ("RecordedPerson",),
+        },
+    )

@@ -169,7 +169,7 @@ class Plateau(Mixture):
 
 def _part(settings: Settings, key: str) -> Strategy:
     """One of the two strategies of a mixture: a name, or a table of a name and its options."""
-    from truecost.learning.strategies import built  # which finds this module
+    from truecost.learning.strategies.finding import built  # which finds this module
 
     given = settings.options.get(key)
     table = {"name": given} if isinstance(given, str) else given

@@ -6,121 +6,36 @@ all of them, `frame_of` puts them into the table that is stored as `curves.parqu
 computed from all trials and thinned only for drawing; bands come from the same weights as the rows.
 """
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-import polars as pl
-
-from truecost.report.curves.base import BAND_REPLICATES, DRAWN, GRID, Scored
-from truecost.report.curves.cost import CostCurve, cost_curves
-from truecost.report.curves.det import Curve, det_curves
-from truecost.report.curves.reliability import Reliability, reliabilities
-from truecost.report.curves.store import AnyCurve, frame_of, stored
-from truecost.tasks.records import Trials
+from truecost.lazy import attach
 
 if TYPE_CHECKING:
-    from truecost.study import Outcome, Part
-
-__all__ = [
-    "BAND_REPLICATES",
-    "DRAWN",
-    "GRID",
-    "CostCurve",
-    "Curve",
-    "Curves",
-    "Reliability",
-    "Scored",
-    "cost_curves",
-    "det_curves",
-    "frame_of",
-    "frame_of_outcome",
-    "from_frame",
-    "of",
-    "of_outcome",
-    "reliabilities",
-]
-
-
-@dataclass(frozen=True)
-class Curves:
-    """All curves of the systems of one part of an outcome.
-
-    Attributes
-    ----------
-    det : tuple of Curve
-    cost : tuple of CostCurve
-    reliability : tuple of Reliability
-    part : str
-        Collection and application, where there are several.
-    """
-
-    det: tuple[Curve, ...]
-    cost: tuple[CostCurve, ...]
-    reliability: tuple[Reliability, ...]
-    part: str = ""
-
-    @property
-    def all(self) -> tuple[AnyCurve, ...]:
-        """All of them, by kind."""
-        return (*self.det, *self.cost, *self.reliability)
-
-
-def of(part: Scored, title: str = "") -> Curves:
-    """All curves of the systems of a part of an outcome, or of anything that has systems.
-
-    Parameters
-    ----------
-    part : Scored
-        It has `systems` and `scoring`.
-    title : str
-        Name of the part.
-
-    Returns
-    -------
-    Curves
-        Systems that a curve is not defined for are left out of it.
-    """
-    given = (part.systems, part.scoring)
-    return Curves(
-        tuple(det_curves(*given)), tuple(cost_curves(*given)), tuple(reliabilities(*given)), title
-    )
-
-
-def of_outcome(outcome: "Outcome") -> tuple[Curves, ...]:
-    """The curves of each part of an outcome that has some."""
-    found = (of(cast("Scored", part), part.title) for part in outcome.parts if _has_scores(part))
-    return tuple(curves for curves in found if curves.all)
-
-
-def _has_scores(part: "Part") -> bool:
-    """Whether the systems of a part gave scores or decisions of trials, which have curves."""
-    return all(isinstance(system, Trials) for system in part.systems)
-
-
-def frame_of_outcome(outcome: "Outcome") -> pl.DataFrame | None:
-    """What `curves.parquet` holds of an outcome; None when there are no curves."""
-    found = [frame_of(curves.all, curves.part) for curves in of_outcome(outcome)]
-    return pl.concat(found) if found else None
-
-
-def from_frame(frame: pl.DataFrame | None) -> tuple[Curves, ...]:
-    """The curves of each part that a frame holds: what `of_outcome` gave.
-
-    Parameters
-    ----------
-    frame : polars.DataFrame, optional
-        As `frame_of_outcome` gives it; no curves when left out.
-
-    Returns
-    -------
-    tuple of Curves
-    """
-    return tuple(
-        Curves(
-            tuple(c for c in found if isinstance(c, Curve)),
-            tuple(c for c in found if isinstance(c, CostCurve)),
-            tuple(c for c in found if isinstance(c, Reliability)),
-            part,
-        )
-        for part, found in ({} if frame is None else stored(frame)).items()
+    from truecost.report.curves.base import BAND_REPLICATES as BAND_REPLICATES
+    from truecost.report.curves.base import DRAWN as DRAWN
+    from truecost.report.curves.base import GRID as GRID
+    from truecost.report.curves.base import Scored as Scored
+    from truecost.report.curves.cost import CostCurve as CostCurve
+    from truecost.report.curves.cost import cost_curves as cost_curves
+    from truecost.report.curves.det import Curve as Curve
+    from truecost.report.curves.det import det_curves as det_curves
+    from truecost.report.curves.outcomes import Curves as Curves
+    from truecost.report.curves.outcomes import frame_of_outcome as frame_of_outcome
+    from truecost.report.curves.outcomes import from_frame as from_frame
+    from truecost.report.curves.outcomes import of as of
+    from truecost.report.curves.outcomes import of_outcome as of_outcome
+    from truecost.report.curves.reliability import Reliability as Reliability
+    from truecost.report.curves.reliability import reliabilities as reliabilities
+    from truecost.report.curves.store import frame_of as frame_of
+else:
+    __getattr__, __dir__, __all__ = attach(
+        __name__,
+        {
+            ".base": ("BAND_REPLICATES", "DRAWN", "GRID", "Scored"),
+            ".cost": ("CostCurve", "cost_curves"),
+            ".det": ("Curve", "det_curves"),
+            ".outcomes": ("Curves", "frame_of_outcome", "from_frame", "of", "of_outcome"),
+            ".reliability": ("Reliability", "reliabilities"),
+            ".store": ("frame_of",),
+        },
     )

@@ -16,10 +16,10 @@ import numpy.typing as npt
 from truecost.evidence import Evidence, Totals, totals
 from truecost.intervals import interval
 from truecost.replication import by_block
+from truecost.scoring import Scoring
 from truecost.sweep import Sweep
 from truecost.tasks.counting import parts_of
 from truecost.tasks.records import Trials
-from truecost.tasks.scoring import Scoring
 from truecost.weights import Weights
 
 Floats = npt.NDArray[np.float64]

@@ -12,10 +12,10 @@ from truecost.measures import find
 from truecost.measures.base import share
 from truecost.report.curves.base import DRAWN, GRID, Floats, Scorings, Weighed, ranked
 from truecost.report.numbers import Numbers
+from truecost.scoring import Scoring
 from truecost.sweep import Sweep
 from truecost.tasks.counting import bayes_threshold, evidence_of, risks
 from truecost.tasks.records import Trials
-from truecost.tasks.scoring import Scoring
 
 
 @dataclass(frozen=True, eq=False)

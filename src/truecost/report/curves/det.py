@@ -9,10 +9,10 @@ import numpy.typing as npt
 from truecost.measures import find
 from truecost.report.curves.base import DRAWN, GRID, Floats, Scorings, Weighed, ranked
 from truecost.report.numbers import Numbers
+from truecost.scoring import Scoring
 from truecost.sweep import Sweep
 from truecost.tasks.counting import bayes_threshold, evidence_of, risks
 from truecost.tasks.records import Trials
-from truecost.tasks.scoring import Scoring
 
 
 @dataclass(frozen=True, eq=False)

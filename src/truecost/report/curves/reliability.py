@@ -22,6 +22,7 @@ from truecost.measures import find
 from truecost.ranking import Ranking
 from truecost.report.curves.base import DRAWN, Floats, Scorings, Weighed, each
 from truecost.report.numbers import Numbers
+from truecost.scoring import Scoring
 from truecost.sweep import Sweep
 from truecost.tasks.counting import (
     class_shares,
@@ -32,7 +33,6 @@ from truecost.tasks.counting import (
     system_shares,
 )
 from truecost.tasks.records import Trials
-from truecost.tasks.scoring import Scoring
 
 Scale = Literal["llr", "posterior", "top"]
 BINS = 12

@@ -6,7 +6,6 @@ from statistics import median
 from matplotlib.axes import Axes
 
 from truecost.digits import figure, scale_of
-from truecost.leaderboard import Standing
 from truecost.report.plots.look import (
     COLOURS,
     WIDE,
@@ -18,6 +17,7 @@ from truecost.report.plots.look import (
     width_of,
 )
 from truecost.report.plots.slots import Slots, arrows, far_off, label_of, word_beside
+from truecost.results import Standing
 
 FAR = 3.0
 

@@ -10,7 +10,6 @@ from matplotlib.axis import Axis
 from matplotlib.lines import Line2D
 
 from truecost.errors import UsageError
-from truecost.measures.relative import ESTIMATORS
 from truecost.report.many import counted
 from truecost.report.plots.look import (
     SMALL,
@@ -31,6 +30,7 @@ from truecost.report.plots.rows import WEAK, marked, prefix_of
 from truecost.report.plots.slots import Slots, arrows, label_of, phrases, word_beside
 from truecost.report.words import against_naive, endless
 from truecost.results import Row, figures
+from truecost.tasks.abba.measures.relative import ESTIMATORS
 
 TEST_SET = "test_set"
 AIMLESS = ("raccepts", "rmean")  # neither way is better by itself

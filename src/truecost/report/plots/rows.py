@@ -282,13 +282,14 @@ def differences(found: Sequence[Comparison | Row], ax: Axes | None = None) -> Ax
     --------
     >>> import numpy as np
     >>> import truecost as tc
+    >>> from truecost.comparison import compare
     >>> from truecost.report import plots
     >>> scoring = tc.Scoring(measures=("total_error",), plan=tc.Plan(200, seed=0))
     >>> labels, speakers = np.arange(60) % 2, np.arange(60) // 2
     >>> guess = tc.Trials.of(np.arange(60) % 3 == 0, labels, kind="decision", unit=speakers)
     >>> better = tc.Trials.of(labels, labels, kind="decision", unit=speakers)
     >>> [old], [new] = tc.score(guess, scoring), tc.score(better, scoring)
-    >>> ax = plots.differences([tc.compare(new, old)])
+    >>> ax = plots.differences([compare(new, old)])
     >>> [text.get_text() for text in ax.texts]
     ['better']
     """

@@ -8,71 +8,117 @@ Paper 001, as `spec/abba.md` corrects it::
         print(row)
 
 - `collected_items` makes a `Deployment` of arrays, `load` of a table;
-- `score_deployment` (`tc.score`) estimates the ratios of recalls and of false-positive rates,
-  `describe` says what the data are like;
+- `tc.score` estimates the ratios of recalls and of false-positive rates,
+  `AbbaScoring` says by which estimators, `describe` what the data are like;
 - `choose` finds the threshold of the candidate, `Choice` says how;
 - `select` says which items to label, `calibrate_machine` turns machine scores into probabilities;
 - `neyman` and `gain` are the paper's formulas of stratified sampling;
 - `simulate` runs the simulations of the paper.
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from truecost.face import Face
+from truecost.formats.declared import Formats
+from truecost.lazy import attach
+
+MAP_KEYS: dict[str, str] = {
+    "id": "id of the collected item (utterance)",
+    "collected_by": "the model that collected the item: A (deployed) or B (candidate)",
+    "score_a": "score of model A, online or offline",
+    "score_b": "score of model B, online or offline",
+    "accept_a": "whether A accepts the item (1 or 0), in place of its score",
+    "accept_b": "whether B accepts the item (1 or 0), in place of its score",
+    "label": "1 for a true accept, 0 for a false one, empty where nobody labelled it",
+    "machine": "probability of label 1 that a machine gives",
+    "inclusion": "probability with which the item was chosen for a label",
+    "stratum": "stratum in which items were chosen, or are to be chosen, for labels",
+    "unit": "who uttered it (user, device): items of one are resampled together",
+}
+
+FACE = Face(
+    name="abba",
+    title="AB/BA",
+    work="truecost.tasks.abba.work:WORK",
+    measures=("truecost.tasks.abba.measures",),
+    map_keys=MAP_KEYS,
+    frames=True,
+    formats=Formats(of="abba", holds="items that two models collected", columns=("collected_by",)),
+    data=(
+        *("map", "metadata", "input_format"),
+        *("threshold_a", "threshold_b", "exposure_a", "exposure_b", "units_a", "units_b"),
+        *("split", "users", "labels"),
+    ),
+    tables={"abba": "truecost.tasks.abba.options:AbbaTable"},
+    options=("abba",),
+    interval=("level", "replicates", "seed", "resample", "jobs"),
+    words={"resample": ("multinomial", "poisson")},
+    shown={"resample": "multinomial where all users are known, poisson otherwise"},
+    verbs=("score", "plan", "validate"),
+    commands=(
+        ("thresholds", "truecost.cli.abba:thresholds", "Choose a threshold of the candidate."),
+        ("select", "truecost.cli.abba_labels:select", "Choose which items to label."),
+        (
+            "calibrate",
+            "truecost.cli.abba_labels:calibrate",
+            "Turn machine scores into probabilities of a true accept.",
+        ),
+        (
+            "simulate",
+            "truecost.cli.abba_simulations:simulate",
+            "Reproduce the simulations of paper 001.",
+        ),
+    ),
+    about={
+        "": "AB/BA: two models of which only what they accept is ever collected.",
+        "score": "Relative recall and false-positive rate of the candidate B over the deployed "
+        "model A.",
+        "validate": "Check logs; every fault is listed, not only the first.",
+        "files": "Logs, one row for each collected item; several are deployments of their own",
+    },
+    examples={
+        "score": "log.csv --map id=utt,collected_by=arm,score_a=sa,score_b=sb,label=y",
+        "plan": "log.csv --map id=utt,collected_by=arm,score_a=sa,score_b=sb,label=y",
+        "validate": "log.csv --map id=utt,collected_by=arm,score_a=sa,score_b=sb,label=y",
+        "thresholds": "log.csv --map ... --max-rfpr 1.0",
+    },
+)
 
 if TYPE_CHECKING:
-    from truecost.tasks.abba.allocating import Gain, gain, neyman
-    from truecost.tasks.abba.arrays import collected_items
-    from truecost.tasks.abba.calibrating import MachineCalibration, calibrate_machine
-    from truecost.tasks.abba.columns import LogOptions, load
-    from truecost.tasks.abba.describing import Description, describe
-    from truecost.tasks.abba.planes import Plane
-    from truecost.tasks.abba.records import Deployment, Traffic
-    from truecost.tasks.abba.scoring import score_deployment
-    from truecost.tasks.abba.selecting import Selection, select
-    from truecost.tasks.abba.simulating import Simulation, simulate
-    from truecost.tasks.abba.thresholds import Choice, choose
-
-_HOME = {
-    "allocating": ("Gain", "gain", "neyman"),
-    "arrays": ("collected_items",),
-    "calibrating": ("MachineCalibration", "calibrate_machine"),
-    "columns": ("LogOptions", "load"),
-    "describing": ("Description", "describe"),
-    "planes": ("Plane",),
-    "records": ("Deployment", "Traffic"),
-    "scoring": ("score_deployment",),
-    "selecting": ("Selection", "select"),
-    "simulating": ("Simulation", "simulate"),
-    "thresholds": ("Choice", "choose"),
-}
-_MODULE = {name: module for module, names in _HOME.items() for name in names}
-
-__all__ = [
-    "Choice",
-    "Deployment",
-    "Description",
-    "Gain",
-    "LogOptions",
-    "MachineCalibration",
-    "Plane",
-    "Selection",
-    "Simulation",
-    "Traffic",
-    "calibrate_machine",
-    "choose",
-    "collected_items",
-    "describe",
-    "gain",
-    "load",
-    "neyman",
-    "score_deployment",
-    "select",
-    "simulate",
-]
-
-
-def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used, so that `truecost --help` stays fast."""
-    if name not in _MODULE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_MODULE[name]}"), name)
+    from truecost.tasks.abba.allocating import Gain as Gain
+    from truecost.tasks.abba.allocating import gain as gain
+    from truecost.tasks.abba.allocating import neyman as neyman
+    from truecost.tasks.abba.arrays import collected_items as collected_items
+    from truecost.tasks.abba.calibrating import MachineCalibration as MachineCalibration
+    from truecost.tasks.abba.calibrating import calibrate_machine as calibrate_machine
+    from truecost.tasks.abba.columns import LogOptions as LogOptions
+    from truecost.tasks.abba.columns import load as load
+    from truecost.tasks.abba.describing import Description as Description
+    from truecost.tasks.abba.describing import describe as describe
+    from truecost.tasks.abba.options import AbbaScoring as AbbaScoring
+    from truecost.tasks.abba.planes import Plane as Plane
+    from truecost.tasks.abba.records import Deployment as Deployment
+    from truecost.tasks.abba.records import Traffic as Traffic
+    from truecost.tasks.abba.selecting import Selection as Selection
+    from truecost.tasks.abba.selecting import select as select
+    from truecost.tasks.abba.simulating import Simulation as Simulation
+    from truecost.tasks.abba.simulating import simulate as simulate
+    from truecost.tasks.abba.thresholds import Choice as Choice
+    from truecost.tasks.abba.thresholds import choose as choose
+else:
+    __getattr__, __dir__, __all__ = attach(
+        __name__,
+        {
+            ".allocating": ("Gain", "gain", "neyman"),
+            ".arrays": ("collected_items",),
+            ".calibrating": ("MachineCalibration", "calibrate_machine"),
+            ".columns": ("LogOptions", "load"),
+            ".describing": ("Description", "describe"),
+            ".options": ("AbbaScoring",),
+            ".planes": ("Plane",),
+            ".records": ("Deployment", "Traffic"),
+            ".selecting": ("Selection", "select"),
+            ".simulating": ("Simulation", "simulate"),
+            ".thresholds": ("Choice", "choose"),
+        },
+    )

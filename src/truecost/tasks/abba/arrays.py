@@ -8,12 +8,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.errors import InputError, UsageError, counted
+from truecost.errors import InputError, UsageError, checked, counted
 from truecost.formats import Table
-from truecost.names import ABBA_MAP_KEYS, Mismatch
+from truecost.names import Mismatch
+from truecost.tasks.abba import MAP_KEYS
 from truecost.tasks.abba.columns import LogOptions, load
 from truecost.tasks.abba.records import Deployment
-from truecost.tasks.arguments import checked, column_in, columns_in, further_columns, ids_in
+from truecost.tasks.arguments import column_in, columns_in, further_columns, ids_in
 
 USERS = "give columns, {'unit': [...], 'collected_by': [...]}, or a frame of polars or pandas"
 
@@ -114,10 +115,10 @@ def collected_items(
     ...     threshold_a=0.5,
     ...     threshold_b=0.6,
     ... )
-    >>> deployment.about, deployment.cell.tolist()
+    >>> deployment.summary, deployment.cell.tolist()
     ('4 collected items, 3 labels', [0, 1, 2, 3])
     """
-    further = further_columns(columns, collected_items, "item", ABBA_MAP_KEYS)
+    further = further_columns(columns, collected_items, "item", MAP_KEYS)
     arrays = {
         "collected_by": collected_by,
         "score_a": score_a,

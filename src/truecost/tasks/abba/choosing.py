@@ -177,7 +177,7 @@ class Choosing:
 
         drawn = taken(curve.drawn)
         measure = replace(
-            find(name),
+            find(name, "abba"),
             parameter=f"{rule}{',by=upper' if self.by == 'upper' else ''}",
             undefined=self._nothing(rule),
         )

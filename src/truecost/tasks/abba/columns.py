@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from truecost.errors import InputError, UsageError, counted
 from truecost.formats import Table
-from truecost.names import ABBA_MAP_KEYS, Mismatch
+from truecost.names import Mismatch
+from truecost.tasks.abba import MAP_KEYS
 from truecost.tasks.abba.doubts import doubts
 from truecost.tasks.abba.log import KINDS, Log
 from truecost.tasks.abba.records import ARMS, Deployment
@@ -67,10 +68,8 @@ class LogOptions:
 
     def __post_init__(self) -> None:
         for key in self.columns:
-            if key not in ABBA_MAP_KEYS:
-                raise UsageError(
-                    f"--map {key}=... is not known: map one of {', '.join(ABBA_MAP_KEYS)}"
-                )
+            if key not in MAP_KEYS:
+                raise UsageError(f"--map {key}=... is not known: map one of {', '.join(MAP_KEYS)}")
         if len(self.mapped_kinds) == 2:
             raise UsageError(
                 "scores and decisions of the models are both mapped: map score_a and score_b, or "

@@ -62,7 +62,7 @@ class CellCounts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     off: bool = False
 
 
-class Description(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Description(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="deployment"):
     """What a deployment holds, as it is stored beside its rows.
 
     Attributes

@@ -108,7 +108,7 @@ class Chosen(msgspec.Struct, frozen=True, kw_only=True):
     binds: bool = True
 
 
-class Plane(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Plane(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="plane"):
     """Both ratios over the thresholds of a grid, with pointwise intervals.
 
     Attributes

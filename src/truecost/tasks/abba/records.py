@@ -9,7 +9,7 @@ A alone (`10A`), collected by B and accepted by A too (`11B`), collected by B al
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ import polars as pl
 
 from truecost.errors import counted
 from truecost.factors import encode
-from truecost.tasks.subsets import Masks, masks_of
+from truecost.subsets import Masks, masks_of
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -120,15 +120,32 @@ class Deployment:
     frame: pl.DataFrame = field(default_factory=pl.DataFrame)
     signature: str = ""
     problems: tuple[str, ...] = ()
+    about: ClassVar[Mapping[str, str]] = {}
+    item: ClassVar[str] = "item"
+    task: ClassVar[str] = "abba"
 
     def __len__(self) -> int:
         return len(self.ids)
 
+    def frames(self) -> tuple[tuple[pl.DataFrame, str], ...]:
+        """The columns that subsets are told by, and what a row of them is."""
+        return ((self.frame, self.item),)
+
+    def right(self) -> tuple[pl.DataFrame, ...]:
+        """Ids with the models that collected them and their labels; rows have no order."""
+        return (pl.DataFrame({"id": self.ids, "arm": self.arm, "label": self.label}),)
+
+    def outputs(self) -> tuple[pl.DataFrame, ...]:
+        """Ids with what the other model said, and the scores; rows have no order."""
+        scores = {"a": self.score_a, "b": self.score_b, "machine": self.machine}
+        known = {name: values for name, values in scores.items() if values is not None}
+        return (pl.DataFrame({"id": self.ids, "other": self.other, **known}),)
+
     def __repr__(self) -> str:
-        return f"<Deployment {self.name!r}: {self.about}>"
+        return f"<Deployment {self.name!r}: {self.summary}>"
 
     @property
-    def about(self) -> str:
+    def summary(self) -> str:
         """What there is, in a few words."""
         labels = counted(int(self.labelled.sum()), "label")
         machine = "" if self.machine is None else ", machine scores"

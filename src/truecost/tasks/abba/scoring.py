@@ -5,7 +5,7 @@ trusted (`trusting`). By `auto` direct ratios of items that all have a human lab
 binomial rates, which can be trusted however few items a cell has.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
@@ -15,23 +15,24 @@ import numpy.typing as npt
 from msgspec import structs
 
 from truecost.application import Application
+from truecost.batches import Batch
 from truecost.errors import UsageError
-from truecost.estimates import Context, estimate
+from truecost.estimates import Context
 from truecost.evidence import Evidence, Totals
 from truecost.flags import raised
 from truecost.intervals import ends as ends_of
 from truecost.intervals import finite
 from truecost.measures import Measure, find, registry
-from truecost.measures.relative import DIFFERENT_SIGNS, ESTIMATORS, WHOLE, Lean, ratio
 from truecost.results import Estimate
+from truecost.scoring import Scoring
 from truecost.tally import Tally
+from truecost.task import Dims
 from truecost.tasks.abba.checks import label_mix
 from truecost.tasks.abba.counting import evidence_of, evidence_of_column, plan_of
+from truecost.tasks.abba.measures.relative import DIFFERENT_SIGNS, ESTIMATORS, WHOLE, Lean, ratio
+from truecost.tasks.abba.options import AbbaScoring
 from truecost.tasks.abba.records import CELLS, FEW, Deployment
 from truecost.tasks.abba.trusting import MOST_BROKEN, Trust, few_labels, leans, not_finite
-from truecost.tasks.scoring import Scoring
-from truecost.tasks.subsets import Masks
-from truecost.weights import Plan
 
 Array = npt.NDArray[Any]
 DEFAULT_MEASURES = ("rrecall", "rfpr")
@@ -54,10 +55,10 @@ def measures_of(asked: Sequence[str]) -> list[Measure]:
     UsageError
         When a measure is not known or belongs to another task, or names its estimator.
     """
-    own = [m.name for m in registry().values() if "collected" in m.parts]
+    own = [m.name for m in registry("abba").values() if "collected" in m.parts]
     found = []
     for name in dict.fromkeys(asked or DEFAULT_MEASURES):
-        measure = find(name)
+        measure = find(name, "abba")
         if measure.name not in own:
             raise UsageError(f"measure {name!r} is not for AB/BA: take {', '.join(own)}")
         if measure.name in LABELS and ":" in name:
@@ -106,78 +107,44 @@ def lacking_of(deployment: Deployment) -> dict[str, str]:
     return found
 
 
-def score_deployment(
-    deployment: Deployment,
-    scoring: Scoring,
-    masks: Masks | None = None,
-    dims: Mapping[str, str] | None = None,
-) -> list[Estimate]:
-    """Rows of one deployment, as `truecost.score` says: the whole, then each subset."""
+def batches(
+    deployment: Deployment, scoring: Scoring, dims: Dims, whole: tuple[str, ...] | None
+) -> Iterator[Batch]:
+    """A batch for each ratio of means of a column, and one for all other ratios."""
     if scoring.method == "bca":
         raise UsageError("bca intervals are not defined for AB/BA: use the percentile method")
-    about = {**(dims or {}), "system": deployment.name}
-    rows = _score(deployment, scoring, about)
-    if masks is None:
-        masks = [mask for subset in scoring.subsets for mask in deployment.masks(subset)]
-    for name, mask in masks:
-        rows += _score(deployment.take(mask), scoring, {**about, "subset": name})
-    return rows
-
-
-def _score(deployment: Deployment, scoring: Scoring, dims: Mapping[str, str]) -> list[Estimate]:
     measures = measures_of(scoring.measures)
-    estimators = scoring.estimators
-    if "subset" not in dims:
-        estimators = estimators_of(deployment, estimators)
+    if whole is None:
+        estimators = estimators_of(deployment, scoring.chosen(AbbaScoring).estimators)
         _check_parts(deployment, measures)
     else:  # its traffic is not known
         lacking = lacking_of(deployment)
-        estimators = tuple(e for e in estimators or ESTIMATORS if e not in lacking)
+        estimators = tuple(e for e in whole or ESTIMATORS if e not in lacking)
     chosen = [m for measure in measures for m in _by_estimator(measure, estimators, deployment)]
     chosen = [m for m in chosen if "traffic" not in m.parts or deployment.traffic.exposures]
     plan = plan_of(deployment, scoring.plan)
-    found: dict[str, Estimate] = {}
-    for measure in chosen:
-        if "columns" in measure.parts:
+    batch = partial(Batch, plan=plan, context=context_of(deployment, dims))
+    rest = [place for place, measure in enumerate(chosen) if "columns" not in measure.parts]
+    for place, measure in enumerate(chosen):
+        if place not in rest:
             evidence = evidence_of_column(deployment, plan, str(measure.parameter))
-            [row] = _estimated(
-                deployment, evidence, plan, [_mean(measure, evidence)], scoring, dims
-            )
-            found[measure.label] = _of_arms(row)
-    rest = [measure for measure in chosen if measure.label not in found]
+            asked = [_mean(measure, evidence)]
+            yield batch(evidence=evidence, measures=asked, places=[place], finish=_all_of_arms)
     if rest:
-        machine = any("machine" in m.parts for m in rest)
-        evidence = evidence_of(deployment, plan, machine=machine)
-        asked = [*rest, *(w for m in rest for w in _widened(m, deployment))]
-        rows = _estimated(deployment, evidence, plan, asked, scoring, dims)
-        ends = {row.measure: row for row in rows[len(rest) :]}
-        finished = Finish(deployment, evidence, scoring.level).all(rest, rows[: len(rest)], ends)
-        found |= {m.label: row for m, row in zip(rest, finished, strict=True)}
-    return [found[measure.label] for measure in chosen]
+        own = [chosen[place] for place in rest]
+        evidence = evidence_of(deployment, plan, machine=any("machine" in m.parts for m in own))
+        yield batch(
+            evidence=evidence,
+            measures=[*own, *(w for m in own for w in _widened(m, deployment))],
+            places=rest,
+            finish=partial(Finish(deployment, evidence, scoring.level).rows, own),
+        )
 
 
-def _estimated(
-    deployment: Deployment,
-    evidence: Evidence,
-    plan: Plan,
-    measures: Sequence[Measure],
-    scoring: Scoring,
-    dims: Mapping[str, str],
-) -> list[Estimate]:
-    """Rows of the bootstrap."""
-    tell, what = scoring.progress, " ".join(dims.values())
-    return estimate(
-        evidence,
-        measures,
-        Application(),
-        plan,
-        level=scoring.level,
-        method=scoring.method,
-        icc=scoring.icc,
-        context=context_of(deployment, dims),
-        jobs=scoring.jobs,
-        progress=None if tell is None else lambda done, total: tell(what, done, total),
-    )
+def asked_estimators(deployment: Deployment, scoring: Scoring) -> tuple[str, ...]:
+    """The estimators that were asked for, of which a subset takes those that it allows."""
+    del deployment
+    return scoring.chosen(AbbaScoring).estimators
 
 
 def _check_parts(deployment: Deployment, measures: Sequence[Measure]) -> None:
@@ -292,6 +259,11 @@ class Finish:
         mix = label_mix(self.deployment)
         return mix is not None and mix.differs
 
+    def rows(self, measures: Sequence[Measure], found: Sequence[Estimate]) -> list[Estimate]:
+        """The rows of some measures, from these and from the leaning ones behind them."""
+        ends = {row.measure: row for row in found[len(measures) :]}
+        return self.all(measures, found[: len(measures)], ends)
+
     def all(
         self, measures: Sequence[Measure], rows: Sequence[Estimate], ends: Mapping[str, Estimate]
     ) -> list[Estimate]:
@@ -364,6 +336,10 @@ class Finish:
             reason=reason,
             flags=(*(f for f in row.flags if f != "no_spread"), *flags),
         )
+
+
+def _all_of_arms(rows: Sequence[Estimate]) -> list[Estimate]:
+    return [_of_arms(row) for row in rows]
 
 
 def _of_arms(row: Estimate) -> Estimate:

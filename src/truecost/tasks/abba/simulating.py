@@ -15,12 +15,13 @@ import numpy.typing as npt
 import polars as pl
 
 from truecost.errors import UsageError
-from truecost.measures.relative import direct_ratio
 from truecost.names import Method
 from truecost.results import Estimate
+from truecost.scoring import Scoring
+from truecost.tasks.abba.measures.relative import direct_ratio
+from truecost.tasks.abba.options import AbbaScoring
 from truecost.tasks.abba.records import Deployment, Traffic
-from truecost.tasks.abba.scoring import LABELS, score_deployment
-from truecost.tasks.scoring import Scoring
+from truecost.tasks.abba.scoring import LABELS
 from truecost.weights import Plan
 
 Array = npt.NDArray[Any]
@@ -192,6 +193,8 @@ def collected(counts: Array, traffic: Traffic) -> Deployment:
 def _table1(
     datasets: int, plan: Plan, progress: Progress
 ) -> tuple[list[dict[str, Any]], list[str]]:
+    from truecost.tasks.abba.work import WORK
+
     rows = []
     for setting, (count, recall, fpr) in RATES.items():
         truth = {"rrecall": recall / 0.8, "rfpr": fpr / 0.1}
@@ -200,13 +203,11 @@ def _table1(
             counts = streams(count, recall, fpr, _generator(plan, setting, k))
             own = Plan(plan.replicates, plan.seed + k)
             known = Traffic(exposure=(float(count), float(count)))
-            for row in score_deployment(
-                collected(counts, known), Scoring(plan=own, method=WAY, jobs=1)
-            ):
+            for row in WORK.score(collected(counts, known), Scoring(plan=own, method=WAY, jobs=1)):
                 found.setdefault((row.measure, row.dims["estimator"]), []).append(row)
             whole = collected(counts, Traffic(units=(count, count)))
-            scoring = Scoring(plan=own, method=WAY, jobs=1, estimators=("ab",))
-            for row in score_deployment(whole, scoring):
+            scoring = Scoring(plan=own, method=WAY, jobs=1, choices=AbbaScoring(("ab",)))
+            for row in WORK.score(whole, scoring):
                 found.setdefault((row.measure, "ab, whole streams"), []).append(row)
             progress(setting, k + 1, datasets)
         rows += [
@@ -340,6 +341,8 @@ def _table2(
 def _correction(
     datasets: int, plan: Plan, progress: Progress
 ) -> tuple[list[dict[str, Any]], list[str]]:
+    from truecost.tasks.abba.work import WORK
+
     found: dict[tuple[str, str, str], list[Estimate]] = {}
     for name in ("M2", "M3"):
         for k in range(datasets):
@@ -348,8 +351,8 @@ def _correction(
             machine = items.machine(name, "A", generator)
             label = _labelled(items, generator)
             own = Plan(plan.replicates, plan.seed + k)
-            scoring = Scoring(plan=own, method=WAY, estimators=("soft", "corrected"))
-            for row in score_deployment(items.deployment(label, machine), scoring):
+            scoring = Scoring(plan=own, method=WAY, choices=AbbaScoring(("soft", "corrected")))
+            for row in WORK.score(items.deployment(label, machine), scoring):
                 found.setdefault((name, row.measure, row.dims["estimator"]), []).append(row)
             progress(f"correction of {name}", k + 1, datasets)
     rows = [

@@ -24,6 +24,7 @@ from truecost.formats import Table
 from truecost.formats.mapped import filled
 from truecost.replication import by_block
 from truecost.results import Estimate
+from truecost.scoring import Scoring
 from truecost.tally import Tally
 from truecost.tasks.abba.choosing import Choosing, Curve
 from truecost.tasks.abba.counting import OTHER
@@ -32,7 +33,6 @@ from truecost.tasks.abba.reading import LABEL_WORDS, Rows
 from truecost.tasks.abba.records import Deployment
 from truecost.tasks.abba.scoring import placed
 from truecost.tasks.abba.thresholds import Choice
-from truecost.tasks.scoring import Scoring
 from truecost.weights import Plan, Weights
 
 Array = npt.NDArray[Any]

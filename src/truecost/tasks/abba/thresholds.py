@@ -18,18 +18,19 @@ from truecost.evidence import Evidence, Totals
 from truecost.factors import encode
 from truecost.flags import raised
 from truecost.formats import Table
-from truecost.measures.relative import ESTIMATORS, ratio
 from truecost.replication import by_block
 from truecost.results import Estimate
+from truecost.scoring import Scoring
 from truecost.tally import Tally
 from truecost.tasks.abba.checks import label_mix
 from truecost.tasks.abba.choosing import Choosing, Curve
 from truecost.tasks.abba.counting import OTHER, evidence_of, plan_of
+from truecost.tasks.abba.measures.relative import ESTIMATORS, ratio
+from truecost.tasks.abba.options import AbbaScoring
 from truecost.tasks.abba.planes import By, Plane, Rule
 from truecost.tasks.abba.records import CELLS, FEW, Deployment
 from truecost.tasks.abba.scoring import LABELS, context_of, estimators_of, placed
 from truecost.tasks.abba.trusting import ENOUGH, MOST_BROKEN, Trust, leans, least_count
-from truecost.tasks.scoring import Scoring
 from truecost.weights import Plan, Weights
 
 Array = npt.NDArray[Any]
@@ -119,8 +120,9 @@ def choose(
     about = {**(dims or {}), "system": deployment.name}
     grid = grid_of(deployment, choice)
     plan = plan_of(deployment, scoring.plan)
-    estimators = estimators_of(deployment, scoring.estimators)
-    estimators = estimators if scoring.estimators else estimators[:1]
+    asked = scoring.chosen(AbbaScoring).estimators
+    estimators = estimators_of(deployment, asked)
+    estimators = estimators if asked else estimators[:1]
     for estimator in estimators:
         _refuse_bare(deployment, estimator)
     machine = any(ESTIMATORS[e].machine for e in estimators)

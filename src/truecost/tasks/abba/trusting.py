@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from truecost.errors import counted, first_five
 from truecost.evidence import Evidence
-from truecost.measures.relative import ESTIMATORS, Lean, ratio
 from truecost.tasks.abba.delta import Linear, log_interval
+from truecost.tasks.abba.measures.relative import ESTIMATORS, Lean, ratio
 from truecost.tasks.abba.records import ARMS, CELLS, Deployment
 
 Array = npt.NDArray[Any]

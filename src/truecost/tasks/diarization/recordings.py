@@ -18,8 +18,8 @@ import polars as pl
 
 from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.formats import Table
-from truecost.formats.segments import FIXED
-from truecost.names import SEGMENT_MAP_KEYS, Missing
+from truecost.formats.segments import FIXED, KEYS
+from truecost.names import Missing
 from truecost.speech.spans import Ints, Spans
 from truecost.tasks.diarization.segments import (
     NO_NAME,
@@ -31,6 +31,7 @@ from truecost.tasks.diarization.segments import (
     rows_of,
     turns_of,
 )
+from truecost.tasks.item_files import lacking_said, refuse_unknown
 
 DAY = 86_400_000_000  # microseconds
 
@@ -140,7 +141,7 @@ def _sides(
     sides: Sequence[Table], columns: Mapping[str, str], theirs: Mapping[str, str]
 ) -> list[Table]:
     """Reference and output as segments; refuses a mapping when both have columns of their own."""
-    mapped = [key for key in {**columns, **theirs} if key in SEGMENT_MAP_KEYS]
+    mapped = [key for key in {**columns, **theirs} if key in KEYS]
     if mapped and all(table.format in FIXED for table in sides):
         formats = " and ".join(f"{table.source} is {table.format}" for table in sides)
         raise UsageError(
@@ -188,7 +189,8 @@ def _chosen(
     named = set(rows[2]["id"].unique()) if len(rows) > 2 else there
     lacking = (set(speech["id"].unique()) & named) - given
     _refuse_strangers(tables, there, named)
-    _refuse_unknown(tables, given - there - named, lacking)
+    known = (tables[0], *tables[2:])
+    refuse_unknown(tables[1], known, given - there - named, lacking, "recording")
     problems = []
     if silent := named - there - given:
         problems.append(
@@ -200,8 +202,7 @@ def _chosen(
             f"{tables[2].source} names no region of {counted(len(there - named), 'recording')} of "
             f"{tables[0].source}: not scored: {first_five(sorted(there - named))}"
         )
-    if lacking:
-        problems.append(_told(tables, lacking, missing))
+    problems += lacking_said(tables[1], tables[0], lacking, missing, "recording")
     scored = named - lacking if missing == "drop" else named
     if not scored:
         raise InputError(
@@ -219,31 +220,6 @@ def _refuse_strangers(tables: Sequence[Table], there: set[str], named: set[str])
             f"{first_five(sorted(named))}, the reference has {first_five(sorted(there))}; names "
             f"must be the same"
         )
-
-
-def _refuse_unknown(tables: Sequence[Table], unknown: set[str], lacking: set[str]) -> None:
-    """Refuse recordings that only the output has."""
-    if not unknown:
-        return
-    known = " or ".join(table.source for table in (tables[0], *tables[2:]))
-    without = f"; without output are {first_five(sorted(lacking))}" if lacking else ""
-    raise InputError(
-        f"{tables[1].source}: {counted(len(unknown), 'recording', 'are')} not in {known}: "
-        f"{first_five(sorted(unknown))}{without}; names must be the same"
-    )
-
-
-def _told(tables: Sequence[Table], lacking: set[str], missing: Missing) -> str:
-    """What to say of recordings without output; refuses them when they are an error."""
-    said = f"{counted(len(lacking), 'recording')} of {tables[0].source} without output"
-    examples = first_five(sorted(lacking))
-    if missing == "error":
-        raise InputError(
-            f"{tables[1].source}: {said}: {examples}; add them, or say --missing drop (leave them "
-            f"out) or --missing worst (take their output as empty)"
-        )
-    done = "left out" if missing == "drop" else "taken as empty output"
-    return f"{said}: {done} (--missing {missing}): {examples}"
 
 
 def _looks_long(tables: Sequence[Table], rows: Sequence[pl.DataFrame]) -> list[str]:

@@ -31,7 +31,8 @@ def turns_of(table: Table, columns: Mapping[str, str]) -> Table:
     ----------
     table : Table
     columns : mapping of str to str
-        Column of each key of `SEGMENT_MAP_KEYS` that is mapped; RTTM and SegLST have their own.
+        Column of each of `truecost.formats.segments.KEYS` that is mapped; RTTM and SegLST have
+        their own.
 
     Returns
     -------

@@ -3,7 +3,7 @@
 ::
 
     lived = tc.lifelong.penalise("translation", base, adapted, references, corrected=["7"])
-    for row in tc.score(lived, tc.Scoring(lifelong=tc.lifelong.LifelongScoring(score="bleu"))):
+    for row in tc.score(lived, tc.Scoring(choices=tc.lifelong.LifelongScoring(score="bleu"))):
         print(row)
 
 - A `Lifelong` holds what every version of a system puts out on every test set, counted by item;
@@ -13,45 +13,90 @@
 - `describe` makes what reports draw.
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from truecost.face import Face
+from truecost.formats.declared import Formats
+from truecost.lazy import attach
+
+FACE = Face(
+    name="lifelong",
+    title="Lifelong learning",
+    work="truecost.tasks.lifelong.work:WORK",
+    data=("labels", "reference", "metadata", "map", "classes", "input_format"),
+    measures=("truecost.resources.measures", "truecost.tasks.lifelong.measures"),
+    formats=Formats(
+        of="lifelong", holds="events, or scores by version and time", columns=("version",)
+    ),
+    systems=("resources", "runs", "strategy", "budget", "learner", "strategy_options"),
+    tables={
+        "lifelong": "truecost.tasks.lifelong.options:LifelongTable",
+        "policies": "*truecost.tasks.lifelong.options:PolicyTable",
+        "transcripts": "truecost.tasks.transcripts.options:TranscriptsTable",
+        "translation": "truecost.tasks.translation.options:TranslationTable",
+        "diarization": "truecost.tasks.diarization.options:DiarizationTable",
+    },
+    options=("lifelong",),
+    application=("cost_matrix",),
+    words={"method": ("auto", "percentile")},
+    verbs=("score", "compare", "plan", "validate"),
+    commands=(
+        (
+            "penalise",
+            "truecost.cli.lifelong_penalise:penalise",
+            "One output before and after a person's help.",
+        ),
+        (
+            "curve",
+            "truecost.cli.lifelong:curve",
+            "Area under the curve of the score against the cost of help.",
+        ),
+    ),
+    about={
+        "": "Lifelong learning: what versions are worth across time.",
+        "score": "Score versions across time: what they are worth to a user, forgetting, what help "
+        "costs.",
+        "compare": "Compare systems across time with the first: intervals of difference and ratio.",
+        "plan": "How many more test items, or runs, narrow the interval.",
+        "validate": "Check tables of scores and event logs, and say what is odd about them.",
+        "files": "Tables of scores (version, time, score; or version and a column for each time), "
+        "learning curves, event logs, or folders of logs, one a run",
+        "measure": "NAME, or NAME:SCORE for another score; repeat or separate by commas. See: "
+        "truecost list measures",
+        "subset": "A column of the items (each level is a subset), or a condition on columns; may "
+        "be repeated.",
+    },
+    examples={
+        "score": "matrix.csv --lower --policy recent --half-life 3",
+        "compare": "old=old.csv new=new.csv --higher --policy recent:3",
+        "plan": "matrix.csv --lower",
+        "validate": "matrix.csv --higher",
+        "curve": "curve.csv --lower --max-cost 100",
+    },
+)
 
 if TYPE_CHECKING:
-    from truecost.tasks.lifelong.describing import describe_lifelong as describe
-    from truecost.tasks.lifelong.descriptions import LifelongDescription
-    from truecost.tasks.lifelong.options import LifelongScoring
-    from truecost.tasks.lifelong.penalising import penalise
-    from truecost.tasks.lifelong.policies import Policy
-    from truecost.tasks.lifelong.records import Lifelong
-    from truecost.tasks.lifelong.tables import TableOptions, from_matrix, read_scores
+    from truecost.tasks.lifelong.describing import describe_lifelong
+    from truecost.tasks.lifelong.descriptions import LifelongDescription as LifelongDescription
+    from truecost.tasks.lifelong.options import LifelongScoring as LifelongScoring
+    from truecost.tasks.lifelong.penalising import penalise as penalise
+    from truecost.tasks.lifelong.policies import Policy as Policy
+    from truecost.tasks.lifelong.records import Lifelong as Lifelong
+    from truecost.tasks.lifelong.tables import TableOptions as TableOptions
+    from truecost.tasks.lifelong.tables import from_matrix as from_matrix
+    from truecost.tasks.lifelong.tables import read_scores as read_scores
 
-_HOME = {
-    "truecost.tasks.lifelong.descriptions": ("LifelongDescription",),
-    "truecost.tasks.lifelong.options": ("LifelongScoring",),
-    "truecost.tasks.lifelong.penalising": ("penalise",),
-    "truecost.tasks.lifelong.policies": ("Policy",),
-    "truecost.tasks.lifelong.records": ("Lifelong",),
-    "truecost.tasks.lifelong.tables": ("TableOptions", "from_matrix", "read_scores"),
-}
-_MODULE = {name: module for module, names in _HOME.items() for name in names}
-
-__all__ = [
-    "Lifelong",
-    "LifelongDescription",
-    "LifelongScoring",
-    "Policy",
-    "TableOptions",
-    "describe",
-    "from_matrix",
-    "penalise",
-    "read_scores",
-]
-
-
-def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used, so that `truecost --help` stays fast."""
-    if name == "describe":
-        return importlib.import_module("truecost.tasks.lifelong.describing").describe_lifelong
-    if name not in _MODULE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_MODULE[name]), name)
+    describe = describe_lifelong
+else:
+    __getattr__, __dir__, __all__ = attach(
+        __name__,
+        {
+            ".describing": ("describe_lifelong as describe",),
+            ".descriptions": ("LifelongDescription",),
+            ".options": ("LifelongScoring",),
+            ".penalising": ("penalise",),
+            ".policies": ("Policy",),
+            ".records": ("Lifelong",),
+            ".tables": ("TableOptions", "from_matrix", "read_scores"),
+        },
+    )

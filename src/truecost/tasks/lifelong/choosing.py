@@ -7,10 +7,10 @@ import numpy as np
 
 from truecost.errors import UsageError
 from truecost.measures import Measure, find, registry
-from truecost.measures.lifelong import inner_of
-from truecost.measures.supervision import OF_EFFORT, OFFLINE, TASK
 from truecost.tasks.lifelong.kinds.base import Kind
 from truecost.tasks.lifelong.kinds.ready import KIND as SCORES
+from truecost.tasks.lifelong.measures.lifelong import inner_of
+from truecost.tasks.lifelong.measures.supervision import OF_EFFORT, OFFLINE, TASK
 from truecost.tasks.lifelong.options import LifelongScoring
 from truecost.tasks.lifelong.records import Lifelong
 
@@ -97,7 +97,7 @@ def measures_of(
     UsageError
         When a measure is not known, belongs to another task, or needs what is not there.
     """
-    own = [m.name for m in registry().values() if m.task == TASK]
+    own = [m.name for m in registry(TASK).values() if m.task == TASK]
     found = []
     for text in dict.fromkeys(asked or defaults(lifelong, how)):
         measure = find(text, TASK)

@@ -8,11 +8,10 @@ import numpy as np
 
 from truecost.evidence import Evidence, Totals
 from truecost.intervals import finite
-from truecost.measures.across import ADAPTED, BASE, CORRECTED, IMPAIRED, STREAM, scores
 from truecost.measures.base import Floats, Measure, share
-from truecost.measures.lifelong import inner_of
 from truecost.replication import by_block
 from truecost.results import Estimate
+from truecost.scoring import Scoring
 from truecost.tasks.lifelong.choosing import measures_of, score_of
 from truecost.tasks.lifelong.descriptions import (
     Cell,
@@ -24,10 +23,19 @@ from truecost.tasks.lifelong.descriptions import (
     PolicyFigure,
     StreamFigure,
 )
+from truecost.tasks.lifelong.measures.across import (
+    ADAPTED,
+    BASE,
+    CORRECTED,
+    IMPAIRED,
+    STREAM,
+    scores,
+)
+from truecost.tasks.lifelong.measures.lifelong import inner_of
+from truecost.tasks.lifelong.options import LifelongScoring
 from truecost.tasks.lifelong.policies import Policy
 from truecost.tasks.lifelong.records import STATES, Lifelong
 from truecost.tasks.lifelong.scoring import Rows, finished
-from truecost.tasks.scoring import Scoring
 from truecost.weights import Weights
 
 FEWER = 500  # replicates are enough for the intervals that pictures show
@@ -68,17 +76,17 @@ class _Describing:
         """The rows of every version, from fewer replicates."""
         plan = self.scoring.plan
         fewer = replace(plan, replicates=min(plan.replicates, FEWER))
-        every = replace(self.scoring.lifelong, every_version=True)
+        every = replace(self.scoring.chosen(LifelongScoring), every_version=True)
         return Rows(
             self.lifelong,
-            replace(self.scoring, plan=fewer, lifelong=every, progress=None),
+            replace(self.scoring, plan=fewer, choices=every, progress=None),
             {**self.about, **self.lifelong.about},
         )
 
     @cached_property
     def inner(self) -> Measure:
         """The score, with its direction."""
-        text = score_of(self.lifelong, self.scoring.lifelong)
+        text = score_of(self.lifelong, self.scoring.chosen(LifelongScoring))
         return inner_of(text)
 
     @cached_property
@@ -101,7 +109,9 @@ class _Describing:
             times=[*lifelong.test.times],
             at=lifelong.test.at.tolist(),
             cells=[*self._cells()],
-            policies=[self._policy(policy) for policy in self.scoring.lifelong.policies],
+            policies=[
+                self._policy(policy) for policy in self.scoring.chosen(LifelongScoring).policies
+            ],
             stream=[*self._stream()],
             curve=self._curve(),
         )
@@ -153,11 +163,11 @@ class _Describing:
 
     def _policy(self, policy: Policy) -> PolicyCurve:
         """The scores of every version under a policy."""
-        lifelong, how = self.lifelong, self.scoring.lifelong
+        lifelong, how = self.lifelong, self.scoring.chosen(LifelongScoring)
         names = DRAWN if self.penalised else DRAWN[:1]
         measures = measures_of(names, lifelong, how)
         how = replace(how, policies=(policy,), every_version=True)
-        rows = replace(self.rows, scoring=replace(self.rows.scoring, lifelong=how))
+        rows = replace(self.rows, scoring=replace(self.rows.scoring, choices=how))
         found = rows.by_version(measures)
         return PolicyCurve(
             name=policy.name,

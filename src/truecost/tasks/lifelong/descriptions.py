@@ -116,7 +116,9 @@ class LearningCurve(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     area: Figure
 
 
-class LifelongDescription(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class LifelongDescription(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="system"
+):
     """One system across time.
 
     Attributes

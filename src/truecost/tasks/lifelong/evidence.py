@@ -12,10 +12,10 @@ import polars as pl
 from truecost.errors import UsageError
 from truecost.evidence import Evidence
 from truecost.factors import Factor
-from truecost.measures.across import CURVE, STREAM
-from truecost.measures.supervision import EFFORT, OFFLINE
 from truecost.tally import Tally
 from truecost.tasks.lifelong import records
+from truecost.tasks.lifelong.measures.across import CURVE, STREAM
+from truecost.tasks.lifelong.measures.supervision import EFFORT, OFFLINE
 from truecost.tasks.lifelong.options import LifelongScoring
 from truecost.tasks.lifelong.records import STATES, Lifelong, Scored
 from truecost.weights import Plan

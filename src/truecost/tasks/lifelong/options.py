@@ -1,14 +1,210 @@
-"""How a life cycle is scored, beside its records: every choice with its default."""
+"""`[lifelong]` and `[policies.NAME]`: how life cycles are scored, in a study and by commands.
 
-from dataclasses import dataclass
-from typing import Literal, get_args
+Where else the keys of a study of task `lifelong` stand:
+
+- `[systems.NAME] file`: an event log, a folder with a log for each run, or a table of scores by
+  version and time (that has no column `event`); `runs`, `strategy` and `resources` as for streams.
+- `[data]`: `labels` (a table with `id` and `label`: what is right, where the logs do not say it;
+  its further columns are for units and subsets), `reference` (further right outputs, a table with
+  `id` and `text` each), `metadata` (further tables, joined by id), `map` (keys `id`, `label`,
+  `unit`; of tables of scores and curves their own columns), `classes` (names of all classes, in the
+  order of the cost matrix), `input_format`.
+- `[application] cost_matrix`: of the kind `classes`.
+- `[transcripts]`, `[translation]`, `[diarization]`: choices of the kind of that name.
+"""
+
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, get_args
 
 from truecost.errors import UsageError
-from truecost.names import LifelongFactor
-from truecost.tasks.lifelong.policies import Policy
+from truecost.flag_texts import numbers
+from truecost.names import LifelongFactor, LifelongKind, PolicyKind
+from truecost.options import Option
+from truecost.study.tables import PartialTable
+
+if TYPE_CHECKING:
+    from truecost.tasks.lifelong.policies import Policy
 
 Cost = Literal["seconds", "words", "actions", "answers", "cost"]
 Compat = Literal["", "allies-2020"]
+HelpCost = Literal["seconds", "words", "actions", "answers"]
+Versions = Literal["last", "all"]
+Organisers = Literal["allies-2020"]
+ImpairedSpeakers = Literal["each", "one"]
+PRESETS = ("recent", "uniform", "conservative")  # policies that need no file
+
+
+def is_preset(policy: str) -> bool:
+    """Whether a policy is named by a word, not by a file."""
+    return policy.partition(":")[0] in PRESETS
+
+
+def _policies(text: str, flag: str) -> tuple[str, ...]:
+    """Policies by name or by the path of their tables; UsageError where one is neither."""
+    for one in text.split(","):
+        name = one.partition(":")[0]
+        if name not in PRESETS and not Path(one).exists():
+            close = get_close_matches(name, PRESETS, n=1)
+            hint = f" (did you mean {close[0]!r}?)" if close else ""
+            raise UsageError(
+                f"{flag} {one!r} is neither {', '.join(PRESETS)} nor a table of weights{hint}: "
+                f"write recent:3, or name a file with the columns time and weight"
+            )
+    return tuple(text.split(","))
+
+
+class PolicyTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
+    """`[policies.NAME]`: how much a user cares about each time."""
+
+    __table__: ClassVar[str] = "policies"
+
+    kind: Annotated[
+        PolicyKind | None,
+        Option(help="table where a file is named; otherwise it has to be said."),
+    ] = None
+    half_life: Annotated[
+        float | None,
+        Option(help="Time after which a weight is halved, in the units of the times."),
+    ] = None
+    file: Annotated[
+        str | None, Option(help="Table of the weights: time and weight.", file=True)
+    ] = None
+    normalise: Annotated[
+        bool | None,
+        Option(help="Weights sum to 1 over the times that a version has seen.", default=True),
+    ] = None
+
+
+class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
+    """`[lifelong]`: what the outputs are, their score, and how it is weighed over time."""
+
+    __table__: ClassVar[str] = "lifelong"
+    __group__: ClassVar[str] = "Score"
+
+    kind: Annotated[
+        LifelongKind | None,
+        Option(
+            help="What the outputs in event logs are; tables of scores have none.",
+            group="Data",
+            also=("--task",),
+        ),
+    ] = None
+    score: Annotated[
+        str | None,
+        Option(
+            help="What is measured of an output, such as wer, bleu or der.",
+            shown="the first of its kind",
+        ),
+    ] = None
+    policies: Annotated[
+        tuple[str, ...],
+        Option(
+            help="What the user wants: recent, uniform or conservative, with a half-life as in "
+            "recent:3, or a table of weights (time, weight); may be repeated.",
+            shown="uniform",
+            flag="policy",
+            read=_policies,
+            repeat=True,
+            file=is_preset,
+        ),
+    ] = ()
+    half_life: Annotated[
+        float | None,
+        Option(
+            help="After this time data matters half as much: of recent and conservative (days of "
+            "dates)."
+        ),
+    ] = None
+    normalise_weights: Annotated[
+        bool | None,
+        Option(
+            help="Divide the weights of a policy by their sum over the times that a version has "
+            "seen.",
+            default=True,
+            negative="--no-normalise-weights",
+        ),
+    ] = None
+    resample: Annotated[
+        LifelongFactor | None,
+        Option(
+            help="What is resampled.",
+            shown="items of the test set where there are several, else seeds",
+            group="Interval",
+        ),
+    ] = None
+    unit: Annotated[
+        str | None,
+        Option(
+            help="Column of the items that are drawn together, such as document or speaker.",
+            group="Interval",
+        ),
+    ] = None
+    versions: Annotated[
+        Versions | None,
+        Option(help="Rows for the last version alone, or for all.", default="last"),
+    ] = None
+    higher: Annotated[
+        bool | None,
+        Option(
+            help="Of tables of scores: higher is better (accuracies), or --lower is better "
+            "(errors). It has to be said.",
+            negative="--lower",
+        ),
+    ] = None
+    bounds: Annotated[
+        tuple[float, ...],
+        Option(
+            help="LOW,HIGH: what scores of tables lie between, for penalised scores.",
+            shown="0,inf",
+            read=numbers,
+        ),
+    ] = ()
+    compat: Annotated[
+        Organisers | None,
+        Option(help="Penalise BLEU as the organisers' program of 2020 did."),
+    ] = None
+    cost: Annotated[
+        HelpCost | None,
+        Option(
+            help="What is counted, of the minimal supervision rate and of curves.",
+            shown="words where some are",
+            group="Help",
+        ),
+    ] = None
+    max_cost: Annotated[
+        float | None,
+        Option(
+            help="Where the learning curve ends.", shown="the largest cost there is", group="Help"
+        ),
+    ] = None
+    item_seconds: Annotated[
+        float | None,
+        Option(
+            help="Seconds that correcting a part takes, where they were not measured.",
+            group="Help",
+        ),
+    ] = None
+    impaired_speakers: Annotated[
+        ImpairedSpeakers | None,
+        Option(
+            help="Of diarization: impaired speech belongs to a speaker that does not exist for "
+            "each speaker of the system, or all of it to one.",
+            default="each",
+        ),
+    ] = None
+
+    def replaces(self) -> tuple[str, ...]:
+        """Policies that are named in place of those of tables."""
+        return ("policies",) if self.policies else ()
+
+
+def _uniform() -> "tuple[Policy, ...]":
+    """The policy of a user who cares about all times alike."""
+    from truecost.tasks.lifelong.policies import Policy  # help does without it
+
+    return (Policy(),)
 
 
 @dataclass(frozen=True)
@@ -41,7 +237,7 @@ class LifelongScoring:
     """
 
     score: str = ""
-    policies: tuple[Policy, ...] = (Policy(),)
+    policies: "tuple[Policy, ...]" = field(default_factory=_uniform)
     resample: LifelongFactor | None = None
     unit: str = ""
     compat: Compat = ""

@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.errors import InputError, UsageError, counted
+from truecost.errors import InputError, UsageError, checked, counted
 from truecost.formats import Table
 from truecost.formats.mapped import refuse_repeated
-from truecost.tasks.arguments import checked, column_in, ids_in, names_in, references_in, texts_in
+from truecost.tasks.arguments import column_in, ids_in, names_in, references_in, texts_in
 from truecost.tasks.lifelong.corrected import corrected_ids
 from truecost.tasks.lifelong.kinds import Kind, kind_of, penalisable
 from truecost.tasks.lifelong.records import EFFORT, OWN, STATES, Lifelong, Scored

@@ -9,15 +9,15 @@ corrected made strictly wrong, or put in place). All are additive statistics of 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.errors import InputError, UsageError, counted, first_five, plural
+from truecost.errors import InputError, counted, first_five, plural
+from truecost.subsets import Masks, masks_of
 from truecost.tasks.lifelong.kinds.base import Kind
-from truecost.tasks.subsets import Masks, masks_of
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -152,15 +152,16 @@ class Lifelong:
     signatures: Mapping[str, str] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
     no_penalty: str = ""
+    task: ClassVar[str] = "lifelong"
 
     def __len__(self) -> int:
         return self.test.items.height
 
     def __repr__(self) -> str:
-        return f"<Lifelong {self.name!r}: {self.described}>"
+        return f"<Lifelong {self.name!r}: {self.summary}>"
 
     @property
-    def described(self) -> str:
+    def summary(self) -> str:
         """What there is, in a few words."""
         sizes = (
             counted(len(self.versions), "version"),
@@ -168,6 +169,26 @@ class Lifelong:
             counted(len(self), self.kind.item),
         )
         return ", ".join(sizes)
+
+    @property
+    def item(self) -> str:
+        """What is scored, in the singular."""
+        return self.kind.item
+
+    def frames(self) -> tuple[tuple[pl.DataFrame, str], ...]:
+        """The columns that subsets are told by, and what a row of them is."""
+        return ((self.columns(), self.item),)
+
+    def right(self) -> tuple[pl.DataFrame, ...]:
+        """The test items with their times, as a frame whose rows have no order."""
+        times = pl.Series(self.test.times).gather(self.test.items["time"])
+        return (pl.DataFrame({"id": self.test.items["id"], "time": times}),)
+
+    def outputs(self) -> tuple[pl.DataFrame, ...]:
+        """The statistics of every version on every item, as a frame whose rows have no order."""
+        test = self.test
+        of = {f"{p}.{n}": c for p, part in test.statistics.items() for n, c in part.items()}
+        return (test.rows.hstack(pl.DataFrame(of)),)
 
     @property
     def helped(self) -> bool:
@@ -189,14 +210,12 @@ class Lifelong:
         return replace(self, test=self.test.take(mask), units=units)
 
 
-def pair_lifelong(systems: Sequence[Lifelong], given: int) -> list[Lifelong]:
+def pair_lifelong(systems: Sequence[Lifelong]) -> list[Lifelong]:
     """Systems that were scored on the same items, with the help of the same people.
 
     Parameters
     ----------
     systems : sequence of Lifelong
-    given : int
-        How many systems there are of any task.
 
     Raises
     ------
@@ -205,8 +224,6 @@ def pair_lifelong(systems: Sequence[Lifelong], given: int) -> list[Lifelong]:
     InputError
         When items, times (of the tests, or of what was learnt), seeds or experts are not the same.
     """
-    if len(systems) < given:
-        raise UsageError("lifelong runs can be compared with lifelong runs only")
     first = systems[0]
     for other in systems[1:]:
         _refuse_unlike(first, other)

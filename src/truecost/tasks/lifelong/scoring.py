@@ -1,6 +1,6 @@
 """Rows of a life cycle: scores across time by policy, what was forgotten, what help cost."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
@@ -8,51 +8,47 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import structs
 
+from truecost.batches import Batch, estimated
 from truecost.errors import UsageError
-from truecost.estimates import Context, estimate
+from truecost.estimates import Context
 from truecost.evidence import Evidence
 from truecost.flags import raised
 from truecost.measures import Measure
-from truecost.measures.across import Across
-from truecost.measures.lifelong import follows_score, inner_of, rule_of
-from truecost.measures.supervision import OFFLINE
 from truecost.results import Estimate
+from truecost.scoring import Scoring
+from truecost.task import Dims
 from truecost.tasks.lifelong.choosing import OF_POLICY, OFFLINES, measures_of, single
 from truecost.tasks.lifelong.direction import refuse_unsaid
 from truecost.tasks.lifelong.evidence import Laid
+from truecost.tasks.lifelong.measures.across import Across
+from truecost.tasks.lifelong.measures.lifelong import follows_score, inner_of, rule_of
+from truecost.tasks.lifelong.measures.supervision import OFFLINE
+from truecost.tasks.lifelong.options import LifelongScoring
 from truecost.tasks.lifelong.policies import Policy
 from truecost.tasks.lifelong.records import Lifelong
-from truecost.tasks.scoring import Scoring
-from truecost.tasks.subsets import Masks
 
 NOTHING_VARIES = "no interval: there is one run, and at each time one"
 Wanted = tuple[Measure, int, Policy | None]  # a measure of a version, under a policy if it has one
 
 
-def score_lifelong(
-    lifelong: Lifelong,
-    scoring: Scoring,
-    masks: Masks | None = None,
-    dims: Mapping[str, str] | None = None,
-) -> list[Estimate]:
-    """Rows of one system, as `truecost.score` says: of the whole, then of each subset."""
-    how = scoring.lifelong
-    measures = measures_of(scoring.measures, lifelong, how)
+def asked_of(lifelong: Lifelong, scoring: Scoring) -> list[Measure]:
+    """The measures asked for, or those that suit a life cycle."""
+    return measures_of(scoring.measures, lifelong, scoring.chosen(LifelongScoring))
+
+
+def batches(lifelong: Lifelong, scoring: Scoring, dims: Dims, whole: object) -> Iterator[Batch]:
+    """A batch for each evidence that measures read; versions and policies stand side by side."""
+    del whole
+    measures = asked_of(lifelong, scoring)
     refuse_unsaid(lifelong)
     if scoring.method == "bca":
         raise UsageError(
             "bca intervals are not defined for life cycles (items are drawn within their times): "
             "use the method auto or percentile"
         )
-    about = {**(dims or {}), "system": lifelong.name, **lifelong.about}
-    rows = Rows(lifelong, scoring, about).of(measures)
-    if masks is None:
-        masks = [mask for subset in scoring.subsets for mask in lifelong.masks(subset)]
-    inside = [m for m in measures if m.name not in ("lifelong_score", *OFFLINES)]
-    for name, mask in masks:
-        part = Rows(lifelong.take(mask), scoring, {**about, "subset": name})
-        rows += part.of(inside)
-    return rows
+    if "subset" in dims:
+        measures = [m for m in measures if m.name not in ("lifelong_score", *OFFLINES)]
+    yield from Rows(lifelong, scoring, dims).batches(measures)
 
 
 def places(lifelong: Lifelong) -> "dict[str, int | npt.NDArray[np.int64]]":
@@ -85,40 +81,48 @@ class Rows:
     @cached_property
     def laid(self) -> Laid:
         """The statistics, laid out."""
-        return Laid(self.lifelong, self.scoring.lifelong)
+        return Laid(self.lifelong, self.scoring.chosen(LifelongScoring))
 
     @cached_property
     def versions(self) -> range:
         """Places of the versions that get rows."""
         learnt = self.lifelong.learnt
         first = min(int(np.isinf(learnt).sum()), len(learnt) - 1)  # M_0 has no window of its own
-        return range(first if self.scoring.lifelong.every_version else len(learnt) - 1, len(learnt))
-
-    def of(self, measures: Sequence[Measure]) -> list[Estimate]:
-        """Each version: under each policy, then what no policy enters."""
-        return [row for of in self.by_version(measures) for row in of]
+        return range(
+            first if self.scoring.chosen(LifelongScoring).every_version else len(learnt) - 1,
+            len(learnt),
+        )
 
     def by_version(self, measures: Sequence[Measure]) -> list[list[Estimate]]:
         """The rows of each version, all estimated from the same replicates."""
+        scoring = self.scoring
+        rows = estimated(
+            self.batches(measures),
+            level=scoring.level,
+            method=scoring.method,
+            icc=scoring.icc,
+            jobs=scoring.jobs,
+            tell=scoring.progress,
+        )
+        size = len(rows) // len(self.versions)
+        return [rows[start : start + size] for start in range(0, len(rows), size or 1)]
+
+    def batches(self, measures: Sequence[Measure]) -> Iterator[Batch]:
+        """Of each version: under each policy, then what no policy enters."""
         wanted: list[Wanted] = [
             (measure, version, policy)
             for version in self.versions
-            for policy in (*self.scoring.lifelong.policies, None)
+            for policy in (*self.scoring.chosen(LifelongScoring).policies, None)
             for measure in measures
             if (measure.name in OF_POLICY) == (policy is not None)
         ]
-        rows: dict[int, Estimate] = {}
         for read in dict.fromkeys(_reads(measure) for measure, _, _ in wanted):
             places = [k for k, (measure, _, _) in enumerate(wanted) if _reads(measure) == read]
-            found = self._estimates(self._evidence(*read), [wanted[k] for k in places])
-            rows |= zip(places, found, strict=True)
-        named = [self._named(rows[k], *found) for k, found in enumerate(wanted)]
-        size = len(named) // len(self.versions)
-        return [named[start : start + size] for start in range(0, len(named), size or 1)]
+            yield self._batch(self._evidence(*read), [wanted[k] for k in places], places)
 
     def across(self, version: int, policy: Policy) -> Across:
         """Which cells make the figures of a version under a policy."""
-        how, lifelong = self.scoring.lifelong, self.lifelong
+        how, lifelong = self.scoring.chosen(LifelongScoring), self.lifelong
         test = lifelong.test
         tested = np.bincount(test.items["time"].to_numpy(), minlength=len(test.times)) > 0
         weights = policy.weights(lifelong.learnt, test.at, test.times, tested)[version]
@@ -153,7 +157,7 @@ class Rows:
 
     def _choices(self, measure: Measure, policy: Policy | None) -> list[str]:
         """What decides the value of a measure besides its score."""
-        how, said = self.scoring.lifelong, []
+        how, said = self.scoring.chosen(LifelongScoring), []
         if policy is not None and not single(self.lifelong):
             said.append(policy.signature)
         if how.compat and measure.name in ("penalised_score", "generalisation_gain"):
@@ -174,27 +178,24 @@ class Rows:
             parts
         )
 
-    def _estimates(self, evidence: Evidence, wanted: Sequence[Wanted]) -> list[Estimate]:
-        """Rows of measures that read the same evidence."""
-        scoring, about = self.scoring, dict(self.about)
-        tell, what = scoring.progress, " ".join(about.values())
-        plan = self.laid.plan(scoring.plan)
-        plan = replace(plan, hold=tuple(h for h in plan.hold if h in evidence.factors))
-        return estimate(
-            evidence,
-            [
+    def _batch(self, evidence: Evidence, wanted: Sequence[Wanted], places: Sequence[int]) -> Batch:
+        """Measures that read the same evidence."""
+        plan = self.laid.plan(self.scoring.plan)
+        return Batch(
+            evidence=evidence,
+            measures=[
                 finished(m, self.across(version, policy or Policy()))
                 for m, version, policy in wanted
             ],
-            scoring.application,
-            plan,
-            level=scoring.level,
-            method=scoring.method,
-            icc=scoring.icc,
-            context=self._context(about),
-            jobs=scoring.jobs,
-            progress=None if tell is None else lambda done, total: tell(what, done, total),
+            application=self.scoring.application,
+            plan=replace(plan, hold=tuple(h for h in plan.hold if h in evidence.factors)),
+            context=self._context(dict(self.about)),
+            places=places,
+            finish=partial(self._all_named, wanted),
         )
+
+    def _all_named(self, wanted: Sequence[Wanted], rows: Sequence[Estimate]) -> list[Estimate]:
+        return [self._named(row, *found) for row, found in zip(rows, wanted, strict=True)]
 
     def _context(self, about: dict[str, str]) -> Context:
         """What the rows say besides their values."""

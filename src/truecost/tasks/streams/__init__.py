@@ -3,7 +3,7 @@
 ::
 
     online = tc.stream.read("events.jsonl", "labels.csv")
-    for row in tc.score(online, tc.Scoring(stream=tc.stream.StreamScoring(q=3))):
+    for row in tc.score(online, tc.Scoring(choices=tc.stream.StreamScoring(q=3))):
         print(row.dims.get("phase"), row)
 
 - `read` makes a record, `Online`, of the event logs of a system, one for each run, and the labels;
@@ -14,39 +14,84 @@
 Logs are written by `tc.learning`, or by any program.
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from truecost.face import Face
+from truecost.formats.declared import EVENT_LOGS
+from truecost.lazy import attach
+
+MAP_KEYS: dict[str, str] = {
+    "id": "id of the item",
+    "label": "its right label: class, 1 or 0 for detection, or number",
+    "stream": "stream of the item, where ids are known within streams only",
+}
+
+FACE = Face(
+    name="stream",
+    title="Streams",
+    work="truecost.tasks.streams.work:WORK",
+    measures=("truecost.resources.measures", "truecost.tasks.streams.measures"),
+    map_keys=MAP_KEYS,
+    formats=EVENT_LOGS,
+    data=("type", "map", "target", "classes", "labels", "input_format"),
+    systems=("resources", "runs", "strategy", "budget"),
+    tables={"stream": "truecost.tasks.streams.options:StreamTable"},
+    options=("stream",),
+    application=("cost_miss", "cost_fa", "prior", "preset", "cost_matrix"),
+    interval=("block_length", "level", "replicates", "seed", "method", "icc", "jobs"),
+    words={
+        "type": ("llr", "posterior", "score", "decision", "number"),
+        "method": ("auto", "percentile"),
+    },
+    shown={
+        "cost_miss": "3",
+        "prior": "0.5",
+        "block_length": "cube root of the number of batches",
+        "classes": "those that occur",
+    },
+    blocks=True,
+    verbs=("score", "compare", "plan", "validate"),
+    commands=(
+        ("sweep", "truecost.cli.sweep:sweep", "Try budgets and strategies: which pays off."),
+    ),
+    about={
+        "": "Streams: systems that learn with a person's help.",
+        "score": "Score event logs: errors and the person's time in one measure, with intervals.",
+        "compare": "Compare event logs of the same streams with the first: intervals of difference "
+        "and ratio.",
+        "plan": "How many more batches, or runs, narrow the interval.",
+        "validate": "Check event logs, with or without labels: every fault is listed, not only the "
+        "first.",
+        "files": "Event logs (JSON lines, Parquet or CSV), or folders of them of which each is "
+        "a run",
+        "subset": "stream, seed or a column of the labels, or a condition on these; may be "
+        "repeated.",
+    },
+    examples={
+        "score": "events.jsonl --labels labels.csv",
+        "compare": "random.jsonl margin.jsonl --labels labels.csv",
+        "plan": "events.jsonl --labels labels.csv",
+        "validate": "events.jsonl",
+    },
+)
 
 if TYPE_CHECKING:
-    from truecost.formats.events import EventLog, read_events
-    from truecost.tasks.streams.describing import OnlineDescription, describe
-    from truecost.tasks.streams.files import read
-    from truecost.tasks.streams.options import Prices, StreamScoring
-    from truecost.tasks.streams.records import Online
-
-_HOME = {
-    "truecost.formats.events": ("EventLog", "read_events"),
-    "truecost.tasks.streams.describing": ("OnlineDescription", "describe"),
-    "truecost.tasks.streams.files": ("read",),
-    "truecost.tasks.streams.options": ("Prices", "StreamScoring"),
-    "truecost.tasks.streams.records": ("Online",),
-}
-_MODULE = {name: module for module, names in _HOME.items() for name in names}
-
-__all__ = [
-    "EventLog",
-    "Online",
-    "OnlineDescription",
-    "Prices",
-    "StreamScoring",
-    "describe",
-    "read",
-    "read_events",
-]
-
-
-def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used, so that `truecost --help` stays fast."""
-    if name not in _MODULE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_MODULE[name]), name)
+    from truecost.formats.events import EventLog as EventLog
+    from truecost.formats.events import read_events as read_events
+    from truecost.tasks.streams.describing import OnlineDescription as OnlineDescription
+    from truecost.tasks.streams.describing import describe as describe
+    from truecost.tasks.streams.files import read as read
+    from truecost.tasks.streams.options import Prices as Prices
+    from truecost.tasks.streams.options import StreamScoring as StreamScoring
+    from truecost.tasks.streams.records import Online as Online
+else:
+    __getattr__, __dir__, __all__ = attach(
+        __name__,
+        {
+            ".describing": ("OnlineDescription", "describe"),
+            ".files": ("read",),
+            ".options": ("Prices", "StreamScoring"),
+            ".records": ("Online",),
+            "truecost.formats.events": ("EventLog", "read_events"),
+        },
+    )

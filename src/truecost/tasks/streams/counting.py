@@ -12,8 +12,8 @@ from truecost.application import Application
 from truecost.drawing import cube_root_up
 from truecost.errors import InputError, UsageError, counted
 from truecost.factors import Factor
-from truecost.measures.effort_pools import COUNTS, SUMS, Effort
 from truecost.names import OnlineFactor
+from truecost.tasks.streams.measures.effort_pools import COUNTS, SUMS, Effort
 from truecost.tasks.streams.options import StreamScoring
 from truecost.tasks.streams.records import Online
 from truecost.weights import Plan

@@ -17,12 +17,12 @@ from truecost.application import Application
 from truecost.evidence import Evidence, Totals, totals
 from truecost.intervals import finite
 from truecost.measures.base import Array, Floats
-from truecost.measures.effort_gap import by_window, prevalence, valued
-from truecost.measures.effort_pools import Effort, of_part, outer
 from truecost.replication import by_block
+from truecost.scoring import Scoring
 from truecost.tally import Tally
-from truecost.tasks.scoring import Scoring
 from truecost.tasks.streams.counting import Counted
+from truecost.tasks.streams.measures.effort_gap import by_window, prevalence, valued
+from truecost.tasks.streams.measures.effort_pools import Effort, of_part, outer
 from truecost.tasks.streams.tallies import before_parts, parts_of
 from truecost.weights import Weights
 

@@ -10,12 +10,13 @@ from truecost.application import Application
 from truecost.evidence import Evidence, Totals
 from truecost.intervals import finite
 from truecost.measures.base import Floats
-from truecost.measures.effort import VALUES
-from truecost.measures.effort_pools import Effort, mean_of, of_part, outer
+from truecost.scoring import Scoring
 from truecost.tally import Tally
-from truecost.tasks.scoring import Scoring
 from truecost.tasks.streams.counting import Counted
 from truecost.tasks.streams.curves import Curve, Line, curves_of, drawn, measures_drawn
+from truecost.tasks.streams.measures.effort import VALUES
+from truecost.tasks.streams.measures.effort_pools import Effort, mean_of, of_part, outer
+from truecost.tasks.streams.options import StreamScoring
 from truecost.tasks.streams.records import Online
 from truecost.tasks.streams.scoring import application_of
 from truecost.tasks.streams.tallies import parts_of
@@ -42,7 +43,9 @@ class OfStream(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     upper: float | None
 
 
-class OnlineDescription(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class OnlineDescription(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="system"
+):
     """What an online system is like.
 
     Attributes
@@ -99,7 +102,7 @@ def describe(
     OnlineDescription
     """
     application = application_of(scoring.application, online)
-    count = Counted.of(online, application, scoring.stream)
+    count = Counted.of(online, application, scoring.chosen(StreamScoring))
     online = count.online
     last = count.longest
     both = len(online.phases) == 2

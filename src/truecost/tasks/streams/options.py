@@ -1,11 +1,13 @@
 """What the paper leaves open when an event log is scored: every choice with its default."""
 
 from dataclasses import dataclass
-from typing import get_args
+from math import isfinite
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
-import numpy as np
+import msgspec
 
 from truecost.errors import UsageError, refuse_text
+from truecost.flag_texts import numbers, pairs
 from truecost.names import (
     AnnotationSet,
     Empty,
@@ -15,8 +17,157 @@ from truecost.names import (
     Pooling,
     Queried,
 )
+from truecost.options import Option
+from truecost.study.tables import PartialTable
 
 SETS: tuple[str, ...] = get_args(AnnotationSet)  # which annotations may count
+PREVALENCE, NONE = "prevalence", "none"
+
+
+def _q(text: str, flag: str) -> float | str:
+    """A number, or the word that stands for N / N_target."""
+    if text == PREVALENCE:
+        return PREVALENCE
+    try:
+        [number] = numbers(text, flag)
+    except (UsageError, ValueError) as error:
+        raise UsageError(
+            f"{flag} {text!r} is not understood: give a number, or prevalence"
+        ) from error
+    return number
+
+
+def _sets(text: str, flag: str) -> tuple[str, ...]:
+    """Sets of annotations; none at all where that is said."""
+    if text.strip() == NONE:
+        return ()
+    found = tuple(name for part in text.split(",") if (name := part.strip()))
+    if not found or NONE in found:
+        raise UsageError(
+            f"{flag} {text!r} is not understood: name {', '.join(SETS)}, separated by commas; or "
+            f"{NONE} alone, where no annotation counts"
+        )
+    return found
+
+
+def _before(text: str, flag: str) -> dict[str, int]:
+    """How many labels of each set were made before."""
+    return {name: _count(name, number, flag) for name, number in pairs(text, flag).items()}
+
+
+def _count(name: str, text: str, flag: str) -> int:
+    """A number of labels."""
+    if name not in SETS[1:]:
+        raise UsageError(
+            f"{flag} {name}={text}: {name!r} is no set of labels; before a stream there are "
+            f"{', '.join(SETS[1:])}"
+        )
+    try:
+        return int(text)
+    except ValueError as error:
+        raise UsageError(
+            f"{flag} {name}={text} is not understood: give a whole number of labels"
+        ) from error
+
+
+class StreamTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
+    """`[stream]`: what counts in the event log of a stream, and what it costs."""
+
+    __table__: ClassVar[str] = "stream"
+    __group__: ClassVar[str] = "Counting"
+
+    q: Annotated[
+        float | Literal["prevalence"] | None,
+        Option(
+            help="How many annotations a miss costs: a number, or prevalence, N / N_target.",
+            default=PREVALENCE,
+            read=_q,
+        ),
+    ] = None
+    queried: Annotated[
+        Queried | None,
+        Option(help="What a queried item counts as after adaptation.", default="right"),
+    ] = None
+    pooling: Annotated[
+        Pooling | None,
+        Option(
+            help="Over streams: add counts up (micro), or average values (macro).",
+            default="micro",
+        ),
+    ] = None
+    annotations: Annotated[
+        tuple[AnnotationSet, ...] | None,
+        Option(
+            help="Which count: queries, bootstrap, development, training, pretraining; or none.",
+            shown="queries,bootstrap",
+            read=_sets,
+        ),
+    ] = None
+    before: Annotated[
+        dict[AnnotationSet, int],
+        Option(
+            help="Labels made before each stream that no log tells: SET=NUMBER,..., such as "
+            "training=1000.",
+            read=_before,
+        ),
+    ] = msgspec.field(default_factory=dict)
+    current_batch: Annotated[
+        bool | None,
+        Option(help="The score before adaptation counts the annotations of its own batch too."),
+    ] = None
+    empty: Annotated[
+        Empty | None,
+        Option(help="What a batch without targets adds to the misses.", default="nothing"),
+    ] = None
+    last: Annotated[
+        LastBatch | None,
+        Option(help="What becomes of a last batch that is short.", default="kept"),
+    ] = None
+    decision: Annotated[
+        OnlineDecision | None,
+        Option(help="The learner's own decision, or score >= Bayes threshold.", default="own"),
+    ] = None
+    tolerance: Annotated[
+        float | None,
+        Option(help="Absolute error that costs as much as one annotation, of --type number."),
+    ] = None
+    resample: Annotated[
+        OnlineFactor | None,
+        Option(
+            help="What is resampled.",
+            shown="seed where there are several runs, blocks of batches otherwise",
+            group="Interval",
+        ),
+    ] = None
+    window: Annotated[
+        int | None,
+        Option(
+            help="Batches of a window of the curves.", shown="a twentieth of the longest stream"
+        ),
+    ] = None
+    item_seconds: Annotated[
+        float | None,
+        Option(
+            help="Seconds that reviewing one item takes.",
+            shown="the mean measured annotation time",
+            group="Prices",
+        ),
+    ] = None
+    person_price: Annotated[
+        float | None, Option(help="Price of an hour of the person.", group="Prices")
+    ] = None
+    cpu_price: Annotated[
+        float | None, Option(help="Price of an hour of CPU.", shown="0", group="Prices")
+    ] = None
+    operating_price: Annotated[
+        float | None,
+        Option(help="Price of running the system for one batch.", shown="0", group="Prices"),
+    ] = None
+
+    def given(self) -> dict[str, Any]:
+        """The keys that were given; no annotations at all are a choice too."""
+        found = super().given()
+        return found if self.annotations is None else {**found, "annotations": self.annotations}
 
 
 @dataclass(frozen=True)
@@ -45,7 +196,7 @@ class Prices:
 
     def __post_init__(self) -> None:
         for name, price in vars(self).items():
-            if price is not None and not (np.isfinite(price) and price >= 0):
+            if price is not None and not (isfinite(price) and price >= 0):
                 raise UsageError(f"the price {name} is {price:g}: it must be 0 or more")
         if self.person == 0:
             raise UsageError(
@@ -121,11 +272,11 @@ class StreamScoring:
 
     def __post_init__(self) -> None:
         self._check_words()
-        if self.q is not None and not (np.isfinite(self.q) and self.q >= 0):
+        if self.q is not None and not (isfinite(self.q) and self.q >= 0):
             raise UsageError(f"q is {self.q:g}: it must be a number, 0 or more")
         for name in ("tolerance", "item_seconds"):
             value = getattr(self, name)
-            if value is not None and not (np.isfinite(value) and value > 0):
+            if value is not None and not (isfinite(value) and value > 0):
                 raise UsageError(f"{name} is {value:g}: it must be a number above 0")
         if self.window is not None and self.window < 1:
             raise UsageError(f"window is {self.window}: at least one batch is needed")

@@ -8,15 +8,16 @@ adapts to the batch (`pre`, prequential) and afterwards (`post`, postquential).
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.errors import InputError, UsageError, counted, first_five
+from truecost.errors import InputError, counted, first_five
 from truecost.factors import Factor
-from truecost.tasks.subsets import Masks, masks_of
+from truecost.subsets import Masks, masks_of
+from truecost.task import named_labels
 
 Array = npt.NDArray[Any]
 Kind = Literal["detection", "classes", "numbers"]
@@ -81,9 +82,42 @@ class Online:
     signature: str = ""
     problems: tuple[str, ...] = ()
     cpu_s: float = 0.0
+    item: ClassVar[str] = "item"
+    task: ClassVar[str] = "stream"
 
     def __len__(self) -> int:
         return self.items.height
+
+    @property
+    def summary(self) -> str:
+        """What there is, in a few words."""
+        several = [(self.seeds, "run"), (self.streams, "stream")]
+        of = " and ".join(counted(len(names), what) for names, what in several if len(names) > 1)
+        said = f"{counted(len(self), 'item')} in {counted(self.batches.height, 'batch')}"
+        return f"{said}{f' of {of}' if of else ''}; {counted(self.questions.height, 'question')}"
+
+    def frames(self) -> tuple[tuple[pl.DataFrame, str], ...]:
+        """The columns that subsets are told by, and what a row of them is."""
+        return ((self.columns(), self.item),)
+
+    def right(self) -> tuple[pl.DataFrame, ...]:
+        """The items of each stream with their labels, as a frame whose rows have no order."""
+        label = named_labels(self.items["label"].to_numpy(), self.classes)
+        found = pl.DataFrame({**self._where("stream"), "id": self.items["id"], "label": label})
+        return (found.unique(),)  # runs with other seeds see the same items
+
+    def outputs(self) -> tuple[pl.DataFrame, ...]:
+        """Outputs and questions of each run, as frames whose rows have no order."""
+        said = [c for c in self.items.columns if c.startswith(("decision_", "score_"))]
+        items = pl.DataFrame({**self._where("seed", "stream"), "id": self.items["id"]})
+        asked = self.questions.select("unit", "item").with_columns(pl.all().cast(pl.Int64))
+        return items.hstack(self.items.select(said)), asked
+
+    def _where(self, *names: str) -> dict[str, pl.Series]:
+        """The names of the stream and the run of each item."""
+        known = {"seed": self.seeds, "stream": self.streams}
+        rows = self.items["unit"]
+        return {n: pl.Series(known[n]).gather(self.batches[n].gather(rows)) for n in names}
 
     @property
     def cpu_seconds(self) -> float:
@@ -200,14 +234,12 @@ class Online:
         return self._of_batches(~ends["row"].is_in(short.implode()).to_numpy())
 
 
-def pair_online(systems: Sequence[Online], given: int) -> list[Online]:
+def pair_online(systems: Sequence[Online]) -> list[Online]:
     """Systems that saw the same items in the same batches, these in one order.
 
     Parameters
     ----------
     systems : sequence of Online
-    given : int
-        How many systems there are of any task.
 
     Raises
     ------
@@ -216,8 +248,6 @@ def pair_online(systems: Sequence[Online], given: int) -> list[Online]:
     InputError
         When items, batches or labels do not agree.
     """
-    if len(systems) < given:
-        raise UsageError("event logs can be compared with event logs only")
     first = systems[0]
     return [first, *(_alike(first, other) for other in systems[1:])]
 

@@ -1,26 +1,27 @@
 """Rows of an online system: every measure before and after adaptation, then of each subset."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 from msgspec import structs
 
 from truecost.application import Application
+from truecost.batches import Batch
 from truecost.errors import UsageError
-from truecost.estimates import Context, estimate
+from truecost.estimates import Context
 from truecost.evidence import Evidence, Part
 from truecost.flags import raised
 from truecost.measures import Measure, find, registry
-from truecost.measures.effort import TASK
 from truecost.results import Estimate
-from truecost.tasks.scoring import Scoring
+from truecost.scoring import Scoring
+from truecost.task import Dims
 from truecost.tasks.streams.counting import Counted
+from truecost.tasks.streams.measures.effort import TASK
 from truecost.tasks.streams.options import StreamScoring
 from truecost.tasks.streams.records import PHASES, Online
 from truecost.tasks.streams.signing import PRICED, SECONDS, choices, signed
 from truecost.tasks.streams.tallies import evidence_of, parts_of
-from truecost.tasks.subsets import Masks
 
 PLAIN = StreamScoring()
 DCF = Application.detection(3, 1, 0.5)  # 0.75 Pmiss + 0.25 Pfa, as in paper 000
@@ -57,7 +58,7 @@ def measures_of(
     UsageError
         When a measure is not known, belongs to another task, or is for detection only.
     """
-    own = [m.name for m in registry().values() if m.task == TASK]
+    own = [m.name for m in registry(TASK).values() if m.task == TASK]
     names = asked or _defaults(online, how)
     found = []
     for name in dict.fromkeys(names):
@@ -90,15 +91,16 @@ def _defaults(online: Online | None, how: StreamScoring) -> tuple[str, ...]:
     return tuple(names)
 
 
-def score_online(
-    online: Online,
-    scoring: Scoring,
-    masks: Masks | None = None,
-    dims: Mapping[str, str] | None = None,
-) -> list[Estimate]:
-    """Rows of one system, as `truecost.score` says: both phases of the whole, then each subset."""
-    how, application = scoring.stream, application_of(scoring.application, online)
-    measures = measures_of(scoring.measures, online, how)
+def asked_of(online: Online, scoring: Scoring) -> list[Measure]:
+    """The measures asked for, or those that suit what a system puts out."""
+    return measures_of(scoring.measures, online, scoring.chosen(StreamScoring))
+
+
+def batches(online: Online, scoring: Scoring, dims: Dims, whole: object) -> Iterator[Batch]:
+    """A batch for each phase, and one for the gaps, which have both."""
+    del whole
+    how, application = scoring.chosen(StreamScoring), application_of(scoring.application, online)
+    measures = asked_of(online, scoring)
     if scoring.method == "bca":
         raise UsageError(
             "bca intervals are not defined for event logs (moving blocks of batches are not "
@@ -111,15 +113,8 @@ def score_online(
             f"events (record_cpu = true in a live run), name records of truecost resources "
             f"(resources of the system in a study), or leave out --cpu-price"
         )
-    about = {**(dims or {}), "system": online.name, **online.about}
     chosen = replace(scoring, application=application)
-    rows = Rows(Counted.of(online, application, how), chosen, about).of(measures)
-    if masks is None:
-        masks = [mask for subset in scoring.subsets for mask in online.masks(subset)]
-    for name, mask in masks:
-        part = Counted.of(online.take(mask), application, how)
-        rows += Rows(part, chosen, {**about, "subset": name}).of(measures)
-    return rows
+    yield from Rows(Counted.of(online, application, how), chosen, dims).batches(measures)
 
 
 def application_of(application: Application, online: Online) -> Application:
@@ -147,43 +142,41 @@ class Rows:
     scoring: Scoring
     about: Mapping[str, str]
 
-    def of(self, measures: Sequence[Measure]) -> list[Estimate]:
-        """Each measure in each phase; the gaps, which have both, last."""
+    def batches(self, measures: Sequence[Measure]) -> Iterator[Batch]:
+        """Each measure in each phase, side by side; the gaps, which have both, last."""
         alone = [m for m in measures if m.name not in GAPS]
         gaps = [m for m in measures if m.name in GAPS]
-        by_phase = [
-            self._estimates(evidence_of(self.count, phase), alone, {"phase": phase})
-            for phase in self.count.online.phases
-            if alone
-        ]
-        rows = [row for found in zip(*by_phase, strict=True) for row in found]
+        phases = self.count.online.phases if alone else ()
+        for k, phase in enumerate(phases):
+            places = range(k, len(alone) * len(phases), len(phases))
+            yield self._batch(evidence_of(self.count, phase), alone, {"phase": phase}, places)
         if gaps:
             trend = any("trend" in m.name for m in gaps)
-            rows += self._estimates(gap_evidence(self.count, windows=trend), gaps, {})
-        return rows
+            places = range(len(alone) * len(phases), len(alone) * len(phases) + len(gaps))
+            yield self._batch(gap_evidence(self.count, windows=trend), gaps, {}, places)
 
-    def _estimates(
-        self, evidence: Evidence, measures: Sequence[Measure], phase: Mapping[str, str]
-    ) -> list[Estimate]:
-        scoring, count = self.scoring, self.count
-        tell, what = scoring.progress, " ".join((*self.about.values(), *phase.values()))
-        how = count.effort
-        rows = estimate(
-            evidence,
-            [replace(m, function=partial(m.function, how=how)) for m in measures],
-            scoring.application,
-            count.plan(scoring.plan),
-            level=scoring.level,
-            method=scoring.method,
-            icc=scoring.icc,
+    def _batch(
+        self,
+        evidence: Evidence,
+        measures: Sequence[Measure],
+        phase: Mapping[str, str],
+        places: Sequence[int],
+    ) -> Batch:
+        count = self.count
+        return Batch(
+            evidence=evidence,
+            measures=[replace(m, function=partial(m.function, how=count.effort)) for m in measures],
+            application=self.scoring.application,
+            plan=count.plan(self.scoring.plan),
             context=self._context(phase),
-            jobs=scoring.jobs,
-            progress=None if tell is None else lambda done, total: tell(what, done, total),
+            places=places,
+            finish=partial(self._all_finished, measures, phase.get("phase", "")),
         )
-        return [
-            self._finished(row, measure, phase.get("phase", ""))
-            for row, measure in zip(rows, measures, strict=True)
-        ]
+
+    def _all_finished(
+        self, measures: Sequence[Measure], phase: str, rows: Sequence[Estimate]
+    ) -> list[Estimate]:
+        return [self._finished(row, m, phase) for row, m in zip(rows, measures, strict=True)]
 
     def _finished(self, row: Estimate, measure: Measure, phase: str) -> Estimate:
         """A row with its signature and flags, paired only with one of the same choices."""

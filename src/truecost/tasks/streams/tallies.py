@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from truecost.evidence import Evidence
-from truecost.measures.effort_pools import COUNTS, SUMS
 from truecost.slots import Slots
 from truecost.tally import Tally
 from truecost.tasks.streams.counting import Counted, before
+from truecost.tasks.streams.measures.effort_pools import COUNTS, SUMS
 
 Array = npt.NDArray[Any]
 

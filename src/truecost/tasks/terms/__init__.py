@@ -15,51 +15,95 @@ Paper 002, as `spec/terms.md` corrects it::
 - `describe` makes what reports draw; `COMPAT` names the quirks of the reference scorer.
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from truecost.face import Face
+from truecost.formats.declared import SEARCHES
+from truecost.lazy import attach
+
+MAP_KEYS: dict[str, str] = {
+    "query": "id of the query",
+    "text": "words of the query, in a list of queries",
+    "document": "audio file; its folder and ending do not matter",
+    "channel": "channel of the document; 1 where there is no such column",
+    "start": "start of a detection, occurrence or excerpt in seconds",
+    "end": "its end in seconds",
+    "duration": "its length in seconds, in place of its end",
+    "score": "score of a detection; higher means rather an occurrence",
+    "decision": "decision about a detection: YES or NO, 1 or 0, true or false",
+    "source": "kind of audio of an excerpt (bnews, cts, ...)",
+}
+
+FACE = Face(
+    name="terms",
+    title="Terms",
+    work="truecost.tasks.terms.work:WORK",
+    measures=("truecost.resources.measures", "truecost.tasks.terms.measures"),
+    map_keys=MAP_KEYS,
+    formats=SEARCHES,
+    data=(
+        *("ecf", "rttm", "occurrences", "kwlist"),
+        *("type", "map", "reference_map", "input_format"),
+    ),
+    systems=("indexing", "searching"),
+    records=True,
+    tables={"terms": "truecost.tasks.terms.options:TermsTable"},
+    options=("terms",),
+    outputs="truecost.tasks.terms.options:Tables",
+    application=("cost_miss", "cost_fa", "prior", "preset"),
+    words={"type": ("llr", "score")},
+    folders=True,
+    about={
+        "": "Terms: spoken words and phrases found in audio.",
+        "score": "Score searches: term-weighted values, error rates and cross-entropy, with "
+        "intervals.",
+        "compare": "Compare searches with the first: paired intervals of difference and ratio.",
+        "plan": "How many more queries, or documents, narrow the interval.",
+        "validate": "Check submissions without the reference: against the queries and the audio "
+        "alone.",
+        "files": "Lists of detections (kwslist, stdlist or tables); a folder stands for the files "
+        "in it",
+        "subset": "An attribute of the queries, or source (each level is a subset), or a condition "
+        "on these; may be repeated.",
+    },
+    examples={
+        "score": "--ecf e.ecf.xml --rttm r.rttm --kwlist t.kwlist.xml s.kwslist.xml --preset "
+        "nist-std-2006",
+        "compare": "--ecf e.ecf.xml --rttm r.rttm --kwlist t.kwlist.xml old.kwslist.xml "
+        "new.kwslist.xml --preset nist-std-2006",
+        "plan": "--ecf e.ecf.xml --rttm r.rttm --kwlist t.kwlist.xml s.kwslist.xml --preset "
+        "nist-std-2006",
+        "validate": "--ecf e.ecf.xml --kwlist t.kwlist.xml s.kwslist.xml",
+        "leaderboard": "--ecf e.ecf.xml --rttm r.rttm --kwlist t.kwlist.xml submissions/ --preset "
+        "nist-std-2006 -o board",
+    },
+)
 
 if TYPE_CHECKING:
-    from truecost.tasks.scoring import TermsScoring
-    from truecost.tasks.terms.alignment_file import alignment_of
-    from truecost.tasks.terms.by_query import per_query
-    from truecost.tasks.terms.compat import COMPAT
-    from truecost.tasks.terms.describing import SearchDescription, describe
-    from truecost.tasks.terms.files import read_reference, read_search
-    from truecost.tasks.terms.records import Reference, Search
-    from truecost.tasks.terms.reference import ReferenceOptions
-    from truecost.tasks.terms.searching import SearchOptions
-
-_HOME = {
-    "truecost.tasks.scoring": ("TermsScoring",),
-    "truecost.tasks.terms.alignment_file": ("alignment_of",),
-    "truecost.tasks.terms.compat": ("COMPAT",),
-    "truecost.tasks.terms.describing": ("SearchDescription", "describe"),
-    "truecost.tasks.terms.files": ("read_reference", "read_search"),
-    "truecost.tasks.terms.by_query": ("per_query",),
-    "truecost.tasks.terms.records": ("Reference", "Search"),
-    "truecost.tasks.terms.reference": ("ReferenceOptions",),
-    "truecost.tasks.terms.searching": ("SearchOptions",),
-}
-_MODULE = {name: module for module, names in _HOME.items() for name in names}
-
-__all__ = [
-    "COMPAT",
-    "Reference",
-    "ReferenceOptions",
-    "Search",
-    "SearchDescription",
-    "SearchOptions",
-    "TermsScoring",
-    "alignment_of",
-    "describe",
-    "per_query",
-    "read_reference",
-    "read_search",
-]
-
-
-def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used, so that `truecost --help` stays fast."""
-    if name not in _MODULE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_MODULE[name]), name)
+    from truecost.tasks.terms.alignment_file import alignment_of as alignment_of
+    from truecost.tasks.terms.by_query import per_query as per_query
+    from truecost.tasks.terms.compat import COMPAT as COMPAT
+    from truecost.tasks.terms.describing import SearchDescription as SearchDescription
+    from truecost.tasks.terms.describing import describe as describe
+    from truecost.tasks.terms.files import read_reference as read_reference
+    from truecost.tasks.terms.files import read_search as read_search
+    from truecost.tasks.terms.options import TermsScoring as TermsScoring
+    from truecost.tasks.terms.records import Reference as Reference
+    from truecost.tasks.terms.records import Search as Search
+    from truecost.tasks.terms.reference import ReferenceOptions as ReferenceOptions
+    from truecost.tasks.terms.searching import SearchOptions as SearchOptions
+else:
+    __getattr__, __dir__, __all__ = attach(
+        __name__,
+        {
+            ".alignment_file": ("alignment_of",),
+            ".by_query": ("per_query",),
+            ".compat": ("COMPAT",),
+            ".describing": ("SearchDescription", "describe"),
+            ".files": ("read_reference", "read_search"),
+            ".options": ("TermsScoring",),
+            ".records": ("Reference", "Search"),
+            ".reference": ("ReferenceOptions",),
+            ".searching": ("SearchOptions",),
+        },
+    )

@@ -9,10 +9,10 @@ import polars as pl
 from truecost.application import Application
 from truecost.errors import UsageError
 from truecost.measures.base import share
-from truecost.measures.term_entropy import prior_entropy
-from truecost.measures.term_sweep import TermSweep
-from truecost.tasks.scoring import TermsScoring
 from truecost.tasks.terms.counted import Counted
+from truecost.tasks.terms.measures.term_entropy import prior_entropy
+from truecost.tasks.terms.measures.term_sweep import TermSweep
+from truecost.tasks.terms.options import TermsScoring
 from truecost.tasks.terms.records import Search
 
 Array = npt.NDArray[Any]

@@ -12,11 +12,11 @@ import numpy as np
 from truecost.application import Application
 from truecost.errors import UsageError
 from truecost.factors import Factor
-from truecost.measures.term_shares import Averaging
 from truecost.ranking import Ranking
 from truecost.slots import Sides
-from truecost.tasks.scoring import TermsScoring
 from truecost.tasks.terms.fitting import Fits
+from truecost.tasks.terms.measures.term_shares import Averaging
+from truecost.tasks.terms.options import TermsScoring
 from truecost.tasks.terms.records import Codes, Search
 from truecost.weights import Plan
 

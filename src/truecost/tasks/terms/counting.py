@@ -14,11 +14,11 @@ import numpy.typing as npt
 from truecost.errors import InputError, counted
 from truecost.evidence import Evidence, Part
 from truecost.measures import Measure
-from truecost.measures.term_entropy import DERIVATIVES
 from truecost.slots import Slots
 from truecost.tally import Tally
 from truecost.tasks.terms.counted import Counted
 from truecost.tasks.terms.fitting import derivatives
+from truecost.tasks.terms.measures.term_entropy import DERIVATIVES
 from truecost.tasks.terms.records import Search
 
 Array = npt.NDArray[Any]

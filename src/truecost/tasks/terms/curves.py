@@ -9,12 +9,12 @@ import numpy as np
 
 from truecost.application import Application
 from truecost.evidence import Evidence, Totals, totals
-from truecost.measures.term_shares import Averaging, Shares, missed
-from truecost.measures.term_sweep import TermSweep
-from truecost.measures.terms import atwv, mtwv, pfa, pmiss
 from truecost.ranking import Ranking
 from truecost.replication import by_block
-from truecost.tasks.scoring import Scoring
+from truecost.scoring import Scoring
+from truecost.tasks.terms.measures.term_shares import Averaging, Shares, missed
+from truecost.tasks.terms.measures.term_sweep import TermSweep
+from truecost.tasks.terms.measures.terms import atwv, mtwv, pfa, pmiss
 from truecost.tasks.terms.records import Floats
 from truecost.weights import Plan, Weights
 

@@ -10,11 +10,12 @@ import polars as pl
 from truecost.application import Application
 from truecost.evidence import totals
 from truecost.measures.base import share
-from truecost.tasks.scoring import Scoring, TermsScoring
+from truecost.scoring import Scoring
 from truecost.tasks.terms.by_query import per_query
 from truecost.tasks.terms.counted import Counted
 from truecost.tasks.terms.counting import evidence_of
 from truecost.tasks.terms.curves import TwvCurve, curve_of
+from truecost.tasks.terms.options import TermsScoring
 from truecost.tasks.terms.records import Floats, Search
 from truecost.tasks.terms.scoring import measures_of
 
@@ -78,7 +79,9 @@ class ScoreBin(msgspec.Struct, frozen=True, kw_only=True):
     upper: float
 
 
-class SearchDescription(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class SearchDescription(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="search"
+):
     """What a search holds, as it is stored beside its rows.
 
     Attributes
@@ -158,7 +161,7 @@ def describe(search: Search, scoring: Scoring, dims: Mapping[str, str]) -> Searc
     -------
     SearchDescription
     """
-    how, reference = scoring.terms, search.reference
+    how, reference = scoring.chosen(TermsScoring), search.reference
     count = Counted.of(search, scoring.application, how)
     application, fit = count.application, count.fits.of("pooled")
     evidence = evidence_of(count, measures_of(["mtwv"]))

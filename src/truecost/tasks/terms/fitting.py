@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from truecost.calibration.affine import Affine, separable
-from truecost.measures.term_entropy import FREE
+from truecost.tasks.terms.measures.term_entropy import FREE
 from truecost.tasks.terms.records import Floats, Search
 
 
@@ -73,7 +73,7 @@ class Fit:
         every : bool
             Queries without targets count too.
         variant : str
-            One of `truecost.measures.term_entropy.FIT_VARIANTS`.
+            One of `truecost.tasks.terms.measures.term_entropy.FIT_VARIANTS`.
 
         Returns
         -------

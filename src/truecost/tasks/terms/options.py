@@ -1,11 +1,144 @@
 """What options of a search for terms may be: checked where they are given, also from Python."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from math import isfinite
 from numbers import Real
+from typing import Annotated, ClassVar, get_args
 
 from truecost.errors import UsageError
+from truecost.names import Normalise, SearchFactor, TrialUnit
+from truecost.options import Option
+from truecost.study.tables import PartialTable
+
+
+class TermsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
+    """`[terms]`: what a trial of a search is, and how detections are aligned and counted."""
+
+    __table__: ClassVar[str] = "terms"
+
+    unit: Annotated[TrialUnit | None, Option(help="What a trial is.", default="occurrence")] = None
+    trials_per_second: Annotated[
+        float | None, Option(help="Trials of a query in a second of audio.", default=1)
+    ] = None
+    tolerance: Annotated[
+        float | None,
+        Option(
+            help="Seconds around an occurrence that the middle of a detection may lie in.",
+            default=0.5,
+        ),
+    ] = None
+    max_gap: Annotated[
+        float | None,
+        Option(help="Longest gap between the words of a term, in seconds.", default=0.5),
+    ] = None
+    normalise: Annotated[
+        Normalise | None,
+        Option(help="Whether case is ignored.", shown="as the list of queries says"),
+    ] = None
+    split_characters: Annotated[
+        bool | None,
+        Option(help="Every character is a word, of texts without blanks between words."),
+    ] = None
+    compat: Annotated[
+        tuple[str, ...],
+        Option(
+            help="Follow quirks of another tool: f4de for all of them, or single ones; may be "
+            "repeated.",
+            split=True,
+        ),
+    ] = ()
+    floor: Annotated[
+        float | None,
+        Option(
+            group="Counting",
+            help="Score of trials that were not submitted, for Cnxe.",
+            shown="the least submitted one",
+        ),
+    ] = None
+    count_all_queries: Annotated[
+        bool | None,
+        Option(group="Counting", help="False alarms of queries without occurrences count too."),
+    ] = None
+    pooled: Annotated[bool | None, Option(group="Counting", help="Count all queries as one.")] = (
+        None
+    )
+    resample: Annotated[
+        SearchFactor | None,
+        Option(help="What is resampled.", default="query", group="Interval"),
+    ] = None
+    query_unit: Annotated[
+        str | None,
+        Option(
+            help="Attribute that queries share which are drawn together: a voice, a topic.",
+            group="Interval",
+        ),
+    ] = None
+    query_seconds: Annotated[
+        float | None,
+        Option(
+            group="Counting",
+            help="Length of all spoken queries together, for the searching speed.",
+            gt=0,
+        ),
+    ] = None
+
+
+class Tables(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
+    """Tables that are written beside the result; existing ones are replaced."""
+
+    __group__: ClassVar[str] = "Output"
+
+    alignment: Annotated[
+        str | None,
+        Option(
+            help="File (.csv, .tsv, .parquet, .ndjson) for every detection and occurrence, and "
+            "their pairs."
+        ),
+    ] = None
+    per_query: Annotated[
+        str | None, Option(help="File for the counts and values of every query.")
+    ] = None
+
+
+@dataclass(frozen=True)
+class TermsScoring:
+    """How a search for terms is scored, beside its application.
+
+    Parameters
+    ----------
+    llr : bool
+        Whether the scores claim to be natural-log likelihood ratios.
+    floor : float, optional
+        Score of the trials that were not submitted, for cross entropies; the lowest submitted one
+        when left out.
+    every : bool
+        False alarms of queries without targets enter the mean of Pfa, and such queries the cross
+        entropies.
+    pooled : bool
+        All queries are one: errors are added up before dividing.
+    resample : {"query", "document", "both"}
+        What is resampled; both are crossed.
+    query_unit : str
+        Attribute that queries share which are drawn together (a voice, a topic); each query by
+        itself when left out.
+    """
+
+    llr: bool = False
+    floor: float | None = None
+    every: bool = False
+    pooled: bool = False
+    resample: SearchFactor = "query"
+    query_unit: str = ""
+
+    def __post_init__(self) -> None:
+        if self.floor is not None and not isfinite(self.floor):
+            raise UsageError(f"floor is {self.floor:g}: it must be a finite score")
+        if self.resample not in get_args(SearchFactor):
+            raise UsageError(
+                f"resample is {self.resample!r}: choose one of {', '.join(get_args(SearchFactor))}"
+            )
 
 
 def choose(given: object, known: Sequence[str], what: str) -> None:

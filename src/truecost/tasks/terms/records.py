@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,7 @@ import polars as pl
 
 from truecost.errors import InputError, UsageError, counted
 from truecost.factors import Factor, encode
-from truecost.tasks.subsets import Masks, masks_of
+from truecost.subsets import Masks, masks_of
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int32]
@@ -200,10 +200,49 @@ class Search:
     header: Mapping[str, str] = field(default_factory=dict)
     signature: str = ""
     problems: tuple[str, ...] = ()
+    about: ClassVar[Mapping[str, str]] = {}
+    item: ClassVar[str] = "item"
+    task: ClassVar[str] = "terms"
     known: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)  # see `counted`
 
     def __len__(self) -> int:
         return len(self.score)
+
+    @property
+    def summary(self) -> str:
+        """What there is, in a few words."""
+        reference, found = self.reference, int(self.found.sum())
+        return (
+            f"{counted(len(self), 'detection')} of {counted(reference.queries.height, 'query')} in "
+            f"{counted(len(reference.document_units[0]), 'document')} ({reference.seconds:g} s); "
+            f"{found} of {counted(reference.targets.height, 'target')} aligned"
+        )
+
+    def frames(self) -> tuple[tuple[pl.DataFrame, str], ...]:
+        """The columns that subsets are told by, and what a row of them is."""
+        return ((self.reference.queries, "query"), (self.reference.documents, "document"))
+
+    def right(self) -> tuple[pl.DataFrame, ...]:
+        """Queries, documents and targets, as frames whose rows have no order."""
+        documents = self.reference.documents.select("document", "source", "seconds")
+        queries = self.reference.queries.select("query")
+        return queries, documents, self._placed(self.reference.targets)
+
+    def outputs(self) -> tuple[pl.DataFrame, ...]:
+        """The detections with their scores and decisions, as a frame whose rows have no order."""
+        columns = {name: getattr(self, name) for name in ("query", "place", "start", "duration")}
+        found = self._placed(pl.DataFrame(columns))
+        return (found.with_columns(score=pl.Series(self.score), yes=pl.Series(self.accepted)),)
+
+    def _placed(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Rows with the names of their queries and documents."""
+        reference = self.reference
+        names = (
+            reference.queries["query"].gather(frame["query"]),
+            reference.documents["document"].gather(frame["place"]).alias("place"),
+        )
+        times = [c for c in ("channel", "start", "end", "duration") if c in frame.columns]
+        return pl.DataFrame(names).hstack(frame.select(times))
 
     @cached_property
     def is_target(self) -> npt.NDArray[np.bool_]:
@@ -285,14 +324,12 @@ class Search:
         return np.where(np.isinf(lowest), np.nan, lowest)
 
 
-def pair_searches(searches: Sequence[Search], systems: int) -> list[Search]:
+def pair_searches(searches: Sequence[Search]) -> list[Search]:
     """Searches of one reference, as they are.
 
     Parameters
     ----------
     searches : sequence of Search
-    systems : int
-        Systems that are to be paired.
 
     Returns
     -------
@@ -305,8 +342,6 @@ def pair_searches(searches: Sequence[Search], systems: int) -> list[Search]:
     InputError
         When their queries, documents or targets are not the same.
     """
-    if len(searches) < systems:
-        raise UsageError(f"{searches[0].name} is a search for terms: compare it with another one")
     first = searches[0].reference
     for other in searches[1:]:
         for what in ("queries", "documents", "targets"):

@@ -8,8 +8,8 @@ import numpy as np
 from truecost.errors import counted
 from truecost.flags import raised
 from truecost.measures import Measure
-from truecost.measures.term_entropy import prior_entropy
 from truecost.tasks.terms.counted import Counted
+from truecost.tasks.terms.measures.term_entropy import prior_entropy
 from truecost.tasks.terms.records import Floats, Search
 
 APART = 0.25  # of the range of the scores: lowest scores of queries further apart are said

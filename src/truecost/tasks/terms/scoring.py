@@ -1,6 +1,6 @@
 """Rows of a search for terms: every measure of the whole, then of each subset."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -8,18 +8,20 @@ from typing import Any
 from msgspec import structs
 
 from truecost.application import Application
+from truecost.batches import Batch
 from truecost.errors import UsageError
-from truecost.estimates import Context, estimate
+from truecost.estimates import Context
 from truecost.flags import raised
 from truecost.intervals import finite
 from truecost.measures import Measure, find, registry
-from truecost.measures.term_shares import Averaging
-from truecost.measures.terms import COUNTS
 from truecost.results import Estimate
-from truecost.tasks.scoring import Scoring
-from truecost.tasks.subsets import Masks
+from truecost.scoring import Scoring
+from truecost.task import Dims
 from truecost.tasks.terms.counted import Counted
 from truecost.tasks.terms.counting import evidence_of
+from truecost.tasks.terms.measures.term_shares import Averaging
+from truecost.tasks.terms.measures.terms import COUNTS
+from truecost.tasks.terms.options import TermsScoring
 from truecost.tasks.terms.records import Search
 from truecost.tasks.terms.remarks import Remarks
 
@@ -61,7 +63,7 @@ def measures_of(asked: Sequence[str], *, llr: bool = False) -> list[Measure]:
     UsageError
         When a measure is not known or belongs to another task.
     """
-    own = {m.key: m.name for m in registry().values() if "term_targets" in m.parts}
+    own = {m.key: m.name for m in registry("terms").values() if "term_targets" in m.parts}
     default = (*DEFAULT_MEASURES[:1], "twv_bayes", *DEFAULT_MEASURES[1:])
     found = []
     for name in dict.fromkeys(asked or (default if llr else DEFAULT_MEASURES)):
@@ -73,30 +75,50 @@ def measures_of(asked: Sequence[str], *, llr: bool = False) -> list[Measure]:
     return found
 
 
-def score_search(
-    search: Search,
-    scoring: Scoring,
-    masks: Masks | None = None,
-    dims: Mapping[str, str] | None = None,
-) -> list[Estimate]:
-    """Rows of one search, as `truecost.score` says: the whole, then each subset."""
-    measures = measures_of(scoring.measures, llr=scoring.terms.llr)
+def frozen(search: Search, scoring: Scoring) -> Counted:
+    """The search as it is scored: its prior, its floor and what is found once."""
+    return Counted.of(search, scoring.application, scoring.chosen(TermsScoring))
+
+
+def batches(search: Search, scoring: Scoring, dims: Dims, whole: Counted | None) -> Iterator[Batch]:
+    """Two batches: entropies take a prior that replicates do not change."""
+    measures = asked_of(search, scoring)
     _require_application(scoring.application, measures)
-    if scoring.method == "bca" and scoring.terms.resample != "query":
+    if scoring.method == "bca" and scoring.chosen(TermsScoring).resample != "query":
         raise UsageError(
             "bca intervals of terms are defined for resampled queries only: use the method auto "
             "or percentile"
         )
-    about = {**(dims or {}), "system": search.name}
-    count = Counted.of(search, scoring.application, scoring.terms)
-    rows = _score(count, scoring, measures, about)
-    if masks is None:
-        masks = [mask for subset in scoring.subsets for mask in search.masks(subset)]
-    frozen = replace(scoring, application=count.application)
-    for name, mask in masks:
-        part = replace(count, whole=search.take(mask))
-        rows += _score(part, frozen, measures, {**about, "subset": name})
-    return rows
+    if whole is None:
+        count, application = frozen(search, scoring), scoring.application
+    else:
+        count, application = replace(whole, whole=search), whole.application
+    evidence, remarks = evidence_of(count, measures), Remarks(count)
+    for entropies in (False, True):
+        places = [k for k, m in enumerate(measures) if (m.name in ENTROPIES) == entropies]
+        chosen = [measures[k] for k in places]
+        if chosen:
+            yield Batch(
+                evidence=evidence,
+                measures=[_joined(m, count.averaging) for m in chosen],
+                application=count.application if entropies else application,
+                plan=count.plan(scoring.plan),
+                context=_context(count, dims),
+                places=places,
+                finish=partial(_all_finished, chosen, remarks),
+            )
+
+
+def _all_finished(
+    measures: Sequence[Measure], remarks: Remarks, rows: Sequence[Estimate]
+) -> list[Estimate]:
+    return [_finished(row, m, remarks) for m, row in zip(measures, rows, strict=True)]
+
+
+def asked_of(search: Search, scoring: Scoring) -> list[Measure]:
+    """The measures asked for, or those that suit the scores."""
+    del search
+    return measures_of(scoring.measures, llr=scoring.chosen(TermsScoring).llr)
 
 
 def _require_application(application: Application, measures: Sequence[Measure]) -> None:
@@ -108,32 +130,6 @@ def _require_application(application: Application, measures: Sequence[Measure]) 
                 "say what misses and false alarms cost: --preset nist-std-2006 (or sws-2013, "
                 "sws-2012, quesst-2014), or --cost-miss, --cost-fa and --prior"
             )
-
-
-def _score(
-    count: Counted, scoring: Scoring, measures: Sequence[Measure], dims: Mapping[str, str]
-) -> list[Estimate]:
-    evidence, remarks = evidence_of(count, measures), Remarks(count)
-    tell, what = scoring.progress, " ".join(dims.values())
-    found: dict[str, Estimate] = {}
-    for frozen in (False, True):  # entropies take a prior that replicates do not change
-        chosen = [m for m in measures if (m.name in ENTROPIES) == frozen]
-        if not chosen:
-            continue
-        rows = estimate(
-            evidence,
-            [_joined(m, count.averaging) for m in chosen],
-            count.application if frozen else scoring.application,
-            count.plan(scoring.plan),
-            level=scoring.level,
-            method=scoring.method,
-            icc=scoring.icc,
-            context=_context(count, dims),
-            jobs=scoring.jobs,
-            progress=None if tell is None else lambda done, total: tell(what, done, total),
-        )
-        found |= {m.label: _finished(row, m, remarks) for m, row in zip(chosen, rows, strict=True)}
-    return [found[m.label] for m in measures]
 
 
 def _joined(measure: Measure, averaging: Averaging) -> Measure:

@@ -5,11 +5,11 @@ Words are never changed. Long utterances go on below, in groups of the same line
 only the first groups that hold an error are shown.
 """
 
-import unicodedata
 from collections.abc import Iterator, Sequence
 
 from truecost.errors import counted
 from truecost.tasks.transcripts.aligning import Step, align, words_of
+from truecost.widths import width
 
 WIDTH = 96  # of a line, without its label
 GAP = "***"
@@ -80,15 +80,3 @@ def _padded(row: Sequence[str], widths: Sequence[int]) -> str:
 
 def _wide(cells: Sequence[str]) -> int:
     return max(map(width, cells))
-
-
-def width(text: str) -> int:
-    """Columns that a text takes on a terminal: 2 for wide characters, 0 for marks above others."""
-    return sum(
-        0
-        if unicodedata.category(c) in ("Mn", "Me", "Cf")
-        else 2
-        if unicodedata.east_asian_width(c) in "WF"
-        else 1
-        for c in text
-    )

@@ -19,7 +19,8 @@ from truecost.formats.mapped import (
     refuse_repeated,
     refuse_repeated_rows,
 )
-from truecost.names import ITEM_MAP_KEYS, Missing, Outside
+from truecost.names import Missing, Outside
+from truecost.tasks.transcripts import MAP_KEYS
 
 UNSCORED = "IGNORE_TIME_SEGMENT_IN_SCORING"  # STM: nothing in this segment counts
 ALTERNATIONS = ("trn", "stm")  # formats whose references may leave open what was said
@@ -69,10 +70,8 @@ class TextOptions:
     def __post_init__(self) -> None:
         refuse_text(normalise=self.normalise)
         for key in self.columns:
-            if key not in ITEM_MAP_KEYS:
-                raise UsageError(
-                    f"--map {key}=... is not known: map one of {', '.join(ITEM_MAP_KEYS)}"
-                )
+            if key not in MAP_KEYS:
+                raise UsageError(f"--map {key}=... is not known: map one of {', '.join(MAP_KEYS)}")
         for option, kind in (("missing", Missing), ("outside", Outside)):
             if (said := getattr(self, option)) not in get_args(kind):
                 raise UsageError(f"--{option} {said!r}: choose one of {', '.join(get_args(kind))}")

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from truecost.errors import UsageError
 from truecost.extras import need
-from truecost.measures.translation import CHARACTER_ORDER, ORDER, character_f
+from truecost.tasks.translation.measures.translation import CHARACTER_ORDER, ORDER, character_f
 
 BLOCK = 20_000  # sentences that are counted together
 Ints = npt.NDArray[np.int64]

@@ -4,159 +4,28 @@ Every module of this package is searched for its `SOURCES`, a mapping of names t
 source is one file. What it makes for a seed is a `Course`: the items of the lifelong set and of the
 test set with their times, and what is right.
 
+>>> from truecost.learning.lifelong.sources import course_of
 >>> course = course_of("digits", {"days": 2, "items": 10, "test_items": 10}, seed=0)
 >>> len(course.lifelong), len(course.test)
 (10, 10)
 """
 
-import importlib
-import pkgutil
-from collections.abc import Mapping
-from difflib import get_close_matches
-from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING
 
-import msgspec
+from truecost.lazy import attach
 
-from truecost.errors import UsageError, first_five
-from truecost.learning.lifelong.course import Course
-from truecost.learning.lifelong.sources.kinds import Kind
-
-__all__ = ["Kind", "course_of", "files_of", "kinds", "outputs_of", "settings_of"]
-
-
-@cache
-def kinds() -> dict[str, Kind]:
-    """Every kind of source by its name, in the order of the modules.
-
-    Returns
-    -------
-    dict of str to Kind
-
-    Raises
-    ------
-    UsageError
-        When two have one name.
-    """
-    found: dict[str, Kind] = {}
-    for module in pkgutil.iter_modules(__path__):
-        listed = getattr(importlib.import_module(f"{__name__}.{module.name}"), "SOURCES", {})
-        if repeated := sorted({*listed} & {*found}):
-            raise UsageError(f"two sources are named {repeated[0]!r}")
-        found |= listed
-    return found
-
-
-def settings_of(name: str, options: Mapping[str, Any]) -> msgspec.Struct:
-    """The settings of a source, read strictly.
-
-    Parameters
-    ----------
-    name : str
-        One of `kinds()`.
-    options : mapping of str to object
-        The keys of `[source]` without the name; those of a table `options` stand beside the others.
-
-    Returns
-    -------
-    struct
-
-    Raises
-    ------
-    UsageError
-        When the name or a key is not known, a key is missing, or a value is of another type.
-    """
-    known = kinds()
-    if name not in known:
-        raise UsageError(f"[source] name = {name!r} is not known: {_near(name, known)}")
-    given = _flat(options)
-    wanted = known[name].settings
-    fields = {one.encode_name: one for one in msgspec.structs.fields(wanted)}
-    for key in given:
-        if key not in fields:
-            raise UsageError(f"[source] name = {name!r} has no key {key!r}: {_near(key, fields)}")
-    if lost := [key for key, one in fields.items() if one.required and key not in given]:
-        raise UsageError(f"[source] name = {name!r} needs {lost[0]} = ...")
-    try:
-        return msgspec.convert(given, wanted)
-    except msgspec.ValidationError as error:
-        said = str(error).replace("`", "").replace(" - at $.", ", in ").replace(" - at $", "")
-        raise UsageError(f"[source] name = {name!r}: {said}") from error
-
-
-def course_of(name: str, options: Mapping[str, Any], seed: int) -> Course:
-    """The course of a source for one seed.
-
-    Parameters
-    ----------
-    name : str
-    options : mapping of str to object
-        As `settings_of` has them.
-    seed : int
-        Of every draw.
-
-    Returns
-    -------
-    Course
-
-    Raises
-    ------
-    UsageError
-        As `settings_of` says, and when settings do not go together.
-    InputError
-        When the data are not as they should be; says where.
-    MissingExtraError
-        When a package is needed that is not installed.
-    """
-    settings = settings_of(name, options)
-    return kinds()[name].make(settings, seed)
-
-
-def files_of(name: str, options: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    """The files that a source reads, by the setting that names them; errors as `settings_of`.
-
-    Parameters
-    ----------
-    name : str
-    options : mapping of str to object
-
-    Returns
-    -------
-    dict of str to tuple of str
-        Settings that name nothing are left out.
-    """
-    settings = settings_of(name, options)
-    named = {key: getattr(settings, key) for key in kinds()[name].files}
-    return {k: (v,) if isinstance(v, str) else tuple(v) for k, v in named.items() if v}
-
-
-def outputs_of(name: str, options: Mapping[str, Any]) -> str:
-    """What is put out for the course of a source, before it is made; errors as `settings_of`.
-
-    Parameters
-    ----------
-    name : str
-    options : mapping of str to object
-
-    Returns
-    -------
-    str
-        classes, transcripts, translation or diarization; empty where only the course tells.
-    """
-    settings = settings_of(name, options)
-    return kinds()[name].outputs or str(getattr(settings, "kind", ""))
-
-
-def _flat(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The keys, with those of a table `options` beside the others."""
-    given = {key: value for key, value in options.items() if key not in ("options", "name")}
-    nested = options.get("options", {})
-    if twice := sorted(given.keys() & nested.keys()):
-        raise UsageError(f"[source]: {first_five(twice)} is given twice; once is enough")
-    return given | dict(nested)
-
-
-def _near(name: str, known: Mapping[str, Any]) -> str:
-    """Words for a name that is not known."""
-    close = get_close_matches(name, known, n=1)
-    return f"did you mean {close[0]!r}?" if close else f"known are {', '.join(known)}"
+if TYPE_CHECKING:
+    from truecost.learning.lifelong.sources.finding import course_of as course_of
+    from truecost.learning.lifelong.sources.finding import files_of as files_of
+    from truecost.learning.lifelong.sources.finding import kinds as kinds
+    from truecost.learning.lifelong.sources.finding import outputs_of as outputs_of
+    from truecost.learning.lifelong.sources.finding import settings_of as settings_of
+    from truecost.learning.lifelong.sources.kinds import Kind as Kind
+else:
+    __getattr__, __dir__, __all__ = attach(
+        __name__,
+        {
+            ".finding": ("course_of", "files_of", "kinds", "outputs_of", "settings_of"),
+            ".kinds": ("Kind",),
+        },
+    )

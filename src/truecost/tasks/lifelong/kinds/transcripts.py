@@ -19,8 +19,8 @@ from truecost.tasks.lifelong.kinds.base import (
     exchange_whole,
     once,
 )
-from truecost.tasks.transcripts import PARTS, counts_of
 from truecost.tasks.transcripts.aligning import Counts
+from truecost.tasks.transcripts.counting import PARTS, counts_of
 from truecost.tasks.transcripts.normalising import checked_steps, normalise
 from truecost.tasks.transcripts.utterances import TextOptions
 

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from truecost.measures.translation import CHARACTER_ORDER, ORDER
 from truecost.tasks.lifelong.kinds.base import (
     Both,
     Kind,
@@ -21,7 +20,8 @@ from truecost.tasks.lifelong.kinds.base import (
     exchange_whole,
     once,
 )
-from truecost.tasks.translation import COUNTERS, TranslationOptions, signature
+from truecost.tasks.translation.counting import COUNTERS, TranslationOptions, signature
+from truecost.tasks.translation.measures.translation import CHARACTER_ORDER, ORDER
 from truecost.tasks.translation.sentences import Texts, in_blocks
 
 

@@ -1,0 +1,336 @@
+"""Arguments of the verbs in Python: what each may be.
+
+A text names a column or a file, an array holds values, a tuple of texts names several columns.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from truecost.errors import UsageError, shown_as
+from truecost.face import Face
+from truecost.memory import Held, is_frame, is_path, is_table, refuse_held, with_columns
+from truecost.names import COLUMNS, ITEM_MAP_KEYS
+from truecost.options import Declared
+from truecost.tasks.arguments import names_in
+
+SYSTEM = "system"  # the name of the only one in memory
+OF_ITEMS = {*ITEM_MAP_KEYS} - {"id"}
+HOW = (
+    "give a path, several, a frame, a mapping of columns to arrays, or one of names of systems to "
+    "paths or frames; scores and labels in arrays are arguments of their own: scores=, labels="
+)
+KINDS = {float: "a number", int: "a whole number", bool: "True or False", str: "a text"}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a call asks for, as a study has it.
+
+    Attributes
+    ----------
+    held : Held
+    given : dict of Declared to object
+    systems : dict of str to str
+        Files by the names of the systems.
+    references : tuple of str
+    wanted : str, optional
+        The file with what has to be there.
+    """
+
+    held: Held
+    given: dict[Declared, Any]
+    systems: dict[str, str]
+    references: tuple[str, ...] = ()
+    wanted: str | None = None
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """What keys of the map were given: names of columns, and values.
+
+    Attributes
+    ----------
+    map : dict of str to str
+        Columns by key.
+    values : dict of str to array_like
+        Values for all systems by column.
+    beside : dict of str to array_like
+        The same for the reference, which says what items share.
+    scores : dict of str to array_like
+        Scores by system.
+    leads : bool
+        Whether the task has a reference.
+    """
+
+    leads: bool = False
+
+    map: dict[str, str] = field(default_factory=dict)
+    values: dict[str, Any] = field(default_factory=dict)
+    beside: dict[str, Any] = field(default_factory=dict)
+    scores: dict[str, Any] = field(default_factory=dict)
+
+    def take(self, key: str, given: Any) -> None:
+        """Take what a key was given: a column, several in a tuple, or values."""
+        several = isinstance(given, tuple) and bool(given)
+        values = self.beside if self.leads and key in OF_ITEMS else self.values
+        if isinstance(given, str):
+            self.map[key] = given
+        elif several and all(isinstance(one, str) for one in given):
+            self.map[key] = "+".join(given)
+        elif several and all(np.ndim(one) > 0 for one in given):
+            sides = {f"{key}_{place}": side for place, side in enumerate(given, 1)}
+            values.update(sides)
+            self.map[key] = "+".join(sides)
+        elif isinstance(given, Mapping):
+            self.scores.update(given)
+        else:
+            column = _called(key, given, values)
+            values[column] = given
+            self.map[key] = column
+
+
+def _called(key: str, given: Any, taken: Mapping[str, Any]) -> str:
+    """The name of a series, as factors are called, or else the key."""
+    own = getattr(given, "name", None)
+    series = isinstance(own, str) and own and hasattr(given, "to_numpy")
+    return str(own) if series and own not in taken else key
+
+
+def asked_of(
+    face: Face,
+    verb: str,
+    known: Sequence[Declared],
+    data: Any,
+    arguments: Mapping[str, Any],
+    others: Sequence[str] = (),
+) -> Asked:
+    """What a call of a verb asks for.
+
+    Parameters
+    ----------
+    face : Face
+    verb : str
+    known : sequence of Declared
+        The options of the verb.
+    data : path, table, mapping or sequence
+    arguments : mapping of str to object
+        None where one is not given.
+    others : sequence of str
+        Further arguments, for messages.
+
+    Returns
+    -------
+    Asked
+
+    Raises
+    ------
+    UsageError
+        When an argument is not known, or is of another type.
+    InputError
+        When data in memory are no table.
+    """
+    said = {key: value for key, value in arguments.items() if value is not None}
+    names = names_of(known)
+    leads = {"reference"} & {*face.leading}
+    wanted = {face.wanted} - {""} if verb == "validate" else set()
+    columns, rest = _Columns(leads=bool(leads)), {}
+    for key, value in said.items():
+        option = names.get(key)
+        if option is None and key not in (*leads, *wanted):
+            raise UsageError(_unknown(verb, face, key, {*names, *leads, *wanted, *others}))
+        if option is None:
+            continue
+        if option.table == "map":
+            columns.take(option.key, value)
+        elif option.key == "map" and isinstance(value, Mapping):
+            for meaning, column in value.items():
+                columns.take(str(meaning), column)
+        else:
+            rest[option] = value
+    held = Held("id" if _joins_by_id(face) else "", columns.map.get("id", ""))
+    systems = _systems(data, columns, held)
+    given = {option: value_of(option, value, held) for option, value in rest.items()}
+    if columns.map:
+        option = next(one for one in known if one.key == "map")
+        given[option] = {**given.get(option, {}), **columns.map}
+    references = _references(said.get("reference"), columns.beside, held)
+    lists = [_listed(said[name], name, held) for name in wanted & {*said}]
+    if not face.frames:
+        refuse_held(held, face.name)
+    return Asked(held, given, systems, references, lists[0] if lists else None)
+
+
+def names_of(known: Sequence[Declared]) -> dict[str, Declared]:
+    """The arguments of options: their flags and keys, and other names of columns."""
+    found = {option.name: option for option in known}
+    for option in known:
+        found.setdefault(option.key, option)
+    for key, others in COLUMNS.items():
+        if key in found and found[key].table == "map":
+            for other in others:
+                found.setdefault(other, found[key])
+    return found
+
+
+def texts_of(name: str, given: Any) -> tuple[str, ...]:
+    """Texts of an argument; a single one is one name: UsageError for anything else."""
+    return () if given is None else names_in(name, given)
+
+
+def _joins_by_id(face: Face) -> bool:
+    """Whether the tables of a task have to have ids."""
+    return "id" in face.formats.columns
+
+
+def _unknown(verb: str, face: Face, key: str, names: set[str]) -> str:
+    """That there is no such argument, and which there are."""
+    close = get_close_matches(key, names, n=1)
+    meant = f" (did you mean {close[0]!r}?)" if close else ""
+    return f"{verb} has no argument {key!r}{meant}; of {face.name} it takes " + ", ".join(
+        sorted(names)
+    )
+
+
+def _systems(data: Any, columns: _Columns, held: Held) -> dict[str, str]:
+    """The files of the systems by their names; those in memory are held."""
+    from truecost.study.naming import name_systems
+
+    if isinstance(data, Mapping) and any(is_path(of) or is_table(of) for of in data.values()):
+        systems = {str(name): of for name, of in data.items()}
+    elif is_path(data) or _are_paths(data):
+        paths = [data] if is_path(data) else [*data]
+        systems = dict(name_systems([str(path) for path in paths]))
+    elif data is not None and is_table(data):
+        systems = {SYSTEM: data}
+    elif data is not None:
+        raise UsageError(f"data is {_shown(data)}: {HOW}")
+    elif columns.scores:
+        systems = {str(name): {} for name in columns.scores}
+    else:
+        systems = {SYSTEM: {}} if columns.values else {}
+    if wrong := {*columns.scores} - {*systems}:
+        raise UsageError(
+            f"score names {', '.join(sorted(wrong))}, but the systems are {', '.join(systems)}"
+        )
+    found = {}
+    for name, of in systems.items():
+        own = {"score": columns.scores[name]} if name in columns.scores else {}
+        found[name] = _place(name, of, {**columns.values, **own}, held)
+    return found
+
+
+def _shown(data: Any) -> str:
+    """What was given in place of data."""
+    first = next(iter(data), None) if isinstance(data, list | tuple) else None
+    return shown_as(data) if first is None else f"a {type(data).__name__} that holds {_kind(first)}"
+
+
+def _kind(given: Any) -> str:
+    return f"a {type(given).__name__}"
+
+
+def _are_paths(data: Any) -> bool:
+    return isinstance(data, list | tuple) and bool(data) and all(map(is_path, data))
+
+
+def _place(name: str, of: Any, values: Mapping[str, Any], held: Held) -> str:
+    """The path of a system: that of its file, or that under which its table is held."""
+    if not is_path(of):
+        return held.add(name, of, values)
+    if values:
+        raise UsageError(
+            f"{next(iter(values))} holds values, but {of} is a file: name a column of it"
+        )
+    return str(of)
+
+
+def _references(given: Any, values: Mapping[str, Any], held: Held) -> tuple[str, ...]:
+    """The files of references; the first one in memory has the values that are told beside."""
+    found = () if given is None else _files(given, "reference", held)
+    if values and (not found or found[0] not in held.tables):
+        raise UsageError(
+            f"{next(iter(values))} holds values, which go with a reference in memory: name a column"
+        )
+    if values:
+        held.tables[found[0]] = with_columns(held.tables[found[0]], values)
+    return found
+
+
+def value_of(option: Declared, given: Any, held: Held) -> Any:
+    """The value of an option as its table has it.
+
+    Raises
+    ------
+    UsageError
+        When it is of another type, or none of the words that it may be.
+    """
+    known = option.option
+    if known.file and option.table != "systems":
+        files = _files(given, option.name, held, sided=known.sided)
+        return files if option.many else files[0]
+    if option.table == "systems" and isinstance(given, Mapping):
+        given = [f"{name}={file}" for name, file in given.items()]
+    if isinstance(given, str) and known.read is not None:
+        return known.read(given, option.flag)
+    if isinstance(given, str) and option.many:
+        given = given.split(",") if known.split else [given]
+    try:
+        return msgspec.convert(_plain(given), option.kind)
+    except msgspec.ValidationError as error:
+        raise UsageError(_misfit(option, given)) from error
+
+
+def _misfit(option: Declared, given: Any) -> str:
+    """What an option is that it cannot be, and what to give."""
+    if not option.choices:
+        known = KINDS.get(option.kind, "")
+        said = f"{option.flag} is {shown_as(given)}"
+        return f"{said}: give {known}" if known else f"{said}: {option.option.help}"
+    close = get_close_matches(str(given), map(str, option.choices), n=1)
+    meant = f" (did you mean {close[0]!r}?)" if close else ""
+    shown = repr(given) if isinstance(given, str) else shown_as(given)
+    return f"{option.flag} is {shown}{meant}: choose one of {', '.join(map(str, option.choices))}"
+
+
+def _plain(given: Any) -> Any:
+    """Arrays, numbers of numpy and paths as plain values."""
+    if isinstance(given, np.ndarray | np.generic):
+        return given.tolist()
+    if isinstance(given, Path):
+        return str(given)
+    if isinstance(given, list | tuple):
+        return [_plain(one) for one in given]
+    if isinstance(given, Mapping):
+        return {str(key): _plain(value) for key, value in given.items()}
+    return given
+
+
+def _files(given: Any, name: str, held: Held, *, sided: bool = False) -> tuple[str, ...]:
+    """Paths of files, and of tables that are held in their place."""
+    if is_path(given):
+        return (str(given),)
+    if isinstance(given, Mapping) and sided and all(map(_is_file, given.values())):
+        sides = {key: _files(file, name, held)[0] for key, file in given.items()}
+        return tuple(f"{key}={file}" for key, file in sides.items())
+    if is_table(given):
+        return (held.add(name, given),)
+    if isinstance(given, list | tuple) and given and all(map(_is_file, given)):
+        return tuple(path for one in given for path in _files(one, name, held))
+    raise UsageError(f"{name} is {shown_as(given)}: give a path, a frame or a mapping of columns")
+
+
+def _is_file(given: Any) -> bool:
+    return is_path(given) or is_table(given)
+
+
+def _listed(given: Any, name: str, held: Held) -> str:
+    """The file of a list of ids, which may be an array."""
+    if is_path(given) or is_frame(given) or isinstance(given, Mapping):
+        return _files(given, name, held)[0]
+    return held.add(name, {"id": given})

@@ -1,0 +1,334 @@
+"""The verbs as functions of Python: `score`, `compare`, `plan`, `validate`, `leaderboard`, `run`.
+
+They take what `truecost TASK VERB` takes, and data in memory beside paths. `arguments` reads what
+was given, `verbs` makes the study, and the road from there is that of the command line.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+from truecost.arguments import HOW, Asked, asked_of, texts_of
+from truecost.errors import UsageError
+from truecost.face import Face
+from truecost.phrasing import key, phrased, rephrased
+from truecost.tasks import find, names
+from truecost.verbs import arguments_of, options_of, study_of
+
+if TYPE_CHECKING:
+    from truecost.results import Estimate
+    from truecost.scoring import Scoring
+    from truecost.study.config import Study
+    from truecost.study.outcome import Outcome
+    from truecost.study.settings import Progress
+    from truecost.study.shown import Checked, Planned
+    from truecost.task import Record
+
+T = TypeVar("T")
+SHARED = ("task", "measures", "subsets", "worst", "config", "progress")  # of every verb and task
+
+
+@overload
+def score(data: "Record", scoring: "Scoring", /) -> "list[Estimate]": ...
+@overload
+def score(data: Any = None, /, **options: Any) -> "Outcome": ...
+def score(data: Any = None, scoring: Any = None, /, **options: Any) -> Any:
+    """The costs and error rates of systems, with intervals.
+
+    Every option of `truecost TASK score` is an argument of the same name, with underscores.
+
+    Parameters
+    ----------
+    data : path, frame or mapping, optional
+        A path or several; a frame of polars, pandas, pyarrow, DuckDB or Hugging Face datasets; a
+        mapping of columns to arrays; or a mapping of names of systems to any of these. Left out
+        where arrays are given by name, `scores=` and `labels=`, or `config` names the files. Also
+        a record of a task with a `Scoring`, which gives a list of `Estimate`.
+    task : str, optional
+        One of `truecost.tasks.names()`; trials when left out.
+    measures : str or sequence of str, optional
+        `NAME` or `NAME:PARAMETER`; those that suit the data when left out.
+    subsets : str, sequence of str or mapping of str to str, optional
+        Columns, each level of which is a subset, or conditions; a mapping names them.
+    worst : int, optional
+        How many of the worst items are kept, where the task counts items.
+    config : path, optional
+        A study file whose settings hold where no argument is given.
+    progress : callable, optional
+        Told what is being scored, the replicates done and all of them, from time to time.
+    **options
+        Those of the task: `type`, `prior`, `replicates`, `key`... An option that names a file takes
+        a frame too. The keys of the map (`id`, `label`, `unit`, `weight`...) are arguments of their
+        own: a text names a column, a tuple of texts several (`unit=("enrol", "test")`: a unit on
+        each side), and an array holds the values.
+
+    Returns
+    -------
+    Outcome
+        Data in memory are not among its `inputs`.
+
+    Raises
+    ------
+    UsageError
+        When an argument is not known or does not go with the data.
+    InputError
+        When data cannot be read or scored.
+
+    Examples
+    --------
+    >>> from importlib.resources import files
+    >>> import truecost as tc
+    >>> scores = files("truecost") / "data" / "demo" / "network.csv"
+    >>> outcome = tc.score(scores, type="llr", unit="speaker", prior=0.05, measures="act_dcf")
+    >>> print(outcome)
+    system   measure   value     95% interval  naive  trials  units
+    network  act_dcf  0.5097  [0.378, 0.6741]      1    1940    120
+    """
+    if scoring is not None or isinstance(getattr(data, "task", None), str):
+        from truecost.running import score as of_record
+
+        return of_record(data, scoring)
+    return _done("score", data, options, _scored)
+
+
+def compare(data: Any = None, /, **options: Any) -> "Outcome":
+    """Systems with the first: paired intervals of difference and ratio.
+
+    Parameters
+    ----------
+    data, **options
+        As `score` takes them, with at least two systems, scored on the same trials or items;
+        `scores={"old": a, "new": b}` gives arrays of several systems.
+
+    Returns
+    -------
+    Outcome
+
+    Raises
+    ------
+    UsageError, InputError
+        As `score` does, and when there are fewer than two systems.
+
+    Examples
+    --------
+    >>> from importlib.resources import files
+    >>> import polars as pl
+    >>> import truecost as tc
+    >>> demo = files("truecost") / "data" / "demo"
+    >>> frames = {n: pl.read_csv(str(demo / f"{n}.csv")) for n in ("logistic", "network")}
+    >>> found = tc.compare(frames, type="llr", id="trial", unit="speaker", measures="auc")
+    >>> print(found.comparisons[0].verdict)
+    undecided
+    """
+    return _done("compare", data, options, _scored)
+
+
+def plan(data: Any = None, /, *, half_width: float | None = None, **options: Any) -> "Planned":
+    """How many units halve the intervals, or reach a wanted half-width.
+
+    Parameters
+    ----------
+    data, **options
+        As `score` takes them.
+    half_width : float, optional
+        Wanted half-width; half of the present one when left out.
+
+    Returns
+    -------
+    Planned
+
+    Examples
+    --------
+    >>> from importlib.resources import files
+    >>> import truecost as tc
+    >>> scores = files("truecost") / "data" / "demo" / "network.csv"
+    >>> planned = tc.plan(scores, type="llr", unit="speaker", measures="auc")
+    >>> planned.rows[0]["n_units"], planned.rows[0]["more_units"]
+    (120, 456)
+    """
+    from truecost.study.planning import plan_rows
+    from truecost.study.shown import Planned
+
+    outcome = _done("plan", data, options, _scored)
+    return Planned(tuple(plan_rows(outcome, half_width)), outcome)
+
+
+def validate(data: Any = None, /, **options: Any) -> "Checked":
+    """The checks of the data of systems, as scoring would read them: every fault is listed.
+
+    Parameters
+    ----------
+    data, **options
+        As `score` takes them; also a path, frame or list of what has to be there (`trials=`,
+        `ids=`).
+
+    Returns
+    -------
+    Checked
+
+    Examples
+    --------
+    >>> import truecost as tc
+    >>> tc.validate(scores=[1.5, float("nan")], labels=[1, 0], type="llr").valid
+    False
+    """
+    from truecost.study import checks
+    from truecost.study.shown import Checked
+
+    def done(study: "Study", progress: "Progress | None", asked: Asked) -> Checked:
+        del progress
+        face = find(study.task)
+        known = arguments_of(face, "validate")
+        found = checks.validate(study, asked.wanted, asked.held.tables)
+        return Checked(
+            {
+                name: tuple(replace(one, message=rephrased(one.message, known)) for one in of)
+                for name, of in found.items()
+            }
+        )
+
+    return _done("validate", data, options, done)
+
+
+def leaderboard(data: Any = None, /, *, keep_going: bool = False, **options: Any) -> "Outcome":
+    """Submissions ranked by the first measure; those that are not told apart share a rank.
+
+    Parameters
+    ----------
+    data, **options
+        As `compare` takes them.
+    keep_going : bool
+        Leave out invalid submissions and say so, in place of stopping at them.
+
+    Returns
+    -------
+    Outcome
+        With `leaderboard`.
+
+    Examples
+    --------
+    >>> from importlib.resources import files
+    >>> import truecost as tc
+    >>> demo = files("truecost") / "data" / "demo"
+    >>> paths = [demo / "logistic.csv", demo / "network.csv"]
+    >>> board = tc.leaderboard(paths, type="llr", id="trial", unit="speaker", prior=0.05)
+    >>> [(one.rank, one.system) for one in board.leaderboard]
+    [(1, 'network'), (1, 'logistic')]
+    """
+    from truecost.study.ranking import rank
+
+    def done(study: "Study", progress: "Progress | None", asked: Asked) -> "Outcome":
+        return rank(study, progress, keep_going=keep_going, held=asked.held.tables)
+
+    return _done("leaderboard", data, options, done)
+
+
+def run(
+    study: "Study | str | Path | Mapping[str, Any]", progress: "Progress | None" = None
+) -> "Outcome":
+    """Score the systems of a study, compare them with the baseline, and check the gates.
+
+    Parameters
+    ----------
+    study : Study, path or mapping
+        A path is that of a study file (TOML), as `Study.read` takes it; a mapping has its tables,
+        as `Study.of` takes them.
+    progress : callable, optional
+        Told what is being scored, the replicates done and all of them, from time to time.
+
+    Returns
+    -------
+    Outcome
+
+    Raises
+    ------
+    UsageError
+        When the study contradicts itself, or what it asks for does not go with the data.
+    InputError
+        When a file cannot be read or scored, only one class occurs, or the trials do not agree.
+
+    Examples
+    --------
+    >>> from importlib.resources import files
+    >>> import truecost as tc
+    >>> scores = str(files("truecost") / "data" / "demo" / "network.csv")
+    >>> outcome = tc.run({
+    ...     "measures": ["act_dcf"],
+    ...     "data": {"type": "llr", "map": {"id": "trial", "unit": "speaker"}},
+    ...     "systems": {"network": {"file": scores}},
+    ...     "application": {"prior": 0.05},
+    ...     "gate": [{"measure": "act_dcf", "max_upper": 0.7}],
+    ... })
+    >>> print(outcome.estimates[0], outcome.gates[0].state)
+    act_dcf 0.5097 [0.378, 0.6741] pass
+    """
+    from truecost.study.config import Study
+    from truecost.study.running import run as run_study
+
+    with phrased({}):
+        if isinstance(study, Mapping):
+            study = Study.of(study)
+        elif isinstance(study, str | Path):
+            study = Study.read(str(study))
+    task = getattr(study, "task", None)
+    known = arguments_of(find(task), "score") if task is None or task in names() else {}
+    with phrased(known, key):
+        return run_study(study, progress)
+
+
+def _scored(study: "Study", progress: "Progress | None", asked: Asked) -> "Outcome":
+    """The outcome of a study of files and of tables in memory."""
+    from truecost.study.running import run as run_study
+
+    return run_study(study, progress, asked.held.tables)
+
+
+def _done(
+    verb: str,
+    data: Any,
+    arguments: Mapping[str, Any],
+    do: "Callable[[Study, Progress | None, Asked], T]",
+) -> T:
+    """What a verb does with the study that its arguments make."""
+    shared = {name: arguments.get(name) for name in SHARED}
+    rest = {name: value for name, value in arguments.items() if name not in SHARED}
+    face = _face(shared["task"], shared["config"])
+    if verb not in face.verbs:
+        raise UsageError(f"{face.name} has no {verb}: it has {', '.join(face.verbs)}")
+    with phrased(arguments_of(face, verb)):
+        asked = asked_of(face, verb, options_of(face, verb), data, rest, SHARED)
+        if not asked.systems and shared["config"] is None:
+            raise UsageError(f"no data are given: {HOW}")
+        study = study_of(
+            face,
+            asked.systems,
+            asked.given,
+            references=asked.references,
+            measures=texts_of("measures", shared["measures"]),
+            subsets=_subsets(shared["subsets"]),
+            worst=shared["worst"] if face.worst else None,
+            config=None if shared["config"] is None else str(shared["config"]),
+            compare=verb == "compare",
+        )
+        if verb == "compare" and len(study.systems) < 2:
+            raise UsageError("a comparison needs at least two systems")
+        return do(study, shared["progress"], asked)
+
+
+def _face(task: str | None, config: Any = None) -> Face:
+    """The task that is named, or that of a study file."""
+    if task is None and config is not None:
+        from truecost.study.config import Study
+
+        task = Study.read(str(config)).task
+    if task is not None and not isinstance(task, str):
+        raise UsageError(f"task is {task!r}: choose one of {', '.join(names())}")
+    return find(task)
+
+
+def _subsets(given: Any) -> Sequence[str] | Mapping[str, str]:
+    """Columns and conditions; by name where a mapping is given."""
+    if isinstance(given, Mapping):
+        return {str(name): str(expression) for name, expression in given.items()}
+    return texts_of("subsets", given)

@@ -1,0 +1,44 @@
+"""How outputs are corrected, by their kind."""
+
+from difflib import get_close_matches
+
+from truecost.corrections.base import Corrector
+from truecost.corrections.regions import Regions
+from truecost.corrections.texts import Classes, Texts
+from truecost.errors import UsageError
+
+CORRECTORS: dict[str, Corrector] = {
+    "classes": Classes(),
+    "transcripts": Texts("transcript"),
+    "translation": Texts("translation"),
+    "diarization": Regions(),
+}
+
+
+def corrector(kind: str) -> Corrector:
+    """How outputs of a kind are corrected.
+
+    Parameters
+    ----------
+    kind : {"classes", "transcripts", "translation", "diarization"}
+
+    Returns
+    -------
+    Corrector
+
+    Raises
+    ------
+    UsageError
+        When there is no such kind.
+
+    Examples
+    --------
+    >>> from truecost.corrections import corrector
+    >>> corrector("transcripts").parts("the cat sat", "the cat sat down")
+    (Part(name='', errors=1.0, words=4, actions=1),)
+    """
+    if kind not in CORRECTORS:
+        close = get_close_matches(kind, CORRECTORS, n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(CORRECTORS)}"
+        raise UsageError(f"no outputs of kind {kind!r} can be corrected: {hint}")
+    return CORRECTORS[kind]

@@ -1,0 +1,210 @@
+"""What help, schemas and checks know of a task: a light `Face`; what it does is its `Work`.
+
+Everything that the frame knows of a task stands in these two: it reads, counts, scores, compares
+and reports whatever declares them. The table of tasks is `truecost.tasks`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from truecost.formats.declared import Formats
+from truecost.lazy import imported
+from truecost.names import ITEM_MAP_KEYS
+
+if TYPE_CHECKING:
+    from truecost.task import Work
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Face:
+    """What help, schemas and checks know of a task without importing it.
+
+    Attributes
+    ----------
+    name : str
+        As commands, studies and results call it.
+    title : str
+        As pages call it.
+    work : str
+        Where its `Work` is: `module:NAME`.
+    data : tuple of str
+        The keys of `[data]` that go with it.
+    systems : tuple of str
+        Further keys of `[systems.NAME]`.
+    records : bool
+        Whether these are flags too: FILE, or SYSTEM=FILE where there are several systems.
+    tables : mapping of str to str
+        Further tables of a study, and where the type of each is: `module:Class`; one that begins
+        with `*` holds several by name.
+    options : tuple of str
+        The tables whose keys are flags, its own first.
+    application, interval : tuple of str
+        The keys of `[application]` and `[interval]` that go with it.
+    words : mapping of str to tuple of str
+        The words that it takes of shared options, by key.
+    shown : mapping of str to str
+        Its defaults of shared options, by key, where they are others.
+    leading : tuple of str
+        Keys of `[data]` that stand first, before the files of systems.
+    several : bool
+        Whether several of what stands first may be given.
+    wanted : str
+        The option of `validate` that names a file with what has to be there; none when empty.
+    folders : bool
+        Whether a folder stands for the files in it.
+    frames : bool
+        Whether tables in memory do in place of its files.
+    verbs : tuple of str
+        The verbs that it has.
+    about : mapping of str to str
+        What help says: of the task (under ""), its verbs, `files`, `reference`, `subset`, `wanted`.
+    examples : mapping of str to str
+        Arguments of each verb after its name.
+    outputs : str
+        Where the options of tables are that are written beside the result: `module:Class`.
+    worst : bool
+        Whether the worst items of each system can be shown.
+    blocks : bool
+        Whether units stand in time, so that moving blocks are drawn.
+    libraries : tuple of str
+        What computes besides, whose versions stand in the result.
+    commands : tuple of (str, str, str)
+        Further commands: name, place (`module:function`) and what help says.
+    unnamed : bool
+        Whether it is meant where no task is named.
+    measures : tuple of str
+        Modules that hold its measures; of a package all of its modules do.
+    map_keys : mapping of str to str
+        What columns of its files can be mapped to, with what each means.
+    formats : Formats
+        What its files may be.
+    """
+
+    name: str
+    title: str
+    work: str
+    data: tuple[str, ...] = ("map", "input_format")
+    systems: tuple[str, ...] = ()
+    tables: Mapping[str, str] = field(default_factory=dict)
+    records: bool = False
+    options: tuple[str, ...] = ()
+    application: tuple[str, ...] = ()
+    interval: tuple[str, ...] = ("level", "replicates", "seed", "method", "icc", "jobs")
+    words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    shown: Mapping[str, str] = field(default_factory=dict)
+    leading: tuple[str, ...] = ()
+    several: bool = False
+    folders: bool = False
+    wanted: str = ""
+    frames: bool = False
+    verbs: tuple[str, ...] = ("score", "compare", "plan", "validate", "leaderboard")
+    about: Mapping[str, str] = field(default_factory=dict)
+    examples: Mapping[str, str] = field(default_factory=dict)
+    outputs: str = ""
+    worst: bool = False
+    blocks: bool = False
+    libraries: tuple[str, ...] = ()
+    commands: tuple[tuple[str, str, str], ...] = ()
+    unnamed: bool = False
+
+    @property
+    def costs(self) -> bool:
+        """Whether an application goes with it: errors cost something."""
+        return bool(self.application)
+
+    @property
+    def stated(self) -> str | None:
+        """Its name in a study; None of the task that is meant where none is named."""
+        return None if self.unnamed else self.name
+
+    measures: tuple[str, ...] = ()
+    map_keys: Mapping[str, str] = field(default_factory=dict)
+    formats: Formats = field(default_factory=Formats)
+
+    def load(self) -> "Work[Any]":
+        """What the task does, imported now."""
+        work: Work[Any] = at(self.work)
+        return work
+
+    def table_types(self) -> dict[str, Any]:
+        """The types of its tables by name, imported now."""
+        return {
+            name: dict[str, at(place[1:])] if place.startswith("*") else at(place)  # type: ignore[misc]
+            for name, place in self.tables.items()
+        }
+
+
+def item_face(
+    *,
+    name: str,
+    title: str,
+    work: str,
+    measures: str,
+    table: str,
+    map_keys: Mapping[str, str],
+    about: Mapping[str, str],
+    examples: Mapping[str, str],
+    formats: Formats | None = None,
+    data: tuple[str, ...] = ("metadata", "missing"),
+    several: bool = False,
+    libraries: tuple[str, ...] = (),
+) -> Face:
+    """The face of a task that holds outputs against a reference, item by item.
+
+    Parameters
+    ----------
+    name, title, work, map_keys, about, examples, several, libraries
+        As `Face` has them; about and examples over those of every such task. Keys of units are
+        among `map_keys`.
+    measures : str
+        The module, or package, of its measures.
+    table : str
+        Where the table of its options is: `module:Class`; it is called as the task is.
+    formats : Formats, optional
+        What its files may be; tables when left out.
+    data : tuple of str
+        The keys of `[data]` that go with it beside those of map and reference.
+
+    Returns
+    -------
+    Face
+    """
+    units = {k: text for k, text in ITEM_MAP_KEYS.items() if k != "id"}
+    return Face(
+        name=name,
+        title=title,
+        work=work,
+        measures=(measures,),
+        map_keys={**map_keys, **units},
+        formats=formats or Formats(of=name),
+        data=("map", "reference", "reference_map", "reference_format", *data, "input_format"),
+        leading=("reference",),
+        frames=True,
+        several=several,
+        tables={name: table},
+        options=(name,),
+        interval=(
+            *("level", "replicates", "seed", "method", "icc"),
+            *("resample", "block_length", "hold", "jobs"),
+        ),
+        worst=True,
+        libraries=libraries,
+        wanted="ids",
+        about={
+            "score": "Score systems against a reference, with intervals.",
+            "plan": "How many more units narrow the interval, or reach a wanted half-width.",
+            "validate": "Check outputs, with or without the reference.",
+            "wanted": "File with the ids that outputs have to have, one a line, or any file of the "
+            "task: in place of a reference, which participants lack.",
+            "half_width": "Wanted half-width as a share, 0.01 for 1 pp.",
+            **about,
+        },
+        examples=examples,
+    )
+
+
+def at(place: str) -> Any:
+    """What is called `module:NAME`."""
+    module, _, name = place.partition(":")
+    return getattr(imported(module), name)

@@ -1,0 +1,267 @@
+"""A choice is said once: flag, key of a study, argument, range, help, default and schema.
+
+A table of a study is a class whose keys carry what is known of them::
+
+    class EventsTable(PartialTable, frozen=True):
+        collar: Annotated[float | None, Option(help="Tolerance, in seconds.", default=0.2)] = None
+
+None stands for what was not given, so that tables can be laid over each other. `declared` lists the
+options of a table; the command line, Python and the documentation are made of these.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from truecost.errors import UsageError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Option:
+    """What is known of a choice beside its name and type.
+
+    Attributes
+    ----------
+    help : str
+        What it is, as a noun phrase or an imperative.
+    default : object, optional
+        What holds where it is not given.
+    shown : str
+        The default in words, where it is no value ("its share in the data").
+    group : str
+        Heading in help; that of the table when empty.
+    flag : str
+        Name of the flag, where it is not that of the key.
+    also : tuple of str
+        Further flags.
+    negative : str
+        Flag that says the opposite.
+    ge, gt, le, lt : float, optional
+        Range of numbers.
+    file : bool or callable
+        Whether it names files, whose paths move with the study; of some texts only, those of
+        which the callable is false.
+    sided : bool
+        Whether `COLUMN=FILE` is meant, of files.
+    split : bool
+        Whether commas separate several.
+    repeat : bool
+        Whether the flag may be repeated though its text is read as several.
+    read : callable, optional
+        From the text of a flag, and the flag, to the value.
+    verbs : tuple of str
+        The verbs that take it alone, where not all of its table's do.
+    """
+
+    help: str
+    default: Any = None
+    shown: str = ""
+    group: str = ""
+    flag: str = ""
+    also: tuple[str, ...] = ()
+    negative: str = ""
+    ge: float | None = None
+    gt: float | None = None
+    le: float | None = None
+    lt: float | None = None
+    file: bool | Callable[[str], bool] = False
+    sided: bool = False
+    split: bool = False
+    repeat: bool = False
+    read: Callable[[str, str], Any] | None = None
+    verbs: tuple[str, ...] = ()
+
+    @property
+    def range(self) -> str:
+        """The limits in words; empty when there are none."""
+        ends = (
+            ("at least", self.ge),
+            ("above", self.gt),
+            ("at most", self.le),
+            ("below", self.lt),
+        )
+        return " and ".join(f"{word} {end:g}" for word, end in ends if end is not None)
+
+    def holds(self, number: float) -> bool:
+        """Whether a number lies in the range."""
+        return (
+            math.isfinite(number)
+            and (self.ge is None or number >= self.ge)
+            and (self.gt is None or number > self.gt)
+            and (self.le is None or number <= self.le)
+            and (self.lt is None or number < self.lt)
+        )
+
+
+_KINDS: Mapping[Any, str] = {
+    bool: "switch",
+    int: "whole number",
+    float: "number",
+    str: "text",
+    tuple[float, ...]: "numbers",
+}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Declared:
+    """An option with its place.
+
+    Attributes
+    ----------
+    key : str
+        Its name in the table.
+    table : str
+        Name of the table, as `[table]` has it.
+    owner : type
+        The class of the table.
+    kind : type
+        Of its values, without None.
+    option : Option
+    """
+
+    key: str
+    table: str
+    owner: Any
+    kind: Any
+    option: Option
+
+    @property
+    def name(self) -> str:
+        """The argument, with underscores."""
+        return self.option.flag or self.key
+
+    @property
+    def flag(self) -> str:
+        """As the command line has it: `--block-length`."""
+        return f"--{self.name.replace('_', '-')}"
+
+    @property
+    def many(self) -> bool:
+        """Whether it may be given several times."""
+        return get_origin(self.kind) is tuple
+
+    @property
+    def choices(self) -> tuple[Any, ...]:
+        """The words that it may be; empty where it is any."""
+        return get_args(self.kind) if get_origin(self.kind) is Literal else ()
+
+    @property
+    def values(self) -> str:
+        """What it may be, in a few words."""
+        kind = get_args(self.kind)[0] if self.many and get_args(self.kind) else self.kind
+        said = _KINDS.get(kind, "text")
+        if get_origin(kind) is Literal:
+            said = ", ".join(map(str, get_args(kind)))
+        elif self.option.file is True:
+            said = "COLUMN=FILE or FILE" if self.option.sided else "file"
+        elif get_origin(kind) is dict:
+            said = "pairs"
+        elif get_origin(kind) in (Union, UnionType):
+            said = " or ".join(_KINDS.get(one, "several") for one in get_args(kind))
+        said = f"{said} {self.option.range}" if self.option.range else said
+        return f"{said}; several" if self.many else said
+
+    @property
+    def default(self) -> str:
+        """The default as help shows it; empty where nothing holds unless it is given."""
+        option = self.option
+        if option.shown or option.default in (None, False, (), ""):
+            return option.shown
+        if option.default is True:
+            return "yes"
+        number = isinstance(option.default, float)
+        return f"{option.default:g}" if number else str(option.default)
+
+    @property
+    def help(self) -> str:
+        """What it is, and its default."""
+        return f"{self.option.help} Default: {self.default}." if self.default else self.option.help
+
+    def check(self, value: Any, door: str) -> None:
+        """Refuse a number out of range: UsageError; `door` is what the user wrote."""
+        for number in value if isinstance(value, tuple | list) else (value,):
+            if isinstance(number, bool) or not isinstance(number, int | float):
+                continue
+            if self.option.range and not self.option.holds(number):
+                raise UsageError(f"{door} is {number:g}: give a number {self.option.range}")
+
+
+@cache
+def declared(table: type) -> tuple[Declared, ...]:
+    """The options of a table in their order."""
+    found = []
+    for key, hint in get_type_hints(table, include_extras=True).items():
+        if get_origin(hint) is not Annotated:
+            continue
+        kind, *known = get_args(hint)
+        option = next((one for one in known if isinstance(one, Option)), None)
+        if option is not None:
+            name = getattr(table, "__table__", "")
+            group = option.group or getattr(table, "__group__", "") or name.capitalize()
+            found.append(
+                Declared(
+                    key=key,
+                    table=name,
+                    owner=table,
+                    kind=_certain(kind),
+                    option=replace(option, group=group),
+                )
+            )
+    return tuple(found)
+
+
+def _certain(kind: Any) -> Any:
+    """A type without None."""
+    if get_origin(kind) not in (Union, UnionType):
+        return kind
+    kinds = [one for one in get_args(kind) if one is not NoneType]
+    return kinds[0] if len(kinds) == 1 else Union[tuple(kinds)]  # noqa: UP007
+
+
+def defaults_of(table: type) -> dict[str, Any]:
+    """What holds of the keys of a table that are not given, of those that say it."""
+    return {d.key: d.option.default for d in declared(table) if d.option.default is not None}
+
+
+def narrowed(option: Declared, words: Mapping[str, tuple[str, ...]]) -> Declared:
+    """The option with the words alone that a task takes."""
+    if option.key not in words:
+        return option
+    return replace(option, kind=Literal[words[option.key]])
+
+
+def check(table: Any, door: Callable[[Declared], str]) -> None:
+    """Refuse what a table gives and is out of its range: UsageError.
+
+    Parameters
+    ----------
+    table : PartialTable
+    door : callable
+        How what was given is named: a flag, a key or an argument.
+    """
+    given = table.given()
+    kind: Any = type(table)
+    for option in declared(kind):
+        if option.key in given:
+            option.check(given[option.key], door(option))
+
+
+def schema_of(table: type) -> dict[str, dict[str, Any]]:
+    """What a JSON schema says of the keys of a table beside their types: help, default, range."""
+    found: dict[str, dict[str, Any]] = {}
+    for option in declared(table):
+        known = option.option
+        said: dict[str, Any] = {"description": option.help}
+        if known.default is not None:
+            said["x-default"] = known.default  # a key that is left out is not given
+        ends = {
+            "minimum": known.ge,
+            "exclusiveMinimum": known.gt,
+            "maximum": known.le,
+            "exclusiveMaximum": known.lt,
+        }
+        found[option.key] = said | {name: end for name, end in ends.items() if end is not None}
+    return found

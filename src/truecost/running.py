@@ -1,0 +1,200 @@
+"""Records of any task: scored, paired, and compared on the same trials or items."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from truecost.comparison import compare
+from truecost.errors import UsageError, checked, plural
+from truecost.measures import Measure
+from truecost.results import Comparison, Estimate
+from truecost.scoring import Scoring
+from truecost.subsets import Masks
+from truecost.task import Record, Work
+from truecost.tasks import find
+
+OF_SYSTEM = ("system", "strategy", "budget")  # dims that say whose a row is
+SHARED = (
+    "n_targets",
+    "n_items",
+)  # what systems of one reference have in common: there is no difference
+
+
+def score(
+    system: Record,
+    scoring: Scoring,
+    masks: Masks | None = None,
+    dims: Mapping[str, str] | None = None,
+) -> list[Estimate]:
+    """Rows of one system: the whole, then each subset.
+
+    Parameters
+    ----------
+    system : Record
+    scoring : Scoring
+        Items (of transcripts, translations, recordings) take measures, plan, level, method, subsets
+        and jobs from it, and so do deployments, with their estimators; costs, priors and thresholds
+        are for trials.
+    masks : sequence of (str, ndarray of bool), optional
+        Name and rows of each subset; those of `scoring.subsets` when left out.
+    dims : mapping of str to str, optional
+        What the rows are about besides the system: a collection or an application.
+
+    Returns
+    -------
+    list of Estimate
+        One for each measure, then one for each subset and measure; `dims` tells them apart. A
+        subset is decided as the whole is: the system does not change from subset to subset.
+
+    Raises
+    ------
+    UsageError
+        When the score type or the task does not allow a measure, costs or priors are for another
+        number of classes, a subset is neither column nor condition, or the interval is not defined.
+    InputError
+        When the scores look reversed (see `Scoring`), or a condition holds for no trial.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import truecost as tc
+    >>> rng = np.random.default_rng(0)
+    >>> labels, speakers = np.arange(400) % 2, np.arange(400) // 10
+    >>> llrs = 2 * rng.normal(2 * labels - 1)  # well calibrated
+    >>> trials = tc.Trials.of(llrs, labels, kind="llr", unit=speakers)
+    >>> application = tc.Application.detection(cost_miss=10, cost_fa=1, prior=0.01)
+    >>> plan = tc.Plan(500, seed=0)
+    >>> for row in tc.score(trials, tc.Scoring(application, ("act_dcf", "cllr"), plan)):
+    ...     print(f"{row.measure} {row.value:.2f} [{row.lower:.2f}, {row.upper:.2f}]")
+    act_dcf 0.61 [0.52, 1.41]
+    cllr 0.46 [0.39, 0.57]
+    """
+    checked("scoring", scoring, Scoring, "a Scoring (what to compute and how)")
+    return work_of(system).score(system, scoring, masks, dims)
+
+
+def work_of(system: Record) -> Work[Any]:
+    """What the task of a system does; UsageError of what is no system."""
+    if not isinstance(task := getattr(system, "task", None), str):
+        raise UsageError(
+            f"a {type(system).__name__} is nothing that can be scored: give what a task reads, "
+            f"such as Trials or Items"
+        )
+    return find(task).load()
+
+
+def measures_for(system: Record, scoring: Scoring) -> list[Measure]:
+    """The measures asked for, or those that suit a system.
+
+    Parameters
+    ----------
+    system : Record
+    scoring : Scoring
+
+    Returns
+    -------
+    list of Measure
+
+    Raises
+    ------
+    UsageError
+        When a measure is not known, or the score type, the classes or the task do not allow it.
+    """
+    return work_of(system).measures(system, scoring)
+
+
+def pair(systems: Sequence[Record]) -> list[Record]:
+    """The systems of one task with their trials or items in one order.
+
+    Parameters
+    ----------
+    systems : sequence of Trials, or of Items
+        One for each system.
+
+    Returns
+    -------
+    list of Trials, or of Items
+        In the order of the first system.
+
+    Raises
+    ------
+    UsageError
+        When one is no system or, of trials, has no ids, systems are of different tasks, or they are
+        deployments of AB/BA, of which each is a comparison already.
+    InputError
+        When ids, labels, weights, strata or units do not agree.
+    """
+    tasks = {work_of(system): system for system in systems}
+    if len(tasks) > 1:
+        said = " and ".join(f"{s.name} has {plural(s.item)}" for s in tasks.values())
+        raise UsageError(f"{said}: compare alike")
+    return [*next(iter(tasks)).pair(systems)]
+
+
+def compare_systems(
+    systems: Sequence[Record],
+    scoring: Scoring | Sequence[Scoring],
+    dims: Mapping[str, str] | None = None,
+    *,
+    paired: bool = False,
+) -> tuple[list[list[Estimate]], list[list[Comparison]]]:
+    """Rows of each system, and of each later system against the first.
+
+    Parameters
+    ----------
+    systems : sequence of Trials, or of Items
+        At least two, scored on the same trials or items; the first is the baseline.
+    scoring : Scoring or sequence of Scoring
+        One for all, or one for each system where they are decided otherwise (thresholds, training
+        priors).
+    dims : mapping of str to str, optional
+        What the rows are about besides the system: a collection or an application.
+    paired : bool
+        The systems have their trials in one order already, as `pair` gives them.
+
+    Returns
+    -------
+    rows : list of list of Estimate
+        For each system what `score` gives.
+    comparisons : list of list of Comparison
+        For each later system one for each row, paired replicate by replicate.
+
+    Raises
+    ------
+    UsageError
+        When there are fewer than two systems, one has no ids, or as `score` says.
+    InputError
+        When ids, labels or units do not agree, or as `score` says.
+    """
+    checked("systems", systems, (list, tuple), "a list of systems, the first one the baseline")
+    if len(systems) < 2:
+        raise UsageError("a comparison needs at least two systems")
+    same = systems if paired else pair(systems)
+    checked("scoring", scoring, (Scoring, list, tuple), "a Scoring, or one for each system")
+    scorings = [scoring] * len(same) if isinstance(scoring, Scoring) else scoring
+    # The first system says which trials a subset holds: they are the same for all.
+    masks = [mask for subset in scorings[0].subsets for mask in same[0].masks(subset)]
+    rows = [score(t, s, masks, dims) for t, s in zip(same, scorings, strict=True)]
+    return rows, [
+        [compare(a, b) for a, b in _side_by_side(other, rows[0]) if a.measure not in SHARED]
+        for other in rows[1:]
+    ]
+
+
+def _side_by_side(
+    system: Sequence[Estimate], baseline: Sequence[Estimate]
+) -> Iterator[tuple[Estimate, Estimate]]:
+    """Rows of two systems that are about the same; what only one has is not compared.
+
+    One life cycle has rows of the help of a person, and another, in which nobody helped, has none.
+    """
+    if [row.measure for row in system] == [row.measure for row in baseline]:
+        yield from zip(system, baseline, strict=True)
+        return
+    known = {_about(row): row for row in baseline}
+    yield from ((row, known[_about(row)]) for row in system if _about(row) in known)
+
+
+def _about(row: Estimate) -> tuple[object, ...]:
+    """What a row is about beside the system."""
+    dims = {name: value for name, value in row.dims.items() if name not in OF_SYSTEM}
+    return row.measure, repr(sorted(row.parameters.items())), *sorted(dims.items())

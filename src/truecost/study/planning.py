@@ -1,0 +1,45 @@
+"""How many units narrow the intervals of an outcome."""
+
+import math
+
+from truecost.measures import find_of_any_task
+from truecost.study.outcome import Outcome
+
+PLANNED = (
+    "strategy",
+    "budget",
+    "estimator",
+    "phase",
+    "version",
+    "policy",
+)  # what rows of a plan are told by besides
+
+
+def plan_rows(outcome: Outcome, half_width: float | None) -> list[dict[str, object]]:
+    """For each row the present half-width and the units for the wanted one.
+
+    What is measured once, such as memory, has no units to be more of, and a sum over units no
+    interval that more of them narrow.
+    """
+    rows: list[dict[str, object]] = []
+    for e in outcome.estimates:
+        if not e.n_replicates or find_of_any_task(e.label, e.task).total:
+            continue
+        known = math.isfinite(e.half_width) and e.half_width > 0
+        wanted = e.half_width / 2 if half_width is None else half_width
+        needed = int(e.units_for(half_width)) if known else None
+        rows.append(
+            {
+                "system": e.dims["system"],
+                "measure": e.label,
+                **{k: v for k, v in e.dims.items() if k in PLANNED},
+                "value": e.value,
+                **({"shown_in": e.shown_in} if e.shown_in else {}),
+                "n_units": e.n_units,
+                "half_width": e.half_width if known else None,
+                "wanted_half_width": wanted if math.isfinite(wanted) else None,
+                "units_needed": needed,
+                "more_units": None if needed is None else max(0, needed - e.n_units),
+            }
+        )
+    return rows

@@ -1,0 +1,25 @@
+"""What the page of AB/BA shows."""
+
+from truecost.report.deployed_checks import checks, pointed_out
+from truecost.report.deployed_sections import (
+    machine_against_human,
+    ratios,
+    ratios_by_subset,
+    what_was_collected,
+)
+from truecost.report.deployed_verdict import about_ratios, remarks_of, verdict
+from truecost.report.plane_sections import by_threshold, trade_off
+from truecost.report.sections import gates
+from truecost.task import Naive, Page
+
+PAGE = Page(
+    sections=(
+        *(ratios, trade_off, by_threshold, ratios_by_subset, gates),
+        *(what_was_collected, machine_against_human, checks),
+    ),
+    lead=about_ratios,
+    verdict=verdict,
+    remarks=remarks_of,
+    problems=pointed_out,
+    naive=Naive(column="no change", said="{} is no change"),
+)

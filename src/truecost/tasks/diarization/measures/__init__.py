@@ -1,0 +1,1 @@
+"""Measures of diarization: who spoke when, and whether anyone did."""

@@ -1,0 +1,40 @@
+"""What diarizations take to be read, counted and scored."""
+
+from truecost.formats import Table
+from truecost.study.tables import DataTable
+from truecost.tasks.diarization.counting import COUNTING, DiarizationOptions, count
+from truecost.tasks.diarization.segments import refuse_repeated_turns, rows_of, turns_of
+from truecost.tasks.item_files import Files
+from truecost.tasks.item_work import item_work
+from truecost.tasks.items import Items
+
+
+def count_files(files: Files) -> Items:
+    """The counted recordings of one system."""
+    given = dict(files.given)
+    path = given.pop("uem", None)
+    options = DiarizationOptions(
+        columns=files.columns,
+        reference_columns=files.reference_columns,
+        missing=files.missing,
+        allow_duplicates=files.allow_duplicates,
+        **given,
+    )
+    uem = None if path is None else files.further(path, "uem")
+    return count(files.references[0], files.output, options, files.name, uem, files.parts)
+
+
+def refuse(table: Table, data: DataTable) -> None:
+    """Refuse invalid segments, and turns that stand twice."""
+    rows = rows_of(turned := turns_of(table, data.map))
+    if not data.allow_duplicates:
+        refuse_repeated_turns(turned, rows)
+
+
+WORK = item_work(
+    COUNTING,
+    count_files,
+    page="truecost.tasks.diarization.page:PAGE",
+    refuse=refuse,
+    checked=(*COUNTING.measures, "speech_error"),
+)

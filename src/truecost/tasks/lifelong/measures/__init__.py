@@ -1,0 +1,1 @@
+"""Measures of lifelong learning: scores across time, and what help costs."""

@@ -1,0 +1,1 @@
+"""Measures of streams: errors and the person's time, before and after adaptation."""

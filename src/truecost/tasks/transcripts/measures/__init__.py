@@ -1,0 +1,1 @@
+"""Measures of transcripts: errors of words, phones or characters."""

@@ -1,0 +1,36 @@
+"""What transcripts take to be read, counted and scored."""
+
+from truecost.formats import Table
+from truecost.study.tables import DataTable
+from truecost.tasks.item_files import Files
+from truecost.tasks.item_work import item_work
+from truecost.tasks.items import Items
+from truecost.tasks.transcripts.counting import COUNTING, count
+from truecost.tasks.transcripts.utterances import TextOptions, refuse_repeated_texts
+
+
+def count_files(files: Files) -> Items:
+    """The counted utterances of one system."""
+    options = TextOptions(
+        columns=files.columns,
+        reference_columns=files.reference_columns,
+        missing=files.missing,
+        allow_duplicates=files.allow_duplicates,
+        **files.given,
+    )
+    return count(files.references[0], files.output, options, files.name, files.parts)
+
+
+def refuse(table: Table, data: DataTable) -> None:
+    """Refuse timed words that stand twice."""
+    if table.format == "ctm" and not data.allow_duplicates:
+        refuse_repeated_texts(table, "word")
+
+
+WORK = item_work(
+    COUNTING,
+    count_files,
+    page="truecost.tasks.transcripts.page:PAGE",
+    refuse=refuse,
+    named_by="by",
+)

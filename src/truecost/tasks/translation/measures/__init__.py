@@ -1,0 +1,1 @@
+"""Measures of translations: BLEU, chrF and TER."""

@@ -1,0 +1,15 @@
+"""`[translation]`: how sentences become tokens."""
+
+from typing import Annotated, ClassVar
+
+from truecost.options import Option
+from truecost.study.tables import PartialTable
+
+
+class TranslationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
+    """`[translation]`: how sentences become tokens."""
+
+    __table__: ClassVar[str] = "translation"
+
+    tokenizer: Annotated[str | None, Option(help="One of sacrebleu's.", default="13a")] = None
+    lowercase: Annotated[bool | None, Option(help="Ignore case.")] = None

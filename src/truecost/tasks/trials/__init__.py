@@ -1,0 +1,69 @@
+"""Trials: scored decisions, each with a label that says what is right."""
+
+from truecost.face import Face
+from truecost.formats.declared import Formats
+from truecost.names import FORMATS
+
+MAP_KEYS: dict[str, str] = {
+    "id": "trial id: joins files and pairs systems",
+    "score": "the score; several columns joined by + are the scores of the classes",
+    "label": "true class (or true number)",
+    "soft": "probability that the trial is a target, in place of a label",
+    "annotators": "label of each annotator, in place of a label: a+b+c, empty where one did not "
+    "answer, or one column with labels separated by |",
+    "unit": "what trials share (speaker, session): resampled together; a+b for a trial with "
+    "a unit of the same population on each side",
+    "unit2": "a second factor, crossed with the first",
+    "stratum": "stratum of the unit (or stream, for moving blocks)",
+    "weight": "weight of the trial (inverse inclusion probability)",
+}
+
+FACE = Face(
+    name="trials",
+    title="Trials",
+    work="truecost.tasks.trials.work:WORK",
+    unnamed=True,
+    measures=("truecost.tasks.trials.measures",),
+    map_keys=MAP_KEYS,
+    frames=True,
+    formats=Formats(
+        holds="scores or labels of trials",
+        texts=FORMATS,
+        recognise="truecost.formats.sniffing:by_content",
+        any_ending=True,
+    ),
+    data=(
+        *("type", "map", "key", "metadata", "target", "classes", "annotators", "accept"),
+        *("missing", "llr_base", "training_prior", "threshold", "clip", "allow_reversed"),
+        *("input_format", "key_format"),
+    ),
+    tables={
+        "methods": "truecost.study.tables:MethodsTable",
+        "spurious": "truecost.study.protocol_tables:SpuriousTable",
+    },
+    application=("cost_miss", "cost_fa", "prior", "preset", "priors", "cost_matrix"),
+    interval=(
+        *("level", "replicates", "seed", "method", "icc"),
+        *("resample", "block_length", "hold", "jobs"),
+    ),
+    wanted="trials",
+    commands=(
+        ("calibrate", "truecost.cli.calibrate:calibrate", "Turn scores into likelihood ratios."),
+    ),
+    about={
+        "": "Trials with scores or decisions (the task when none is named).",
+        "score": "Score systems: costs and error rates with intervals.",
+        "files": "Score files, folders of arrays, or - for standard input",
+        "subset": 'A column (each level is a subset) or a condition such as "snr < 10"; may be '
+        "repeated.",
+        "wanted": "File with the trials that have to be scored; labels are not needed, and not "
+        "looked at.",
+    },
+    examples={
+        "score": "scores.csv --type llr --map unit=speaker --preset sre-2010",
+        "compare": "old.csv new.csv --type llr --map id=trial,unit=speaker",
+        "plan": "scores.csv --type llr --map unit=speaker --prior 0.01",
+        "validate": "submission.txt --trials trials.txt",
+        "leaderboard": "submissions/*.txt --key key.txt --type llr --preset sre-2010",
+    },
+)

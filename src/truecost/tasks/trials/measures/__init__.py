@@ -1,0 +1,1 @@
+"""Measures of trials: decisions, probabilities, thresholds, numbers."""

@@ -1,0 +1,128 @@
+"""What trials take to be read, counted and scored."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from truecost.errors import UsageError
+from truecost.names import POSTERIORS
+from truecost.study.protocol_tables import SpuriousTable
+from truecost.study.tables import DataTable, MethodsTable
+from truecost.task import Work
+from truecost.tasks.pairing import check_classes, pair
+from truecost.tasks.records import Trials
+from truecost.tasks.trials.advice import flagged, on_imbalance
+from truecost.tasks.trials.problems import problems_of
+from truecost.tasks.trials.scoring import (
+    DEFAULT_MEASURES,
+    batches,
+    frozen,
+    measures_for,
+    refuse_reversed,
+)
+
+if TYPE_CHECKING:
+    from truecost.study.config import Study
+    from truecost.study.outcome import Outcome
+    from truecost.study.reader import Reader
+    from truecost.study.settings import Progress
+    from truecost.study.sources import Source
+    from truecost.tasks.validation import Check
+
+
+def read(source: "Source", reader: "Reader", study: "Study") -> Trials:
+    """The checked trials of a source; UsageError and InputError as `truecost.load` says."""
+    del study
+    found = reader.trials(source.name, source.file, source.data, source.collection)
+    check_classes(found)
+    return found
+
+
+def defaults(kind: str | None) -> tuple[str, ...]:
+    """The measures of a type of scores, when none is asked for."""
+    if kind in POSTERIORS:
+        kind = "posterior"
+    return DEFAULT_MEASURES.get(kind or "", ())
+
+
+def check(study: "Study") -> None:
+    """What `[spurious]` lacks, and what does not go with it."""
+    for data in (study.data, *study.collections.values(), *study.systems.values()):
+        _check_clip(data.over(study.data))
+    if not study.table(SpuriousTable).given():
+        return
+    if study.table(MethodsTable).given():
+        raise UsageError("[spurious] goes with systems; the study has [methods]")
+    if study.table(SpuriousTable).samples is None:
+        raise UsageError("[spurious] needs samples = FILE, a table of samples with their ids")
+    if study.table(SpuriousTable).vad is not None and study.table(SpuriousTable).audio is None:
+        raise UsageError(
+            "--vad finds speech in recordings, and none are named: add --audio COLUMN (vad and "
+            "audio under [spurious])"
+        )
+    if study.collections and not study.systems:
+        raise UsageError(
+            "[spurious] with [collections.NAME] needs systems, whose trials are looked up among "
+            "the samples"
+        )
+
+
+def _check_clip(data: DataTable) -> None:
+    """Refuse a least probability where scores are none, nor become one: UsageError."""
+    if data.clip is not None and data.type in ("llr", "score", "decision", "number"):
+        raise UsageError(
+            f"clip is the least probability that a class is given, and type {data.type} gives "
+            f"none: leave it out"
+        )
+
+
+def instead(study: "Study", progress: "Progress | None") -> "Outcome | None":
+    """Methods, each of them runs, and what should not tell the class, are run in their own way."""
+    if study.table(MethodsTable).given():
+        from truecost.study.methods import run_methods
+
+        return run_methods(study, progress)
+    if study.table(SpuriousTable).given():
+        from truecost.study.spurious import run_spurious
+
+        return run_spurious(study, progress)
+    return None
+
+
+def same(a: Trials, b: Trials) -> str:
+    """What two systems have in common to the last of their trials; empty for nothing."""
+    return "scores" if np.array_equal(a.scores, b.scores) else ""
+
+
+def checks(source: "Source", reader: "Reader", study: "Study", wanted: str | None) -> "list[Check]":
+    """All checks of a list of scores."""
+    from truecost.study.validating import checks_of_trials
+
+    return checks_of_trials(source, reader, study, wanted)
+
+
+WORK = Work(
+    check=check,
+    read=read,
+    pair=pair,
+    measures=measures_for,
+    defaults=defaults,
+    count=batches,
+    freeze=frozen,
+    refuse=refuse_reversed,
+    problems=problems_of,
+    instead=instead,
+    same=same,
+    descriptions=(
+        "truecost.variance:Variance",
+        "truecost.single_runs:SingleRuns",
+        "truecost.tasks.trials.descriptions:Claim",
+        "truecost.tasks.trials.descriptions:Fitted",
+    ),
+    flagged=flagged,
+    advice=on_imbalance,
+    shares=False,
+    page="truecost.tasks.trials.page:PAGE",
+    layout="truecost.cli.of_methods:LAYOUT",
+    checks=checks,
+)

@@ -1,0 +1,236 @@
+"""The verbs of every task, made from its declarations: which options they take, and the study.
+
+`score`, `compare`, `plan`, `validate` and `leaderboard` are the same for all tasks, on the command
+line and in Python (`truecost.calls`); what differs a `Face` says.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from truecost.errors import UsageError
+from truecost.face import Face, at
+from truecost.options import Declared, Option, declared, narrowed
+from truecost.study.tables import ApplicationTable, DataTable, IntervalTable, SystemTable
+
+if TYPE_CHECKING:
+    from truecost.study.config import Study
+
+VERBS = ("score", "compare", "plan", "validate", "leaderboard")
+# What a check of files has no use for: how figures are made of them.
+_OF_FIGURES = ("Application", "Interval", "Prices", "Help", "Counting")
+
+
+@cache
+def options_of(face: Face, verb: str = "score") -> tuple[Declared, ...]:
+    """The options of a verb of a task, in the order of help.
+
+    Parameters
+    ----------
+    face : Face
+    verb : str
+
+    Returns
+    -------
+    tuple of Declared
+    """
+    own = (declared(kind) for name, kind in face.table_types().items() if name in face.options)
+    every = (
+        *_picked(DataTable, (key for key in face.data if key not in face.leading)),
+        *(option for table in own for option in table),
+        *_picked(SystemTable, face.systems if face.records else ()),
+        *_picked(ApplicationTable, face.application),
+        *_picked(IntervalTable, face.interval),
+    )
+    shown = (_of_task(option, face) for option in (*every, *_columns(face, every)))
+    return tuple(option for option in shown if _taken(option, verb))
+
+
+def _columns(face: Face, options: Iterable[Declared]) -> list[Declared]:
+    """The keys of the map as options of their own; where an option has the name, it wins."""
+    taken = {name for option in options for name in (option.name, option.key)}
+    taken |= {*face.leading, face.wanted}
+    if face.outputs:
+        taken |= {option.name for option in declared(at(face.outputs))}
+    if "map" not in face.data:
+        return []
+    return [
+        Declared(key=key, table="map", owner=DataTable, kind=str, option=_column(text))
+        for key, text in face.map_keys.items()
+        if key not in taken
+    ]
+
+
+def _column(text: str) -> Option:
+    """What is known of a key of the map."""
+    return Option(help=f"{text[:1].upper()}{text[1:]}.", group="Columns")
+
+
+def arguments_of(face: Face, verb: str) -> dict[str, Declared]:
+    """The options of a verb by their names."""
+    return {option.name: option for option in options_of(face, verb)}
+
+
+def _picked(table: type, keys: Iterable[str]) -> list[Declared]:
+    """Some options of a table, in the order of the table."""
+    wanted = {*keys}
+    return [option for option in declared(table) if option.key in wanted]
+
+
+def _of_task(option: Declared, face: Face) -> Declared:
+    """An option with the words and the default of a task."""
+    option = narrowed(option, face.words)
+    if option.key == "map" and face.map_keys:
+        keys = ", ".join(face.map_keys)
+        said = f"Columns, as KEY=COLUMN,..., of {keys}: truecost list map."
+        option = replace(option, option=replace(option.option, help=said))
+    if option.key not in face.shown:
+        return option
+    return replace(option, option=replace(option.option, shown=face.shown[option.key]))
+
+
+def _taken(option: Declared, verb: str) -> bool:
+    """Whether a verb takes an option."""
+    if option.option.verbs:
+        return verb in option.option.verbs
+    return verb != "validate" or option.option.group not in _OF_FIGURES
+
+
+def study_of(
+    face: Face,
+    systems: Mapping[str, str],
+    given: Mapping[Declared, Any],
+    *,
+    references: Sequence[str] = (),
+    measures: Sequence[str] = (),
+    subsets: Sequence[str] | Mapping[str, str] = (),
+    worst: int | None = None,
+    config: str | None = None,
+    compare: bool = False,
+    own: Mapping[str, Any] | None = None,
+) -> "Study":
+    """The study that the options of a verb make, laid over that of a file.
+
+    Parameters
+    ----------
+    face : Face
+    systems : mapping of str to str
+        Files by the names of the systems.
+    given : mapping of Declared to object
+        What was given; nothing else.
+    references, measures, subsets, worst
+        As a study has them.
+    config : str, optional
+        File of the study below.
+    compare : bool
+        Whether later systems are compared with the first.
+    own : mapping of str to object, optional
+        Further keys of the table of the task.
+
+    Returns
+    -------
+    Study
+
+    Raises
+    ------
+    UsageError
+        When the file is of another task, or a record is of no system.
+    """
+    from truecost.study.config import Study
+
+    tables: dict[str, dict[str, Any]] = {}
+    for option, value in given.items():
+        option.check(value, option.flag)
+        if option.table != "systems":
+            tables.setdefault(option.table, {})[option.key] = value
+    if own:
+        tables.setdefault(face.options[0], {}).update(own)
+    beside: dict[str, dict[str, Any]] = {
+        option.key: records_of(value, list(systems), option.flag)
+        for option, value in given.items()
+        if option.table == "systems"
+    }
+    if columns := tables.pop("map", {}):
+        _mapped(tables.setdefault("data", {}), columns)
+    if references:
+        tables.setdefault("data", {})["reference"] = tuple(references)
+    kinds = face.table_types()
+    study = Study(
+        task=face.stated,
+        measures=tuple(m for text in measures for m in text.split(",")),
+        baseline=next(iter(systems), None) if compare else None,
+        data=DataTable(**tables.pop("data", {})),
+        systems={
+            name: SystemTable(file=path, **{k: of.get(name, ()) for k, of in beside.items()})
+            for name, path in systems.items()
+        },
+        application=ApplicationTable(**tables.pop("application", {})),
+        interval=IntervalTable(**tables.pop("interval", {})),
+        subsets=dict(subsets) if isinstance(subsets, Mapping) else {e: e for e in subsets},
+        own={name: kinds[name](**keys) for name, keys in tables.items()},
+        worst=worst,
+    )
+    return laid_over(study, config, compare=compare)
+
+
+def _mapped(data: dict[str, Any], columns: Mapping[str, str]) -> None:
+    """Put columns that have options of their own into the map; UsageError where both differ."""
+    said = data.get("map", {})
+    for key, column in columns.items():
+        if said.get(key, column) != column:
+            raise UsageError(f"--{key} {column} and --map {key}={said[key]}: give one of them")
+    data["map"] = {**said, **columns}
+
+
+def laid_over(study: "Study", config: str | None, *, compare: bool = False) -> "Study":
+    """A study over that of a file; a comparison takes the first system as baseline."""
+    if config is not None:
+        study = study.over(type(study).read(config))
+    if compare and study.baseline is None and study.systems:
+        import msgspec
+
+        study = msgspec.structs.replace(study, baseline=next(iter(study.systems)))
+    return study
+
+
+def records_of(
+    given: Sequence[str], systems: Sequence[str], option: str
+) -> dict[str, tuple[str, ...]]:
+    """Files by system: FILE where there is one system, SYSTEM=FILE otherwise.
+
+    Raises
+    ------
+    UsageError
+        When a system is not known, or not named among several.
+    """
+    if given and not systems:
+        raise UsageError(
+            f"{option} goes with files that are named beside it; a study names records under "
+            f"[systems.NAME]"
+        )
+    found: dict[str, tuple[str, ...]] = {}
+    for text in given:
+        name, mark, file = text.partition("=")
+        if mark and name not in systems and Path(text).exists():
+            mark = ""  # a file whose own name has an equals sign
+        if not mark and len(systems) == 1:
+            name, file = systems[0], text
+        elif mark and name not in systems:
+            raise UsageError(f"{option} {text}: {_no_system(name, systems)}")
+        elif name not in systems:
+            raise UsageError(
+                f"{option} {text}: say whose record it is, {option} SYSTEM={file or text}; the "
+                f"systems are {', '.join(systems)}"
+            )
+        found[name] = (*found.get(name, ()), file)
+    return found
+
+
+def _no_system(name: str, systems: Sequence[str]) -> str:
+    """That there is no such system, and which there are."""
+    close = get_close_matches(name, systems, n=1)
+    meant = f" (did you mean {close[0]!r}?)" if close else ""
+    return f"there is no system {name!r}{meant}; the systems are {', '.join(systems)}"

@@ -1,0 +1,98 @@
+"""Lazy packages: each name is found, and a package imports none of its files before it is used."""
+
+import ast
+import pickle
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from truecost.lazy import PLACES
+
+SOURCE = Path(__file__).parents[1] / "src" / "truecost"
+PACKAGES = {
+    ".".join(("truecost", *path.parent.relative_to(SOURCE).parts)): path
+    for path in sorted(SOURCE.rglob("__init__.py"))
+}
+LAZY = {p: path for p, path in PACKAGES.items() if "attach(" in path.read_text(encoding="utf-8")}
+NOT_LAZY = {
+    "truecost.tasks.trials",
+    "truecost.cli",
+    "truecost.kernels",
+}  # its applications; what every kernel needs
+EAGER = {  # what a package may import beside itself and those that it lies in
+    "truecost": {"truecost.lazy"},
+    "truecost.tasks": {  # what a face is made of, plain data
+        "truecost.errors",
+        "truecost.formats",
+        "truecost.formats.declared",
+        "truecost.names",
+        "truecost.face",
+    },
+}
+
+
+def stated_names(path: Path) -> set[str]:
+    """The public names that a type checker sees in a package."""
+    [block] = [node for node in ast.parse(path.read_text("utf-8")).body if isinstance(node, ast.If)]
+    found = set()
+    for node in block.body:
+        if isinstance(node, ast.Assign):
+            found |= {target.id for target in node.targets}
+        else:
+            found |= {alias.name for alias in node.names if alias.name == alias.asname}
+    return found
+
+
+def test_other_packages_import_nothing():
+    for package in {*PACKAGES} - {*LAZY} - NOT_LAZY:
+        body = ast.parse(PACKAGES[package].read_text(encoding="utf-8")).body
+        assert not [node for node in body if isinstance(node, ast.Import | ast.ImportFrom)], package
+
+
+@pytest.mark.parametrize("package", LAZY)
+def test_types_places_and_all_agree(package):
+    assert set(import_module(package).__all__) == {*PLACES[package]} == stated_names(LAZY[package])
+
+
+@pytest.mark.parametrize("package", LAZY)
+def test_every_name_is_found_whatever_was_imported_before(package):
+    room = import_module(package)
+    for name, (module, made) in PLACES[package].items():
+        home = import_module(module)
+        value = getattr(home, made) if made else home
+        assert getattr(room, name) is value
+        assert name in dir(room)
+        if callable(value):
+            assert pickle.loads(pickle.dumps(value)) == value
+
+
+@pytest.mark.parametrize("package", LAZY)
+def test_modules_of_the_package_are_found(package):
+    room = import_module(package)
+    for path in LAZY[package].parent.glob("[a-z]*.py"):
+        if path.stem not in PLACES[package]:
+            assert isinstance(getattr(room, path.stem), ModuleType)
+
+
+@pytest.mark.parametrize("package", LAZY)
+def test_names_that_are_not_there(package):
+    room = import_module(package)
+    for name in ("no_such_name", "_hidden", "__wrapped__"):
+        with pytest.raises(AttributeError, match=f"module '{package}' has no attribute '{name}'"):
+            getattr(room, name)
+    with pytest.raises(ImportError, match="cannot import name 'no_such_name'"):
+        exec(f"from {package} import no_such_name")
+
+
+@pytest.mark.parametrize("package", LAZY)
+def test_a_package_imports_nothing_of_what_it_names(package):
+    asked = f"import sys, {package}; print(*(n for n in sys.modules if n.startswith('truecost')))"
+    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+    parts = package.split(".")
+    around = {".".join(parts[:n]) for n in range(1, len(parts) + 1)}
+    allowed = around.union(*(EAGER.get(room, set()) for room in around))
+    assert {*done.stdout.split()} <= allowed
