@@ -7,12 +7,15 @@ import json
 import os
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+import truecost
 from golden.comparing import differences
-from golden.making import make, make_help
+from golden.making import make
 from golden.pages import HERE, sections
 
 KEPT = HERE / "kept"
@@ -34,8 +37,14 @@ def folder(tmp_path, monkeypatch) -> Path:
     return place
 
 
-def test_help(folder, tmp_path):
-    make_help(tmp_path / "made")
+def test_help(folder, tmp_path, monkeypatch):
+    """In a process of its own: an application keeps the width and the commands that it once had."""
+    source = Path(truecost.__file__).parents[1]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(map(str, (source, HERE.parent))))
+    job = {"name": "help", "text": "", "target": str(tmp_path / "made"), "source": str(source)}
+    job |= {"places": {}, "needs": []}
+    program = [sys.executable, HERE / "making.py"]
+    subprocess.run(program, input=json.dumps(job), text=True, check=True)
     for path in (tmp_path / "made").iterdir():
         lines = FRAME.sub("", path.read_text(encoding="utf-8")).splitlines()
         path.write_text("".join(f"{line.strip()}\n" for line in lines), encoding="utf-8")

@@ -59,18 +59,8 @@ def main() -> None:
 def make_help(target: Path) -> None:
     """Write the help of every command, a file each."""
     for words in ((), *commands()):
-        fresh_console(words)
         _, printed = test_docs.execute(" ".join(["truecost", *words, "--help"]))
         write(target / f"{'-'.join(words) or 'truecost'}.txt", printed)
-
-
-def fresh_console(words: tuple[str, ...]) -> None:
-    """Let an application and its commands measure their width anew: cyclopts keeps the first."""
-    at = app
-    at._fallback_console = None
-    for word in words:
-        at = at[word]
-        at._fallback_console = None
 
 
 def commands(parent: Any = app, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
