@@ -25,16 +25,13 @@ from truecost.tasks import find as find_task
 
 
 def run(
-    study: Study | str | Path,
-    progress: Progress | None = None,
-    held: Mapping[str, Table] | None = None,
+    study: Study, progress: Progress | None = None, held: Mapping[str, Table] | None = None
 ) -> Outcome:
-    """Score the systems of a study, compare them with the baseline, and check the gates.
+    """The outcome of a study, as `truecost.run` gives it, which takes files and mappings too.
 
     Parameters
     ----------
-    study : Study, str or Path
-        A path is that of a study file (TOML), as `Study.read` takes it.
+    study : Study
     progress : callable, optional
         Told what is being scored, the replicates done and all of them, from time to time.
     held : mapping of str to Table, optional
@@ -46,30 +43,9 @@ def run(
 
     Raises
     ------
-    UsageError
-        When the study contradicts itself, or what it asks for does not go with the data.
-    InputError
-        When a file cannot be read or scored, only one class occurs, or the trials do not agree.
-
-    Examples
-    --------
-    >>> from importlib.resources import files
-    >>> import truecost as tc
-    >>> scores = str(files("truecost") / "data" / "demo" / "network.csv")
-    >>> columns = {"id": "trial", "unit": "speaker"}
-    >>> study = tc.Study.of({
-    ...     "measures": ["act_dcf"],
-    ...     "data": {"type": "llr", "map": columns},
-    ...     "systems": {"network": {"file": scores}},
-    ...     "application": {"prior": 0.05},
-    ...     "gate": [{"measure": "act_dcf", "max_upper": 0.7}],
-    ... })
-    >>> outcome = tc.run(study)
-    >>> print(outcome.estimates[0], outcome.gates[0].state)
-    act_dcf 0.5097 [0.378, 0.6741] pass
+    UsageError, InputError
+        As `truecost.run` does.
     """
-    if isinstance(study, str | Path):
-        study = Study.read(str(study))
     checked("study", study, Study, "a Study (Study.of makes one of tables) or the path of its file")
     check_task(study)
     if study.source.given():

@@ -207,7 +207,6 @@ def _number(totals: Totals, part: str, statistic: str, how: Averaging) -> Floats
 
 
 LOG = rule("log")
-_DECIDED = "it judges the submitted decisions"
 _CHOSEN = "it chooses its threshold on the evaluation data: it says nothing about decisions in use"
 _NO_TARGETS = "no query has a target, or the prior from the data is not below 1"
 
