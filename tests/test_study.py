@@ -1,6 +1,7 @@
 """Studies: strict files, what lies over what, collections, applications, gates, directories."""
 
 import json
+import re
 import tomllib
 
 import msgspec
@@ -248,6 +249,12 @@ def test_every_unknown_key_is_named():
         Study.of({"intervall": {}, "data": {"mapp": {}}, "gate": [{"mesure": "nec"}]}, "s.toml")
     for said in ("s.toml: intervall is not known", "data.mapp is", "gate[1].mesure is not known"):
         assert said in str(error.value)
+
+
+def test_tables_of_tasks_are_no_key_of_their_own():
+    for key, hint in (("own", "known are"), ("abbba", "did you mean 'abba'?")):
+        with pytest.raises(tc.UsageError, match=re.escape(f"{key} is not known: {hint}")):
+            Study.of({key: {}})
 
 
 names = st.sampled_from(["a", "b", "c"])

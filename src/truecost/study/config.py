@@ -33,7 +33,6 @@ Example of a file::
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from difflib import get_close_matches
 from typing import Any, Self, TypeVar
 
 import msgspec
@@ -179,10 +178,8 @@ class Study(
             find(task).table_types()  # says what is wrong with it
         kinds = table_types()
         own = {k: v for k, v in tables.items() if k in kinds}
-        for key in tables.keys() - kinds.keys() - {*cls.__struct_fields__}:
-            if close := get_close_matches(key, (*kinds, *cls.__struct_fields__), n=1):
-                raise UsageError(f"{source}: {key} is not known: did you mean {close[0]!r}?")
-        study = convert({k: v for k, v in tables.items() if k not in own}, cls, source)
+        names = [n for n in (*cls.__struct_fields__, *kinds) if n != "own"]  # in a fixed order
+        study = convert({k: v for k, v in tables.items() if k not in own}, cls, source, names)
         typed = {name: convert({name: own[name]}, _alone(name, kinds), source) for name in own}
         found = {name: getattr(table, name) for name, table in typed.items()}
         return msgspec.structs.replace(study, own=found) if found else study

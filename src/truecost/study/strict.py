@@ -5,7 +5,7 @@ neighbours, which a converter that stops at the first cannot.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
@@ -19,7 +19,9 @@ Table = TypeVar("Table", bound=msgspec.Struct)
 _COMMANDS = ".commands."  # the tables in which a text is likely a whole command
 
 
-def convert(content: Mapping[str, Any], kind: type[Table], source: str) -> Table:
+def convert(
+    content: Mapping[str, Any], kind: type[Table], source: str, names: Collection[str] = ()
+) -> Table:
     """Tables as a struct.
 
     Parameters
@@ -29,6 +31,8 @@ def convert(content: Mapping[str, Any], kind: type[Table], source: str) -> Table
     kind : type of msgspec.Struct
     source : str
         Name for messages.
+    names : collection of str, optional
+        The keys that may stand at the top, where these are not the fields of the struct.
 
     Returns
     -------
@@ -39,7 +43,7 @@ def convert(content: Mapping[str, Any], kind: type[Table], source: str) -> Table
     UsageError
         When a key is not known (with the nearest one) or a value is of another type.
     """
-    unknown = [*_unknown(content, kind, "")]
+    unknown = [*_unknown(content, kind, "", names)]
     if unknown:
         raise UsageError(f"{source}: {'; '.join(unknown)}")
     try:
@@ -49,17 +53,18 @@ def convert(content: Mapping[str, Any], kind: type[Table], source: str) -> Table
         raise UsageError(f"{source}: {said}") from error
 
 
-def _unknown(content: Any, kind: Any, place: str) -> Iterator[str]:
+def _unknown(content: Any, kind: Any, place: str, names: Collection[str] = ()) -> Iterator[str]:
     """What is wrong with the keys of a table and of the tables in it; lists given as a text."""
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct) and isinstance(content, Mapping):
         hints = get_type_hints(kind)
         known = {f.encode_name: hints[f.name] for f in msgspec.structs.fields(kind)}
+        names = names or known
         for key, value in content.items():
-            if key in known:
+            if key in known and key in names:
                 yield from _unknown(value, known[key], f"{place}{key}.")
                 continue
-            close = get_close_matches(key, known, n=1)
-            hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(known)}"
+            close = get_close_matches(key, names, n=1)
+            hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(names)}"
             yield f"{place}{key} is not known: {hint}"
     elif get_origin(kind) is tuple and get_args(kind)[0] is str and isinstance(content, str):
         words = content.split() or ["python", "train.py"] if _COMMANDS in place else [content]
