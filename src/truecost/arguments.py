@@ -228,11 +228,8 @@ def _systems(data: Any, columns: _Columns, held: Held) -> dict[str, str]:
 def _shown(data: Any) -> str:
     """What was given in place of data."""
     first = next(iter(data), None) if isinstance(data, list | tuple) else None
-    return shown_as(data) if first is None else f"a {type(data).__name__} that holds {_kind(first)}"
-
-
-def _kind(given: Any) -> str:
-    return f"a {type(given).__name__}"
+    shown = shown_as(data if first is None else first)
+    return shown if first is None else f"a {type(data).__name__} whose first element is {shown}"
 
 
 def _are_paths(data: Any) -> bool:
