@@ -315,8 +315,29 @@ def test_terms_from_paths(rows):
     flags = f"--ecf {at}/e.ecf.xml --rttm {at}/r.rttm.gz --kwlist {at}/t.kwlist.xml"
     more = "--preset nist-std-2006 --measure atwv --replicates 100"
     assert rows_of(found) == rows(f"terms score {at}/full.kwslist.xml.gz {flags} {more}")
-    with pytest.raises(tc.UsageError, match="task terms reads files: give the path in place of"):
-        tc.score({"query": ["a"]}, task="terms")
+
+
+def test_terms_from_frames():
+    audio = {"document": ["a", "b"], "duration": [600.0, 600.0]}
+    said = pl.DataFrame(
+        {"query": ["one", "one", "two"], "document": ["a", "b", "b"]},
+    ).with_columns(start=pl.Series([3.0, 10.0, 20.0]), end=pl.Series([3.5, 10.5, 20.5]))
+    heard = pd.DataFrame(
+        {"query": ["one", "two", "two"], "document": ["a", "a", "b"], "start": [3.1, 7.0, 20.0]}
+        | {"duration": [0.4, 0.5, 0.6], "s": [2.0, -1.0, 1.5], "decision": ["YES", "NO", "YES"]}
+    )
+    chosen = {"task": "terms", "ecf": audio, "preset": "sws-2013", "measures": "atwv", **FAST}
+    found = tc.score(heard, occurrences=said, score="s", **chosen)
+    assert found.estimates[0].value == 0.75
+    assert found.inputs == ()
+    with pytest.raises(tc.UsageError, match="there is no column 'score' for the score"):
+        tc.score(heard, occurrences=said, **chosen)
+    with pytest.raises(tc.UsageError, match="rttm names a file; a frame of where queries occur"):
+        tc.score(heard, rttm=said, kwlist={"query": ["one"], "text": ["one"]}, **chosen)
+    listed = {"query": ["one"], "text": ["one"]}
+    checked = tc.validate(heard, task="terms", ecf=audio, kwlist=listed, score="s")
+    assert not checked.valid
+    assert "two" in str(checked)
 
 
 def test_streams_from_paths(tmp_path, rows):
@@ -324,6 +345,45 @@ def test_streams_from_paths(tmp_path, rows):
     events, labels = tmp_path / "events.jsonl", tmp_path / "labels.csv"
     found = tc.score(events, task="stream", labels=labels, q=3, **FAST)
     assert rows_of(found) == rows(f"stream score {events} --labels {labels} --q 3 --replicates 100")
+    frame = pl.DataFrame(map(json.loads, events.read_text().splitlines()))
+    for held in (frame, pd.DataFrame(frame.to_dicts())):
+        more = tc.score(held, task="stream", labels=pl.read_csv(labels), q=3, **FAST)
+        assert [row.value for row in more.estimates] == [row.value for row in found.estimates]
+    assert tc.validate(frame, task="stream", labels=labels).valid
+    with pytest.raises(tc.InputError, match="there is no column 'phase'"):
+        tc.score(frame.drop("phase"), task="stream", labels=labels)
+
+
+def test_life_cycles_from_frames(tmp_path, rows):
+    frame = pl.DataFrame({"version": [0, 1, 2], "1": [0.5, 0.4, 0.3], "2": [0.6, 0.3, 0.2]})
+    frame.write_csv(tmp_path / "system.csv")
+    found = tc.score(frame, task="lifelong", higher=False, policy="uniform")
+    command = f"lifelong score {tmp_path / 'system.csv'} --lower --policy uniform"
+    assert rows_of(found) == rows(command)
+    named = frame.rename({"version": "model"})
+    again = tc.score(named, task="lifelong", higher=False, policy="uniform", version="model")
+    assert rows_of(again) == rows_of(found)
+    planned = tc.plan(frame.to_dict(as_series=False), task="lifelong", higher=False)
+    assert planned.rows[0]["value"] == 0.25
+
+
+def test_boards_of_streams_and_life_cycles(tmp_path):
+    streaming.written(tmp_path)
+    events, labels = tmp_path / "events.jsonl", tmp_path / "labels.csv"
+    frame = pl.DataFrame(map(json.loads, events.read_text().splitlines()))
+    chosen = {"task": "stream", "labels": labels, "measures": "imlm", **FAST}
+    board = tc.leaderboard({"a": frame, "b": events}, **chosen)
+    assert [(line.rank, line.system) for line in board.leaderboard] == [(1, "a"), (1, "b")]
+    post = next(row for row in board.estimates if row.dims["phase"] == "post")
+    assert board.leaderboard[0].value == post.value
+    table = pl.DataFrame({"version": [0, 1], "1": [0.5, 0.4], "2": [0.6, 0.3]})
+    systems = {"low": table, "high": table.with_columns(pl.col("1", "2") + 0.1)}
+    lived = {"task": "lifelong", "higher": True}
+    best = tc.leaderboard(systems, policy="uniform", **lived).leaderboard
+    assert [line.system for line in best] == ["high", "low"]
+    assert [line.value for line in best] == pytest.approx([0.5, 0.4])
+    with pytest.raises(tc.UsageError, match=r"choose one of policy recent:1, uniform"):
+        tc.leaderboard(systems, policy=["uniform", "recent:1"], **lived)
 
 
 def test_a_study_is_a_path_tables_or_itself(tmp_path):
@@ -391,6 +451,56 @@ def test_records_are_scored_as_before():
     rows = tc.score(trials, tc.Scoring(measures=("auc",), plan=tc.Plan(100)))
     found = tc.score(FRAME, type="llr", measures="auc", **FAST)
     assert rows[0].value == found.estimates[0].value
+    assert str(rows).split()[:2] == ["system", "measure"]
+    assert "<td>auc</td>" in rows._repr_html_()
+    assert rows.to_polars()["value"].to_list() == [rows[0].value]
+
+
+def test_pictures_of_an_outcome(tmp_path):
+    outcome = tc.score(FRAME, measures=["act_dcf"], **CHOSEN)
+    first = outcome.plot()
+    assert first.svg.startswith("<svg")
+    assert first.svg in outcome._repr_html_()
+    assert outcome.plot("detection").name == "Detection error trade-off"
+    saved = outcome.plot("Reliability").save(tmp_path / "reliability.svg")
+    assert saved.read_text(encoding="utf-8").startswith("<svg")
+    with pytest.raises(tc.UsageError, match=r"there is no picture 'x': the page has .*Reliability"):
+        outcome.plot("x")
+    with pytest.raises(tc.UsageError, match=r"name a file that ends in \.svg"):
+        first.save(tmp_path / "a.pdf")
+    with pytest.raises(tc.InputError, match="cannot be written"):
+        first.save(tmp_path / "none" / "a.svg")
+
+
+def test_columns_of_both_sides_in_every_way_in(tmp_path, rows):
+    speakers = np.repeat(np.arange(20), 5)
+    frame = pl.DataFrame({"score": np.linspace(-2, 2, 100), "label": np.arange(100) % 3 == 0})
+    frame = frame.with_columns(a=pl.Series(speakers), b=pl.Series((speakers + 1) % 20))
+    frame.write_csv(tmp_path / "system.csv")
+    table = {"type": "score", "map": {"unit": ["a", "b"]}}
+    study = {"measures": ["auc"], "data": table, "interval": {"replicates": 100}}
+    study["systems"] = {"system": {"file": str(tmp_path / "system.csv")}}
+    found = [
+        rows_of(tc.score(frame, type="score", unit=("a", "b"), measures="auc", **FAST)),
+        rows_of(tc.run(study)),
+        rows(f"score {tmp_path}/system.csv --type score --unit a+b --measure auc --replicates 100"),
+    ]
+    assert found[0] == found[1] == found[2]
+    assert found[0][0]["n_units"] == 20
+    study["data"]["map"]["unit"] = ["a", 1]
+    with pytest.raises(tc.UsageError, match="map"):
+        tc.run(study)
+
+
+def test_lists_by_task(capsys):
+    assert cli.run(["list", "tasks", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert [entry["name"] for entry in listed] == [*names()]
+    assert cli.run(["list", "map", "lifelong", "--json"]) == 0
+    keys = [entry["name"] for entry in json.loads(capsys.readouterr().out)]
+    assert keys == [*find("lifelong").map_keys]
+    assert cli.run(["list", "presets", "lifelong"]) == 2
+    assert "list presets is not by task" in capsys.readouterr().err
 
 
 WRONG = {
@@ -448,8 +558,8 @@ def test_what_is_no_data_is_refused():
         tc.score(NETWORK, type="llr", unit=[1, 2])
     with pytest.raises(tc.UsageError, match="at least two systems"):
         tc.compare(NETWORK, **CHOSEN)
-    with pytest.raises(tc.UsageError, match="stream has no leaderboard"):
-        tc.leaderboard(NETWORK, task="stream")
+    with pytest.raises(tc.UsageError, match="abba has no leaderboard"):
+        tc.leaderboard(NETWORK, task="abba")
     with pytest.raises(tc.UsageError, match="there is no task 'nope'"):
         tc.score(NETWORK, task="nope")
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from truecost.errors import UsageError, shown_as
 from truecost.face import Face
-from truecost.memory import Held, is_frame, is_path, is_table, refuse_held, with_columns
+from truecost.memory import Held, is_frame, is_path, is_table, with_columns
 from truecost.names import COLUMNS, ITEM_MAP_KEYS
 from truecost.options import Declared
 from truecost.tasks.arguments import names_in
@@ -161,8 +161,6 @@ def asked_of(
         given[option] = {**given.get(option, {}), **columns.map}
     references = _references(said.get("reference"), columns.beside, held)
     lists = [_listed(said[name], name, held) for name in wanted & {*said}]
-    if not face.frames:
-        refuse_held(held, face.name)
     return Asked(held, given, systems, references, lists[0] if lists else None)
 
 

@@ -17,12 +17,11 @@ from truecost.tasks import find, names
 from truecost.verbs import arguments_of, options_of, study_of
 
 if TYPE_CHECKING:
-    from truecost.results import Estimate
     from truecost.scoring import Scoring
     from truecost.study.config import Study
     from truecost.study.outcome import Outcome
     from truecost.study.settings import Progress
-    from truecost.study.shown import Checked, Planned
+    from truecost.study.shown import Checked, Estimates, Planned
     from truecost.task import Record
 
 T = TypeVar("T")
@@ -30,7 +29,7 @@ SHARED = ("task", "measures", "subsets", "worst", "config", "progress")  # of ev
 
 
 @overload
-def score(data: "Record", scoring: "Scoring", /) -> "list[Estimate]": ...
+def score(data: "Record", scoring: "Scoring", /) -> "Estimates": ...
 @overload
 def score(data: Any = None, /, **options: Any) -> "Outcome": ...
 def score(data: Any = None, scoring: Any = None, /, **options: Any) -> Any:
@@ -87,8 +86,9 @@ def score(data: Any = None, scoring: Any = None, /, **options: Any) -> Any:
     """
     if scoring is not None or isinstance(getattr(data, "task", None), str):
         from truecost.running import score as of_record
+        from truecost.study.shown import Estimates
 
-        return of_record(data, scoring)
+        return Estimates(of_record(data, scoring), data.task)
     return _done("score", data, options, _scored)
 
 

@@ -15,6 +15,15 @@ from truecost.names import ITEM_MAP_KEYS
 if TYPE_CHECKING:
     from truecost.task import Work
 
+VERBS = {  # what help says of each, where a task says nothing else
+    "score": "Score systems, with intervals.",
+    "compare": "Compare systems with the first: paired intervals of difference and ratio.",
+    "plan": "How many units halve the interval, or reach a wanted half-width.",
+    "validate": "Check inputs and submissions; every fault is listed, not only the first.",
+    "leaderboard": "Rank submissions by the first measure; those that the data do not tell apart "
+    "share a rank.",
+}
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Face:
@@ -53,8 +62,6 @@ class Face:
         The option of `validate` that names a file with what has to be there; none when empty.
     folders : bool
         Whether a folder stands for the files in it.
-    frames : bool
-        Whether tables in memory do in place of its files.
     verbs : tuple of str
         The verbs that it has.
     about : mapping of str to str
@@ -97,8 +104,7 @@ class Face:
     several: bool = False
     folders: bool = False
     wanted: str = ""
-    frames: bool = False
-    verbs: tuple[str, ...] = ("score", "compare", "plan", "validate", "leaderboard")
+    verbs: tuple[str, ...] = (*VERBS,)
     about: Mapping[str, str] = field(default_factory=dict)
     examples: Mapping[str, str] = field(default_factory=dict)
     outputs: str = ""
@@ -180,7 +186,6 @@ def item_face(
         formats=formats or Formats(of=name),
         data=("map", "reference", "reference_map", "reference_format", *data, "input_format"),
         leading=("reference",),
-        frames=True,
         several=several,
         tables={name: table},
         options=(name,),

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from truecost.errors import InputError, UsageError, counted, shown_as
+from truecost.errors import InputError, counted, shown_as
 from truecost.formats import Table
 from truecost.tasks.arguments import column_in
 
@@ -126,7 +126,9 @@ def table_of(name: str, given: Any) -> Table:
         heads = [*map(str, given.columns)]
         if repeated := {head for head in heads if heads.count(head) > 1}:
             raise InputError(f"{name}: column names repeat ({', '.join(sorted(repeated))})")
-        return of_columns(name, {str(key): given[key] for key in given.columns})
+        table = of_columns(name, {str(key): given[key] for key in given.columns})
+        floats = pl.selectors.float()  # pandas has NaN where a file has an empty cell
+        return replace(table, frame=table.frame.with_columns(floats.fill_nan(None)))
     if names := _names_of_array(given):
         return of_columns(name, {key: given[key] for key in names})
     if isinstance(given, Mapping):
@@ -211,10 +213,3 @@ def _named_classes(frame: pl.DataFrame, dataset: Any) -> pl.DataFrame:
             found = pl.Series([*names], dtype=pl.String).gather(frame[key].cast(pl.Int64))
             frame = frame.with_columns(found.alias(key))
     return frame
-
-
-def refuse_held(held: Held, task: str) -> None:
-    """Refuse data in memory where a task reads files: UsageError."""
-    if held.tables:
-        names = ", ".join(path.removeprefix(MARK) for path in held.tables)
-        raise UsageError(f"task {task} reads files: give the path in place of data ({names})")

@@ -159,6 +159,10 @@ def _whole(rows: "Sequence[Row]") -> "Sequence[Row]":
     return rows
 
 
+def _every(rows: "Sequence[Estimate]") -> "Sequence[Estimate]":
+    return rows
+
+
 def _each(row: "Row") -> bool:
     del row
     return True
@@ -348,6 +352,8 @@ class Work(Generic[R]):
         Marks of the methods that a study takes beside those of its measures, for citations.
     planned : callable
         What the units of a plan are, and what comes before more of them.
+    ranked : callable
+        Of rows of one measure those that a leaderboard ranks: one for each system.
     same : callable
         What two records have in common to the last of their rows; empty for nothing.
     flagged : callable
@@ -394,6 +400,7 @@ class Work(Generic[R]):
     gated: "Callable[[Study, str], str]" = _as_named
     marks: "Callable[[Study], Sequence[str]]" = _no_texts
     planned: "Callable[[Outcome], Sequence[str]]" = _no_texts
+    ranked: "Callable[[Sequence[Estimate]], Sequence[Estimate]]" = _every
     same: Callable[[R, R], str] = _unlike
     flagged: "Callable[[Flag, Sequence[Estimate], int, Sequence[Part]], str]" = flagged
     advice: "Callable[[Part], Sequence[Problem]]" = _no_advice

@@ -19,7 +19,6 @@ from truecost.study.tables import ApplicationTable, DataTable, IntervalTable, Sy
 if TYPE_CHECKING:
     from truecost.study.config import Study
 
-VERBS = ("score", "compare", "plan", "validate", "leaderboard")
 # What a check of files has no use for: how figures are made of them.
 _OF_FIGURES = ("Application", "Interval", "Prices", "Help", "Counting")
 
@@ -85,7 +84,7 @@ def _of_task(option: Declared, face: Face) -> Declared:
     option = narrowed(option, face.words)
     if option.key == "map" and face.map_keys:
         keys = ", ".join(face.map_keys)
-        said = f"Columns, as KEY=COLUMN,..., of {keys}: truecost list map."
+        said = f"Columns, as KEY=COLUMN,...; the keys are {keys} (truecost list map {face.name})."
         option = replace(option, option=replace(option.option, help=said))
     if option.key not in face.shown:
         return option

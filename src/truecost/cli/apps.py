@@ -3,16 +3,8 @@
 from cyclopts import App
 
 from truecost.errors import UsageError
-from truecost.face import Face
+from truecost.face import VERBS, Face
 from truecost.tasks import find
-
-VERBS = {
-    "score": "Score systems, with intervals.",
-    "compare": "Compare systems with the first.",
-    "plan": "How many more units narrow the interval.",
-    "validate": "Check files: every fault is listed.",
-    "leaderboard": "Rank many systems with paired intervals.",
-}
 
 
 def commands_of(face: Face) -> tuple[tuple[str, str, str], ...]:

@@ -2,6 +2,7 @@
 
 import json as json_module
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 Live = Literal["strategies", "learners", "sources"]
 Kind = Literal[
+    "tasks",
     "measures",
     "methods",
     "formats",
@@ -43,16 +45,18 @@ def show(
     Parameters
     ----------
     kind
-        measures, methods (of calibration), formats (of each task), normalisations (of transcripts),
-        presets, advice, types (of scores), map (keys of --map), options (of a task), or of live
-        runs strategies, learners and sources.
+        tasks, measures, methods (of calibration), formats (of each task), normalisations (of
+        transcripts), presets, advice, types (of scores), map (keys of --map), options (of a task),
+        or of live runs strategies, learners and sources.
     task
-        Of measures, formats and options: the task that they are of.
+        Of measures, formats, map and options: the task that they are of.
     json
         Print JSON.
     """
-    entries = options(task) if kind == "options" else _of_task(_entries(kind), kind, task)
-    if kind in ("measures", "formats", "map"):
+    by_task = {"options": options, "map": map_keys}
+    made = by_task.get(kind)
+    entries = _of_task(_entries(kind), kind, task) if made is None else made(task)
+    if kind in ("tasks", "measures", "formats", "map"):
         warn_of_tasks()
     if json:
         print(json_module.dumps(entries, indent=2, ensure_ascii=False))
@@ -133,18 +137,43 @@ def _entries(kind: Kind) -> list[dict[str, Any]]:
         ]
     if kind == "advice":
         return _advice()
+    if kind == "tasks":
+        return _tasks()
     if kind == "methods":
         return _methods()
     if kind == "formats":
         return _formats()
     if kind in ("strategies", "learners", "sources"):
         return _live(kind)
-    found = {
-        "types": SCORE_TYPES,
-        "map": _keys(),
-        "normalisations": NORMALISATIONS,
-    }[kind]
-    return [{"name": name, "text": text} for name, text in found.items()]
+    return _named({"types": SCORE_TYPES, "normalisations": NORMALISATIONS}[kind])
+
+
+def _named(texts: Mapping[str, str]) -> list[dict[str, Any]]:
+    return [{"name": name, "text": text} for name, text in texts.items()]
+
+
+def _tasks() -> list[dict[str, Any]]:
+    """Every task, those of other distributions too, with its verbs."""
+    from truecost.tasks import find, names
+
+    return [
+        {
+            "name": face.name,
+            "text": f"{face.about.get('', face.title)} Verbs: {', '.join(face.verbs)}.",
+            "verbs": [*face.verbs],
+        }
+        for face in map(find, names())
+    ]
+
+
+def map_keys(task: str | None) -> list[dict[str, Any]]:
+    """The keys of --map: those of a task, or of all."""
+    from truecost.tasks import DEFAULT, find
+
+    if task is None:
+        return _named(_keys())
+    face = find(task)
+    return _named({**(ITEM_MAP_KEYS if face.name == DEFAULT else {}), **face.map_keys})
 
 
 def _live(kind: Live) -> list[dict[str, Any]]:

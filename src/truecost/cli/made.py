@@ -9,20 +9,12 @@ from cyclopts import Parameter
 from truecost.cli.flags import Flag, Whole, headings, merged
 from truecost.cli.output import CHECKED, KEPT, PLAIN, Checked, Kept, Output
 from truecost.errors import UsageError
-from truecost.face import Face, at
+from truecost.face import VERBS, Face, at
 from truecost.options import Declared, declared
 
 if TYPE_CHECKING:
     from truecost.study import Study
 
-ABOUT = {
-    "score": "Score systems, with intervals.",
-    "compare": "Compare systems with the first: paired intervals of difference and ratio.",
-    "plan": "How many units halve the interval, or reach a wanted half-width.",
-    "validate": "Check inputs and submissions; every fault is listed, not only the first.",
-    "leaderboard": "Rank submissions by the first measure; those that the data do not tell apart "
-    "share a rank.",
-}
 HELP = {
     "measure": "NAME or NAME:PARAMETER; repeat or separate by commas. See: truecost list measures",
     "subset": "A column (each level is a subset) or a condition on columns; may be repeated.",
@@ -155,7 +147,7 @@ def _help(face: Face, name: str, others: Sequence[str], *, leads: bool, about: s
     """The text of a command's help, as a docstring."""
     said = face.about
     called = "truecost" if face.unnamed else f"truecost {face.name}"
-    lines = [about or said.get(name) or ABOUT.get(name, ""), ""]
+    lines = [about or said.get(name) or VERBS.get(name, ""), ""]
     if name in face.examples:
         lines += [f"Example: {called} {name} {face.examples[name]}", ""]
     lines += ["Parameters", "----------"]

@@ -5,40 +5,21 @@ import polars as pl
 from truecost.errors import InputError
 from truecost.formats.event_rows import WORDS, unknown_word
 from truecost.formats.table import Table
-from truecost.formats.tables import read_columns
 
 NOT_SAID = ("", "na", "null", "none")  # in lower case: cells of numbers that are empty
 
 
-def read_table(data: bytes, source: str, kind: str) -> tuple[pl.DataFrame, list[str], int]:
-    """The events of a table.
-
-    Parameters
-    ----------
-    data : bytes
-    source : str
-        Name for messages.
-    kind : {"parquet", "csv", "tsv"}
-
-    Returns
-    -------
-    frame : polars.DataFrame
-        The columns of `events.SCHEMA`.
-    seen : list of str
-        Names of all columns.
-    first_line : int
-        Line of the first row; 0 where rows have none.
+def events_of(table: Table) -> pl.DataFrame:
+    """The columns of `events.SCHEMA` of a table.
 
     Raises
     ------
     InputError
-        When the file is damaged, or a cell is not what its column should hold; with the line.
+        When a cell is not what its column should hold; with the line.
     """
     from truecost.formats.events import SCHEMA
 
-    table = read_columns(data, kind, source)
-    columns = [_column(table, name, kind) for name, (kind, _) in SCHEMA.items()]
-    return pl.DataFrame(columns), table.columns, max(table.first_line, 0)
+    return pl.DataFrame([_column(table, name, kind) for name, (kind, _) in SCHEMA.items()])
 
 
 def _column(table: Table, name: str, kind: pl.DataType) -> pl.Series:

@@ -17,13 +17,14 @@ events are checked here (`event_rows`), how events fit together in `event_checks
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 import polars as pl
 
 from truecost.errors import InputError, UsageError, named
 from truecost.formats.event_rows import WORDS, refuse_rows
+from truecost.formats.table import Table
 from truecost.names import STANDARD_INPUT
 
 SCHEMA: dict[str, tuple[pl.DataType, str]] = {
@@ -140,15 +141,40 @@ def read_events(path: str, format: str | None = None) -> EventLog:  # noqa: A002
         from truecost.formats.event_lines import read_lines
 
         frame, seen, problems = read_lines(data, source)
-        log = EventLog(source, frame, problems)
-    else:
-        from truecost.formats.event_tables import read_table
+        return _checked(EventLog(source, frame, problems), seen)
+    from truecost.formats.tables import read_columns
 
-        frame, seen, first_line = read_table(data, source, kind)
-        log = EventLog(source, frame, (), first_line)
+    return of_table(read_columns(data, kind, source))
+
+
+def of_table(table: Table) -> EventLog:
+    """The events of a table.
+
+    Parameters
+    ----------
+    table : Table
+
+    Returns
+    -------
+    EventLog
+
+    Raises
+    ------
+    InputError
+        As `read_events` says.
+    """
+    from truecost.formats.event_tables import events_of
+
+    log = EventLog(table.source, events_of(table), (), max(table.first_line, 0))
+    return _checked(log, table.columns)
+
+
+def _checked(log: EventLog, seen: Sequence[str]) -> EventLog:
+    """A log whose events have what they need, as `EventLog` holds it."""
     _refuse_missing(log, seen)
-    refuse_rows(log.frame, source, log.where)
-    return EventLog(source, _finished(frame), log.problems + _ignored(seen, source), log.first_line)
+    refuse_rows(log.frame, log.source, log.where)
+    problems = log.problems + _ignored(seen, log.source)
+    return replace(log, frame=_finished(log.frame), problems=problems)
 
 
 def _kind(data: bytes, path: str, stated: str | None) -> str:

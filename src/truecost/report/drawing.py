@@ -58,6 +58,10 @@ class Drawing:
         """One inline SVG for half a page or a narrow screen."""
         return f'<div class="half">{self._svg(key, NARROW)}</div>'
 
+    def alone(self) -> str:
+        """The picture outside the page."""
+        return self._svg("picture", SQUARE if self.square else WIDE)
+
     def _svg(self, key: str, width: float) -> str:
         import matplotlib as mpl
 

@@ -11,7 +11,6 @@ from msgspec import structs
 
 from truecost.errors import TruecostError, UsageError
 from truecost.formats import Table
-from truecost.formats.events import read_events
 from truecost.formats.streams import first_line
 from truecost.names import STANDARD_INPUT, LifelongKind
 from truecost.study.lifelong_runs import beside
@@ -59,11 +58,11 @@ def read_life(source: "Source", reader: Reader, study: "Study") -> Lifelong:
         When a file cannot be read, events or scores contradict each other, or a key of the study
         does not go with what the file is.
     """
-    logs = tells_events(source.file, study)
+    logs = tells_events(source.file, reader, study)
     return _from_logs(source, reader, study) if logs else _from_scores(source, reader, study)
 
 
-def tells_events(path: str, study: "Study") -> bool:
+def tells_events(path: str, reader: Reader, study: "Study") -> bool:
     """Whether a file is an event log, and no table of scores.
 
     Parameters
@@ -71,12 +70,15 @@ def tells_events(path: str, study: "Study") -> bool:
     path : str
         Of a folder, all of it is logs. Standard input is a log where the study says the kind of
         outputs.
+    reader : Reader
     study : Study
 
     Returns
     -------
     bool
     """
+    if path in reader.held:
+        return is_log(reader.held[path].columns)
     if path in STANDARD_INPUT:
         return study.table(LifelongTable).kind is not None
     return Path(path).is_dir() or is_log(columns_of(path))
@@ -159,7 +161,7 @@ def _from_logs(source: "Source", reader: Reader, study: "Study") -> Lifelong:
                 f"--map {key}=... is not known of event logs: map one of {', '.join(MAPPED)}"
             )
     paths, unfinished = logs_of(source.file, source.runs)
-    logs = [read_events(path, source.data.input_format) for path in paths]
+    logs = [reader.events(path, source.data.input_format) for path in paths]
     labels, references = right_of(source, reader)
     found = read_lifelong(
         logs,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from truecost.errors import InputError, TruecostError, counted
-from truecost.formats.events import EventLog, read_events
+from truecost.formats.events import EventLog
 from truecost.study.config import Study
 from truecost.study.lifelong import read_life, tells_events
 from truecost.study.lifelong_settings import lifelong_options
@@ -26,7 +26,7 @@ def checks(source: Source, reader: Reader, study: Study, wanted: str | None) -> 
     """
     del wanted
     how = reader.once(("policies",), lambda: lifelong_options(study, reader))
-    found = [*_of_logs(source, study)]
+    found = [*_of_logs(source, reader, study)]
     if not any(check.state == "error" for check in found):
         said = {check.message for check in found}
         record = _of_record(source, reader, study, how)
@@ -34,9 +34,9 @@ def checks(source: Source, reader: Reader, study: Study, wanted: str | None) -> 
     return found
 
 
-def _of_logs(source: Source, study: Study) -> Iterator[Check]:
+def _of_logs(source: Source, reader: Reader, study: Study) -> Iterator[Check]:
     """Every fault of the logs of a system, not only the first; nothing of a table of scores."""
-    if not tells_events(source.file, study):
+    if not tells_events(source.file, reader, study):
         return
     try:
         paths, unfinished = logs_of(source.file, source.runs)
@@ -46,7 +46,7 @@ def _of_logs(source: Source, study: Study) -> Iterator[Check]:
     yield from (Check("file", "warning", f"{path}: is not finished") for path in unfinished)
     for path in paths:
         try:
-            log = read_events(path, source.data.input_format)
+            log = reader.events(path, source.data.input_format)
         except TruecostError as error:
             yield Check("file", "error", str(error))
         else:

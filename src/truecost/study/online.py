@@ -13,7 +13,7 @@ import polars as pl
 
 from truecost.errors import InputError, UsageError, counted, first_five, named
 from truecost.formats import Table
-from truecost.formats.events import EventLog, read_events
+from truecost.formats.events import EventLog
 from truecost.names import STANDARD_INPUT
 from truecost.resources import phase_of
 from truecost.study.reader import Reader
@@ -90,7 +90,7 @@ def read_stream(source: "Source", reader: Reader, study: "Study") -> Online:
     """
     del study
     paths, unfinished = logs_of(source.file, source.runs)
-    read = (read_events(path, source.data.input_format) for path in paths)
+    read = (reader.events(path, source.data.input_format) for path in paths)
     logs = [checked(log) for log in read]
     labels, said = labels_of(source, reader)
     for path in (*paths, *source.resources):

@@ -7,7 +7,7 @@ from functools import cache, reduce
 from importlib.metadata import version
 from operator import or_
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
@@ -21,6 +21,9 @@ from truecost.study.shown import Cells, Shown, records_of, tables_of, verdict_of
 from truecost.task import Record
 from truecost.tasks import DEFAULT, find
 from truecost.version import __version__
+
+if TYPE_CHECKING:
+    from truecost.report.pictures import Picture
 
 SCHEMA_VERSION = 2
 Kind = TypeVar("Kind")
@@ -301,6 +304,23 @@ class Outcome(Shown):
         from truecost.study.directory import write
 
         return write(self, str(folder))
+
+    def plot(self, name: str = "") -> "Picture":
+        """A picture of the page by its heading; the first one when no name is given.
+
+        Raises
+        ------
+        UsageError
+            When the page has no such picture; the message names those that it has.
+        """
+        from truecost.report.pictures import plot
+
+        return plot(self, name)
+
+    def _repr_html_(self) -> str:
+        from truecost.report.pictures import drawings_of, plot
+
+        return super()._repr_html_() + (plot(self).svg if drawings_of(self) else "")
 
     def _tables(self) -> Sequence[Cells]:
         return tables_of(self)

@@ -1,6 +1,6 @@
 """Leaderboards: every submission is read and scored on its own, then ranked with the others."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from truecost.digits import percent
@@ -8,16 +8,17 @@ from truecost.errors import InputError, TruecostError, UsageError, counted
 from truecost.formats import Table
 from truecost.leaderboard import standings
 from truecost.measures import find
+from truecost.results import Estimate
 from truecost.running import SHARED, pair, work_of
 from truecost.scoring import Scoring
 from truecost.study.advice import problems_of, unused
 from truecost.study.config import Study
-from truecost.study.outcome import Outcome, Problem
+from truecost.study.outcome import Outcome, Part, Problem
 from truecost.study.reader import Reader
 from truecost.study.running import (
     check_study,
     configuration,
-    score_part,
+    part_of,
 )
 from truecost.study.settings import scoring_of
 from truecost.study.sources import read_system, sources_of
@@ -86,11 +87,9 @@ def rank(
     except InputError as error:
         hint = "" if study.data.key else "; with a --key each submission is held against it alone"
         raise InputError(f"{error}{hint}") from error
-    part = score_part(systems, chosen, {}, None)
+    part = part_of(study, reader, systems, chosen, {})
     work = find_task(study.task).load()
-    part = work.describe(part, study)
-    main = part.estimates[0].label
-    board = standings([e for e in part.estimates if e.label == main and "subset" not in e.dims])
+    board = standings(_ranked(part, work.ranked))
     place = {line.system: k for k, line in enumerate(board)}
     ranked = replace(
         part,
@@ -110,6 +109,20 @@ def rank(
         # Participants read the page: no text of the reference unless that is asked for.
         cases=tuple(work.cases(ranked, study.worst or 0)),
     ).judged(study.gate)
+
+
+def _ranked(
+    part: Part, choose: Callable[[Sequence[Estimate]], Sequence[Estimate]]
+) -> Sequence[Estimate]:
+    """The row of each system that it is ranked by: UsageError where there are several."""
+    main = part.estimates[0].label
+    rows = choose([e for e in part.estimates if e.label == main and "subset" not in e.dims])
+    dims = {name: {*(e.dims.get(name, "") for e in rows)} for name in rows[0].dims}
+    if len(rows) > len({e.dims["system"] for e in rows}):
+        several = {name: of for name, of in dims.items() if name != "system" and len(of) > 1}
+        said = "; ".join(f"{name} {', '.join(sorted(of))}" for name, of in several.items())
+        raise UsageError(f"a leaderboard ranks by one figure of each system: choose one of {said}")
+    return rows
 
 
 def _place(description: object, place: Mapping[str, int]) -> int:

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from truecost.errors import UsageError
-from truecost.formats import Table, read, sha256
+from truecost.formats import Table, events, read, sha256
+from truecost.formats.events import EventLog
 from truecost.names import STANDARD_INPUT, ScoreType
 from truecost.study.outcome import Input
 from truecost.study.tables import DataTable
@@ -59,6 +60,16 @@ class Reader:
         is asked for again is read once.
         """
         return self._table(path, input_format, task or self.task, empty)
+
+    def given(self, path: str) -> str | Table:
+        """The table in memory that a path stands for; any other path itself."""
+        return self.held.get(path, path)
+
+    def events(self, path: str, input_format: str | None = None) -> EventLog:
+        """The event log of a file, or of a table in memory."""
+        if path in self.held:
+            return events.of_table(self.held[path])
+        return events.read_events(path, input_format)
 
     def once(self, key: Hashable, make: Callable[[], Made]) -> Made:
         """What `make` gives, made once for a key: a reference that all systems share."""

@@ -75,7 +75,7 @@ def run(
         for name, table in (study.applications or {"": study.application}).items():
             dims = {k: v for k, v in (("collection", collection), ("application", name)) if v}
             chosen = {s.name: scoring_of(kept, table, s.data, progress, reader) for s in sources}
-            parts.append(_part(study, reader, systems, chosen, dims))
+            parts.append(part_of(study, reader, systems, chosen, dims))
     refuse_lost(study, missing)
     parts = _marked(parts)
     return Outcome(
@@ -94,7 +94,7 @@ def run(
     ).judged(study.gate)
 
 
-def _part(
+def part_of(
     study: Study,
     reader: Reader,
     systems: Sequence[Record],

@@ -8,7 +8,7 @@ import polars as pl
 from msgspec import structs
 
 from truecost.errors import UsageError
-from truecost.formats.detections import read_detections
+from truecost.formats.detections import of_table, read_detections
 from truecost.formats.kwslist import DetectionList
 from truecost.resources import Load, load_of, phase_of, rows_of
 from truecost.results import Estimate
@@ -69,26 +69,33 @@ def reference_of(data: "DataTable", reader: Reader, study: "Study") -> Reference
         When a file cannot be read, or they do not go together.
     """
     key = (data.ecf, data.kwlist, data.rttm, data.occurrences)
-    return reader.once(key, lambda: _reference(data, study))
+    return reader.once(key, lambda: _reference(data, reader, study))
 
 
-def _reference(data: "DataTable", study: "Study") -> Reference:
+def _reference(data: "DataTable", reader: Reader, study: "Study") -> Reference:
     assert data.ecf is not None
     _check_map(data.reference_map, OCCURRENCE, "--reference-map")
+    if data.rttm in reader.held:
+        raise UsageError(
+            "--rttm names a file; a frame of where queries occur goes to --occurrences"
+        )
     return read_reference(
-        data.ecf,
-        data.kwlist,
+        reader.given(data.ecf),
+        None if data.kwlist is None else reader.given(data.kwlist),
         rttm=data.rttm if data.occurrences is None else None,
-        occurrences=data.occurrences,
+        occurrences=None if data.occurrences is None else reader.given(data.occurrences),
         options=reference_options(study.table(TermsTable)),
         columns=data.reference_map,
     )
 
 
-def list_of(source: "Source") -> DetectionList:
+def list_of(source: "Source", reader: Reader) -> DetectionList:
     """The detections of a system, as its file has them; UsageError and InputError as it says."""
     data = source.data
     _check_map(data.map, DETECTION, "--map")
+    held = reader.held.get(source.file)
+    if held is not None:
+        return of_table(held, data.map)
     return read_detections(source.file, data.input_format, data.map)
 
 
@@ -128,7 +135,7 @@ def read_search(source: "Source", reader: Reader, study: "Study") -> Search:
     """
     reference = reference_of(source.data, reader, study)
     note_reference(source, reader)
-    detections = list_of(source)
+    detections = list_of(source, reader)
     for path in (source.file, *source.indexing, *source.searching):
         reader.note(path, source.name, source.collection)
     found = load_search(detections, reference, search_options(study.table(TermsTable)))

@@ -4,7 +4,7 @@ Tables are those of the terminal. `Shown` is what outcomes, plans and checks hav
 """
 
 import importlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -16,6 +16,7 @@ from truecost.face import at
 if TYPE_CHECKING:
     import polars as pl
 
+    from truecost.results import Estimate
     from truecost.study.outcome import Outcome
     from truecost.tasks.validation import Check
 
@@ -162,6 +163,32 @@ class Checked(Shown):
 
     def _lead(self) -> list[str]:
         return ["valid" if self.valid else "NOT VALID"]
+
+
+class Estimates(Shown, list["Estimate"]):
+    """Rows of one record: a list that prints as the terminal shows it.
+
+    Parameters
+    ----------
+    rows : iterable of Estimate
+    task : str
+        Whose rows they are.
+    """
+
+    def __init__(self, rows: "Iterable[Estimate]", task: str) -> None:
+        super().__init__(rows)
+        self.task = task
+
+    def _outcome(self) -> "Outcome":
+        from truecost.study.outcome import Outcome, Part
+
+        return Outcome((Part({}, (), {}, tuple(self)),), (), (), task=self.task)
+
+    def _tables(self) -> Sequence[Cells]:
+        return tables_of(self._outcome()) if self else ()
+
+    def _records(self) -> list[dict[str, Any]]:
+        return records_of(self._outcome())
 
 
 def tables_of(outcome: "Outcome") -> Sequence[Cells]:

@@ -6,7 +6,7 @@ import polars as pl
 
 from truecost.errors import InputError, TruecostError, counted, first_five
 from truecost.formats.event_checks import check_events
-from truecost.formats.events import EventLog, read_events
+from truecost.formats.events import EventLog
 from truecost.study.config import Study
 from truecost.study.online import labels_of, logs_of, record_of
 from truecost.study.reader import Reader
@@ -37,7 +37,7 @@ def checks(source: Source, reader: Reader, study: Study, wanted: str | None) -> 
     logs = []
     for path in paths:
         try:
-            log = read_events(path, source.data.input_format)
+            log = reader.events(path, source.data.input_format)
         except TruecostError as error:
             yield Check("file", "error", str(error))
             continue

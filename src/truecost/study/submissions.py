@@ -4,8 +4,6 @@ import msgspec
 import polars as pl
 
 from truecost.errors import InputError, TruecostError
-from truecost.formats.ecf import read_ecf
-from truecost.formats.kwlist import read_kwlist
 from truecost.formats.kwslist import DetectionList
 from truecost.formats.terms import Listing
 from truecost.study.config import Study
@@ -13,6 +11,7 @@ from truecost.study.reader import Reader
 from truecost.study.searches import list_of
 from truecost.study.sources import Source
 from truecost.study.tables import DataTable
+from truecost.tasks.terms.files import audio_of, queries_of
 from truecost.tasks.terms.reference import load_reference
 from truecost.tasks.terms.searching import load_search
 from truecost.tasks.terms.validating import check_list, check_queries
@@ -48,12 +47,12 @@ def checks(source: Source, reader: Reader, study: Study, wanted: str | None) -> 
     """
     del study, wanted
     ecf, kwlist = source.data.ecf, source.data.kwlist
-    audio = None if ecf is None else reader.once(("ecf", ecf), lambda: read_ecf(ecf))
-    queries = (
-        None if kwlist is None else reader.once(("kwlist", kwlist), lambda: read_kwlist(kwlist))
-    )
+    audio = None if ecf is None else reader.once(("ecf", ecf), lambda: audio_of(reader.given(ecf)))
+    queries = None
+    if kwlist is not None:
+        queries = reader.once(("kwlist", kwlist), lambda: queries_of(reader.given(kwlist)))
     try:
-        detections = list_of(source)
+        detections = list_of(source, reader)
     except TruecostError as error:
         return [Check("file", "error", str(error))]
     found = check_list(detections, source.data.type)

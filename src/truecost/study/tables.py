@@ -13,6 +13,12 @@ from truecost.flag_texts import matrix, number_or_numbers, numbers, pairs, words
 from truecost.names import ICC, Annotators, Estimator, Method, Missing, Scheme, ScoreType
 from truecost.options import Option, declared
 
+# A column, or several in a list: a unit with a column for each side of a trial.
+Column = Annotated[
+    str,
+    msgspec.Meta(extra_json_schema={"type": ["string", "array"], "items": {"type": "string"}}),
+]
+
 
 class PartialTable(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
@@ -82,11 +88,11 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
         Option(help="What the scores are; needed unless the format states it, never guessed."),
     ] = None
     map: Annotated[
-        dict[str, str],
-        Option(help="Columns, as KEY=COLUMN,...: truecost list map.", read=pairs),
+        dict[str, Column],
+        Option(help="Columns, as KEY=COLUMN,... (truecost list map).", read=pairs),
     ] = {}
     reference_map: Annotated[
-        dict[str, str],
+        dict[str, Column],
         Option(help="Columns of the reference, where they differ from --map.", read=pairs),
     ] = {}
     key: Annotated[

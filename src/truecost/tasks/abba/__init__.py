@@ -42,7 +42,6 @@ FACE = Face(
     work="truecost.tasks.abba.work:WORK",
     measures=("truecost.tasks.abba.measures",),
     map_keys=MAP_KEYS,
-    frames=True,
     formats=Formats(of="abba", holds="items that two models collected", columns=("collected_by",)),
     data=(
         *("map", "metadata", "input_format"),

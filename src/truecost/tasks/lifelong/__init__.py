@@ -19,12 +19,29 @@ from truecost.face import Face
 from truecost.formats.declared import Formats
 from truecost.lazy import attach
 
+MAP_KEYS: dict[str, str] = {
+    "id": "id of the item",
+    "label": "its right output",
+    "version": "version of the model, in the order in which they were made",
+    "learnt": "when the version was made",
+    "time": "when the test set was collected",
+    "score": "score of the version at the time, or of the item",
+    "base": "score before the help of a person",
+    "adapted": "score after adapting to the help",
+    "impaired": "score without the parts that were corrected",
+    "corrected": "score with the corrections in place",
+    "seed": "run, where there are several",
+    "unit": "what items share (speaker, document): resampled together",
+    "weight": "weight of the item (inverse inclusion probability)",
+}
+
 FACE = Face(
     name="lifelong",
     title="Lifelong learning",
     work="truecost.tasks.lifelong.work:WORK",
     data=("labels", "reference", "metadata", "map", "classes", "input_format"),
     measures=("truecost.resources.measures", "truecost.tasks.lifelong.measures"),
+    map_keys=MAP_KEYS,
     formats=Formats(
         of="lifelong", holds="events, or scores by version and time", columns=("version",)
     ),
@@ -39,7 +56,6 @@ FACE = Face(
     options=("lifelong",),
     application=("cost_matrix",),
     words={"method": ("auto", "percentile")},
-    verbs=("score", "compare", "plan", "validate"),
     commands=(
         (
             "penalise",
@@ -58,6 +74,8 @@ FACE = Face(
         "costs.",
         "compare": "Compare systems across time with the first: intervals of difference and ratio.",
         "plan": "How many more test items, or runs, narrow the interval.",
+        "leaderboard": "Rank systems by the last version under a policy; those that the data do "
+        "not tell apart share a rank.",
         "validate": "Check tables of scores and event logs, and say what is odd about them.",
         "files": "Tables of scores (version, time, score; or version and a column for each time), "
         "learning curves, event logs, or folders of logs, one a run",
@@ -71,6 +89,7 @@ FACE = Face(
         "compare": "old=old.csv new=new.csv --higher --policy recent:3",
         "plan": "matrix.csv --lower",
         "validate": "matrix.csv --higher",
+        "leaderboard": "old.csv new.csv --higher --policy recent:3 -o board",
         "curve": "curve.csv --lower --max-cost 100",
     },
 )

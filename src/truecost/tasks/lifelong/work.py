@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from truecost.results import Estimate
 from truecost.scoring import Scoring
 from truecost.study.lifelong import described, read_life, twins
 from truecost.study.lifelong_baselines import scored_part
@@ -79,7 +80,14 @@ def _halved(study: "Study") -> bool:
     )
 
 
+def ranked(rows: Sequence[Estimate]) -> list[Estimate]:
+    """Of rows of a measure those of the last version of each system, by each policy."""
+    last = {(row.dims["system"], row.dims.get("policy", "")): row for row in rows}
+    return [*last.values()]
+
+
 WORK = Work(
+    ranked=ranked,
     check=check_lifelong,
     read=read_life,
     pair=pair_lifelong,

@@ -50,7 +50,6 @@ FACE = Face(
         "classes": "those that occur",
     },
     blocks=True,
-    verbs=("score", "compare", "plan", "validate"),
     commands=(
         ("sweep", "truecost.cli.sweep:sweep", "Try budgets and strategies: which pays off."),
     ),
@@ -60,6 +59,8 @@ FACE = Face(
         "compare": "Compare event logs of the same streams with the first: intervals of difference "
         "and ratio.",
         "plan": "How many more batches, or runs, narrow the interval.",
+        "leaderboard": "Rank learners by the first measure after adaptation; those that the data "
+        "do not tell apart share a rank.",
         "validate": "Check event logs, with or without labels: every fault is listed, not only the "
         "first.",
         "files": "Event logs (JSON lines, Parquet or CSV), or folders of them of which each is "
@@ -72,6 +73,7 @@ FACE = Face(
         "compare": "random.jsonl margin.jsonl --labels labels.csv",
         "plan": "events.jsonl --labels labels.csv",
         "validate": "events.jsonl",
+        "leaderboard": "random.jsonl margin.jsonl --labels labels.csv -o board",
     },
 )
 

@@ -1,7 +1,9 @@
 """What event logs of streams take to be read, counted and scored."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from truecost.results import Estimate
 from truecost.study.online import check_stream, described, read_stream, stream_options
 from truecost.study.stream_checks import checks
 from truecost.study.tables import ApplicationTable, DataTable
@@ -56,7 +58,14 @@ def same(a: Online, b: Online) -> str:
     return "outputs" if a.items.equals(b.items) else ""
 
 
+def ranked(rows: Sequence[Estimate]) -> list[Estimate]:
+    """Of rows of a measure those after adaptation, where there are some."""
+    after = [row for row in rows if row.dims.get("phase") == "post"]
+    return after or [*rows]
+
+
 WORK = Work(
+    ranked=ranked,
     check=check_stream,
     read=read_stream,
     pair=pair_online,

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 import polars as pl
 
@@ -15,7 +16,8 @@ from truecost.tasks.terms.records import Reference, Search
 from truecost.tasks.terms.reference import ReferenceOptions, load_reference
 from truecost.tasks.terms.searching import SearchOptions, load_search
 
-Input = str | Path | pl.DataFrame
+T = TypeVar("T")
+Input = str | Path | pl.DataFrame | Table
 
 
 def read_reference(
@@ -67,18 +69,28 @@ def read_reference(
     >>> reference.trials, reference.targets_by_query.tolist()
     (1200, [2, 1])
     """
-    listed = _either(audio, ecf.read_ecf, ecf.of_table, "audio")
-    asked = None
-    if queries is not None:
-        asked = _either(queries, kwlist.read_kwlist, kwlist.of_table, "queries")
+    listed = audio_of(audio)
+    asked = None if queries is None else queries_of(queries)
     said = None if rttm is None else lexemes.read_lexemes(_path(rttm, "rttm", "a file name"))
     found = None
-    if isinstance(occurrences, pl.DataFrame):
-        found = occurrence_lists.of_table(Table("occurrences", occurrences), columns)
-    elif occurrences is not None:
-        path = _path(occurrences, "occurrences")
-        found = occurrence_lists.read_occurrences(path, columns=columns)
+    if occurrences is not None:
+        found = _either(
+            occurrences,
+            lambda path: occurrence_lists.read_occurrences(path, columns=columns),
+            lambda table: occurrence_lists.of_table(table, columns),
+            "occurrences",
+        )
     return load_reference(listed, asked, speech=said, occurrences=found, options=options)
+
+
+def audio_of(given: Input) -> Listing:
+    """The excerpts that are searched; UsageError and InputError as `read_reference` says."""
+    return _either(given, ecf.read_ecf, ecf.of_table, "audio")
+
+
+def queries_of(given: Input) -> Listing:
+    """The queries; UsageError and InputError as `read_reference` says."""
+    return _either(given, kwlist.read_kwlist, kwlist.of_table, "queries")
 
 
 def read_search(
@@ -133,10 +145,12 @@ def read_search(
     >>> [(row.measure, row.value) for row in tc.score(search, scoring)]
     [('atwv', 0.75), ('mtwv', 0.75)]
     """
-    if isinstance(found, pl.DataFrame):
-        listed = detections.of_table(Table("detections", found), columns)
-    else:
-        listed = detections.read_detections(_path(found, "detections"), columns=columns)
+    listed = _either(
+        found,
+        lambda path: detections.read_detections(path, columns=columns),
+        lambda table: detections.of_table(table, columns),
+        "detections",
+    )
     own = options or SearchOptions(compat=reference.compat)
     search = load_search(listed, reference, own)
     return replace(search, name=name) if name else search
@@ -144,13 +158,15 @@ def read_search(
 
 def _either(
     given: Input,
-    read: Callable[[str], Listing],
-    of_table: Callable[[Table], Listing],
+    read: Callable[[str], T],
+    of_table: Callable[[Table], T],
     what: str,
-) -> Listing:
-    """A listing of a file, or of a frame."""
+) -> T:
+    """What a file holds, or a table."""
     if isinstance(given, pl.DataFrame):
-        return of_table(Table(what, given))
+        given = Table(what, given)
+    if isinstance(given, Table):
+        return of_table(given)
     return read(_path(given, what))
 
 

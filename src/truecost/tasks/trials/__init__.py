@@ -25,7 +25,6 @@ FACE = Face(
     unnamed=True,
     measures=("truecost.tasks.trials.measures",),
     map_keys=MAP_KEYS,
-    frames=True,
     formats=Formats(
         holds="scores or labels of trials",
         texts=FORMATS,
