@@ -418,20 +418,20 @@ USAGE = {
         "scores and decisions of the models are both mapped: map score_a and score_b, or accept_a "
         "and accept_b",
     ),
-    "mismatch": ({"mismatch": "skip"}, "--mismatch 'skip': choose one of error, drop"),
+    "mismatch": ({"mismatch": "skip"}, "--mismatch is 'skip': choose one of error, drop"),
     "threshold": ({"threshold_a": np.inf}, "--threshold-a is inf: a threshold is a finite number"),
     "nan": ({"threshold_b": np.nan}, "--threshold-b is nan: a threshold is a finite number"),
     "exposure": (
         {"exposure": (1, 0)},
-        "--exposure-b is 0: an amount of traffic is above 0 and finite",
+        "--exposure-b is 0: give a number above 0",
     ),
-    "endless": ({"exposure": (np.inf, 1)}, "--exposure-a is inf: an amount of traffic is above 0"),
+    "endless": ({"exposure": (np.inf, 1)}, "--exposure-a is inf: give a finite number above 0"),
     "one": ({"exposure": (1,)}, "exposure has 1 number: give two, of arm A and of arm B"),
-    "units": ({"units": (0, 5)}, "--units-a is 0: a number of units is whole and at least 1"),
-    "parts": ({"units": (9, 5.5)}, "--units-b is 5.5: a number of units is whole and at least 1"),
-    "nan units": ({"units": (9, np.nan)}, "--units-b is nan: a number of units is whole"),
-    "split": ({"split": 1.0}, "--split is 1: the share of arm A lies between 0 and 1"),
-    "percent": ({"split": 50}, "--split is 50: the share of arm A lies between 0 and 1"),
+    "units": ({"units": (0, 5)}, "--units-a is 0: give a number at least 1"),
+    "parts": ({"units": (9, 5.5)}, "--units-b is 5.5: give a whole number at least 1"),
+    "nan units": ({"units": (9, np.nan)}, "--units-b is nan: give a whole number at least 1"),
+    "split": ({"split": 1.0}, "--split is 1: give a number above 0 and below 1"),
+    "percent": ({"split": 50}, "--split is 50: give a number above 0 and below 1; did you mean 0.5?"),
 }  # fmt: skip
 
 

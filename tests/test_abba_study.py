@@ -133,7 +133,7 @@ def test_what_does_not_go_with_abba(folder, tables, said):
 
 @pytest.mark.parametrize("name", ["threshold_a", "split", "users", "units_b"])
 def test_keys_of_logs_go_with_no_other_task(name):
-    value = "users.csv" if name == "users" else 1
+    value = {"users": "users.csv", "split": 0.5}.get(name, 1)
     for task in ("trials", "transcripts"):
         tables = {"task": task, "data": {name: value}, "systems": {"a": {"file": "a"}}}
         with pytest.raises(UsageError, match=rf"{name} under \[data\] does not go with {task}"):

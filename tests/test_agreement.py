@@ -107,7 +107,9 @@ ONE = {  # exactly one bad row
         loaded(
             mapping={"unit": "u", "stratum": "g"}, u=["x", "x", "y"], g=["1", "2", "1"], id=None
         ),
-        tc.Scoring(measures=("cllr",), plan=tc.Plan(2), allow_reversed=True),
+        tc.Scoring(
+            measures=("cllr",), plan=tc.Plan(2), choices=tc.TrialsScoring(allow_reversed=True)
+        ),
     ),
     "annotators silent": lambda: loaded(
         "decision", **ANNOTATED, x=["a", "", "b"], y=["a", "", "b"]

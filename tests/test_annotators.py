@@ -122,7 +122,9 @@ def test_bayes_decisions_from_posteriors_against_brute_force(kind, training):
     moved = posteriors if training is None else posteriors * shares / training
     codes = (moved @ np.array(COSTS)).argmin(axis=1).tolist()
     rows = [({*map("abc".index, labels)}, d, 1) for labels, d in zip(said, codes, strict=True)]
-    scoring = tc.Scoring(tc.Application(COSTS), plan=tc.Plan(30), training_prior=training)
+    scoring = tc.Scoring(
+        tc.Application(COSTS), plan=tc.Plan(30), choices=tc.TrialsScoring(training_prior=training)
+    )
     check(trials, scoring, rows, units, COSTS, 4)
 
 
@@ -139,7 +141,9 @@ def test_detection_at_a_threshold_against_brute_force(kind):
     threshold = 1 / (1 + np.exp(-0.3)) if kind == "posterior" else 0.3
     costs = ((0.0, 1.0), (4.0, 0.0))
     rows = [({*map(int, labels)}, int(s >= 0.3), 1) for labels, s in zip(said, scores, strict=True)]
-    scoring = tc.Scoring(tc.Application(costs), plan=tc.Plan(30), threshold=threshold)
+    scoring = tc.Scoring(
+        tc.Application(costs), plan=tc.Plan(30), choices=tc.TrialsScoring(threshold=threshold)
+    )
     found = check(trials, scoring, rows, units, costs, 2)
     targets = sum(1 in right for right, *_ in rows)
     assert found[0].counts["targets"] == targets
@@ -187,7 +191,7 @@ def test_votes_for_two_classes_are_soft_labels(kind, weighted):
     more = {"w": rng.integers(0, 4, 90) / 2} if weighted else None
     votes, soft = votes_and_soft(kind, scores, more)
     assert len(votes) == len(soft)
-    scoring = tc.Scoring(plan=tc.Plan(50), allow_reversed=True)
+    scoring = tc.Scoring(plan=tc.Plan(50), choices=tc.TrialsScoring(allow_reversed=True))
     for one, other in zip(tc.score(votes, scoring), tc.score(soft, scoring), strict=True):
         assert one.value == other.value
         assert one.reference == other.reference
@@ -346,7 +350,7 @@ def test_subsets_are_decided_as_the_whole_and_add_up():
         measures=("accepted_error",),
         plan=POINT,
         subsets=("half",),
-        training_prior=(0.1, 0.2, 0.7),
+        choices=tc.TrialsScoring(training_prior=(0.1, 0.2, 0.7)),
     )
     whole, *parts = tc.score(trials, scoring)
     assert [p.n_trials for p in parts] == [80, 40]

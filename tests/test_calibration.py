@@ -76,7 +76,9 @@ def rows_of(matrix):
 
 
 def values(trials, measures, application):
-    scoring = tc.Scoring(application, measures=measures, plan=POINT, clip=1e-30)
+    scoring = tc.Scoring(
+        application, measures=measures, plan=POINT, choices=tc.TrialsScoring(clip=1e-30)
+    )
     return [row.point for row in tc.score(trials, scoring)]
 
 
@@ -1042,7 +1044,9 @@ def test_options_that_are_off_change_nothing():
 
 
 def test_a_scoring_after_calibration_leaves_what_belonged_to_the_raw_scores():
-    raw = tc.Scoring(measures=("cllr",), training_prior=(0.9, 0.1), threshold=3.0)
+    raw = tc.Scoring(
+        measures=("cllr",), choices=tc.TrialsScoring(training_prior=(0.9, 0.1), threshold=3.0)
+    )
     assert scoring_after(raw) == tc.Scoring(measures=("cllr",))
 
 

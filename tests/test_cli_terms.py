@@ -265,9 +265,9 @@ def test_standard_input_and_gzip(run, folder, monkeypatch):
         ("--ecf e.ecf.xml --rttm r.rttm s.kwslist.xml", "no list of queries is named: --kwlist"),
         (REFERENCE, "no system is named"),
         (f"{REFERENCE} s.kwslist.xml --compat f4", "--compat 'f4' is not known (did you mean"),
-        (f"{REFERENCE} s.kwslist.xml --tolerance -1", "--tolerance is -1: give seconds"),
-        (f"{REFERENCE} s.kwslist.xml --tolerance 500", "more than 60; did you mean 0.5?"),
-        (f"{REFERENCE} s.kwslist.xml --max-gap -1", "longest gap is -1: give 0 seconds or more"),
+        (f"{REFERENCE} s.kwslist.xml --tolerance -1", "--tolerance is -1: give a number"),
+        (f"{REFERENCE} s.kwslist.xml --tolerance 500", "at most 60; did you mean 0.5?"),
+        (f"{REFERENCE} s.kwslist.xml --max-gap -1", "--max-gap is -1: give a number at least 0"),
         (f"{REFERENCE} s.kwslist.xml --trials-per-second 0", "give a number above 0"),
         (f"{REFERENCE} s.kwslist.xml --floor nan", "floor is nan: it must be a finite score"),
         (

@@ -63,7 +63,9 @@ def test_a_replicate_without_a_class_is_undefined_for_every_measure(name):
     scores = np.random.default_rng(0).normal(labels)
     kind = "number" if name in ("mae", "nmae", "mse", "nmse", "r2") else "llr"
     trials = tc.Trials.of(scores, labels, kind=kind, unit=unit)
-    scoring = tc.Scoring(measures=(name,), plan=tc.Plan(300), allow_reversed=True)
+    scoring = tc.Scoring(
+        measures=(name,), plan=tc.Plan(300), choices=tc.TrialsScoring(allow_reversed=True)
+    )
     (row,) = tc.score(trials, scoring)
     weights = scoring.plan.weights({"unit": tc.Factor.of("unit", unit)[0]}).block()["unit"]
     one_class = weights[:, 0] == 0
@@ -84,10 +86,14 @@ DEFINED_WITHOUT_TARGETS = {
 def test_clipping_reaches_every_measure_and_the_signature():
     trials = tc.Trials.of([0.0, 1.0, 0.4, 0.7], [1, 1, 0, 0], kind="posterior")
     for name in ("cllr", "cnxe", "cllr_loss", "nce"):
-        scoring = tc.Scoring(measures=(name,), plan=POINT, allow_reversed=True)
+        scoring = tc.Scoring(
+            measures=(name,), plan=POINT, choices=tc.TrialsScoring(allow_reversed=True)
+        )
         (row,) = tc.score(trials, scoring)
         assert row.value is None
-        clipped = tc.Scoring(measures=(name,), plan=POINT, clip=0.01, allow_reversed=True)
+        clipped = tc.Scoring(
+            measures=(name,), plan=POINT, choices=tc.TrialsScoring(clip=0.01, allow_reversed=True)
+        )
         (row,) = tc.score(trials, clipped)
         assert row.value is not None
         assert "clip:0.01" in row.signature
@@ -172,7 +178,12 @@ def test_the_order_of_rows_means_nothing_when_trials_are_units_with_ids():
 def test_one_unit_gives_no_interval():
     trials = tc.Trials.of([1.0, -1, 2, -2], [1, 0, 0, 1], kind="llr", unit=["a"] * 4)
     for method in ("percentile", "bca"):
-        (row,) = tc.score(trials, tc.Scoring(measures=("nec",), method=method, allow_reversed=True))
+        (row,) = tc.score(
+            trials,
+            tc.Scoring(
+                measures=("nec",), method=method, choices=tc.TrialsScoring(allow_reversed=True)
+            ),
+        )
         assert (row.lower, row.upper) == (None, None)
         assert "one unit" in row.reason
     plan = tc.Plan(scheme="blocks", block_length=40)
@@ -187,7 +198,9 @@ def test_a_deployed_threshold_is_on_the_scale_of_the_scores(kind, threshold):
     posteriors = np.array([0.05, 0.65, 0.75, 0.9, 0.69, 0.71])
     scores = posteriors if kind == "posterior" else np.log(posteriors)
     trials = tc.Trials.of(scores, [0, 0, 0, 1, 1, 1], kind=kind)
-    scoring = tc.Scoring(measures=("p_miss", "p_fa"), plan=POINT, threshold=threshold)
+    scoring = tc.Scoring(
+        measures=("p_miss", "p_fa"), plan=POINT, choices=tc.TrialsScoring(threshold=threshold)
+    )
     miss, fa = tc.score(trials, scoring)
     assert (miss.value, fa.value) == pytest.approx((1 / 3, 1 / 3))
     assert miss.threshold == pytest.approx(np.log(0.7 / 0.3))  # shares are equal
@@ -199,13 +212,17 @@ def test_a_deployed_threshold_is_on_the_scale_of_the_scores(kind, threshold):
         {"threshold": float("nan")},
         {"training_prior": (0.0, 1.0)},
         {"training_prior": (1.5, -0.5)},
-        {"jobs": 0},
     ],
 )
 def test_numbers_that_mean_nothing_are_refused(options):
     trials = tc.Trials.of([0.2, 0.8, 0.4], [0, 1, 1], kind="posterior")
     with pytest.raises(tc.UsageError):
-        tc.score(trials, tc.Scoring(plan=POINT, measures=("act_dcf",), **options))
+        tc.score(trials, tc.Scoring(plan=POINT, choices=tc.TrialsScoring(**options)))
+
+
+def test_threads_are_at_least_one():
+    with pytest.raises(tc.UsageError, match="jobs is 0"):
+        tc.Scoring(jobs=0)
 
 
 def test_labels_and_units_of_any_kind_are_read_or_refused():

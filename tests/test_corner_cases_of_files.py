@@ -87,7 +87,12 @@ def test_clipped_posteriors_still_sum_to_one():
     posteriors = np.tile([[0.98, 0.01, 0.01], [0.3, 0.6, 0.1], [0.2, 0.2, 0.6]], (10, 1))
     trials = tc.Trials.of(posteriors, np.tile([0, 1, 2], 10), kind="posterior")
     values = [
-        tc.score(trials, tc.Scoring(measures=("nbs",), plan=POINT, clip=0.1, training_prior=p))[0]
+        tc.score(
+            trials,
+            tc.Scoring(
+                measures=("nbs",), plan=POINT, choices=tc.TrialsScoring(clip=0.1, training_prior=p)
+            ),
+        )[0]
         for p in (None, (1 / 3 + 1e-7, 1 / 3, 1 / 3 - 1e-7))
     ]
     assert values[0].value == pytest.approx(values[1].value, abs=1e-5)
@@ -101,7 +106,9 @@ def test_a_score_at_the_deployed_threshold_is_accepted(kind, columns):
         given = scores if kind == "posterior" else np.log(scores)
         trials = tc.Trials.of(given, [0, 1], kind=kind, target="1")
         threshold = p if kind == "posterior" else np.log(p)
-        scoring = tc.Scoring(measures=("p_miss",), plan=POINT, threshold=threshold)
+        scoring = tc.Scoring(
+            measures=("p_miss",), plan=POINT, choices=tc.TrialsScoring(threshold=threshold)
+        )
         assert tc.score(trials, scoring)[0].value == 0
 
 
@@ -143,7 +150,10 @@ def test_the_first_system_says_which_trials_a_subset_holds():
     rows, _ = tc.compare_systems(systems, scoring)
     for name, row in zip(("a", "b"), rows[1][1:], strict=True):
         held = systems[1].take(np.array(rooms) == name)
-        wanted = tc.score(held, tc.Scoring(measures=("p_miss",), plan=POINT, threshold=0.0))
+        wanted = tc.score(
+            held,
+            tc.Scoring(measures=("p_miss",), plan=POINT, choices=tc.TrialsScoring(threshold=0.0)),
+        )
         assert row.n_trials == 60
         assert row.counts["targets"] == wanted[0].counts["targets"]
 

@@ -126,7 +126,7 @@ USAGE = {  # arguments, exit code, what the message must say
         2,
         ["both label and soft"],
     ),
-    "a prior of one": (["score", "a.csv", *BASE, "--prior", "1"], 2, ["between 0 and 1"]),
+    "a prior of one": (["score", "a.csv", *BASE, "--prior", "1"], 2, ["above 0 and below 1"]),
     "a negative cost": (["score", "a.csv", *BASE, "--cost-miss", "-1"], 2, ["above 0"]),
     "preset and prior": (
         ["score", "a.csv", *BASE, "--preset", "equal", "--prior", ".1"],
@@ -215,7 +215,7 @@ USAGE = {  # arguments, exit code, what the message must say
     "no replicates": (
         ["score", "a.csv", *BASE[:-2], "--replicates", "0"],
         2,
-        ["must lie between 1 and"],
+        ["give a number at least 1"],
     ),
     "a negative seed": (["score", "a.csv", *BASE, "--seed", "-1"], 2, ["seed is -1"]),
     "a clip of one": (
@@ -252,7 +252,11 @@ USAGE = {  # arguments, exit code, what the message must say
         ["no result directory"],
     ),
     "standard input that is closed": (["score", "-", *BASE], 3, ["standard input: cannot be"]),
-    "a base below one": (["score", "a.csv", *BASE, "--llr-base", ".5"], 2, ["base above 1"]),
+    "a base below one": (
+        ["score", "a.csv", *BASE, "--llr-base", ".5"],
+        2,
+        ["give a number above 1"],
+    ),
     "a wrong list": (["list", "everything"], 2, ["measures"]),
     "a wrong half-width": (["plan", "a.csv", *BASE, "--half-width", "0"], 2, ["above 0"]),
 }

@@ -214,7 +214,11 @@ def detections(units, targets, **more):
 def test_undefined_replicates_are_counted_and_left_out():
     trials, plan = detections(30, 2), tc.Plan()
     scoring = tc.Scoring(
-        DETECTION, ("p_miss", "eer"), plan, method="percentile", allow_reversed=True
+        DETECTION,
+        ("p_miss", "eer"),
+        plan,
+        method="percentile",
+        choices=tc.TrialsScoring(allow_reversed=True),
     )
     weights = plan.weights({"unit": tc.Factor("unit", np.arange(30))}).block()["unit"]
     lost = weights[:, :2].sum(axis=1) == 0
@@ -227,7 +231,9 @@ def test_undefined_replicates_are_counted_and_left_out():
 
 def test_a_value_without_its_class_is_undefined_with_a_reason():
     trials = tc.Trials.of([1.0, 2, 3], [0, 0, 0], kind="llr", unit=[1, 2, 3])
-    (found,) = tc.score(trials, tc.Scoring(DETECTION, ("p_miss",), allow_reversed=True))
+    (found,) = tc.score(
+        trials, tc.Scoring(DETECTION, ("p_miss",), choices=tc.TrialsScoring(allow_reversed=True))
+    )
     row = found.row().to_dict()
     assert (row["value"], row["lower"], row["upper"]) == (None, None, None)
     assert row["reason"].startswith("undefined")
@@ -253,7 +259,9 @@ def test_a_truth_of_probability_0_costs_infinity(method):
 
 @pytest.mark.parametrize(("units", "flagged"), [(19, True), (20, False)])
 def test_few_units_and_few_errors_are_flagged(units, flagged):
-    scoring = tc.Scoring(DETECTION, ("act_dcf",), method="percentile", allow_reversed=True)
+    scoring = tc.Scoring(
+        DETECTION, ("act_dcf",), method="percentile", choices=tc.TrialsScoring(allow_reversed=True)
+    )
     (found,) = tc.score(detections(units, units), scoring)
     assert ("few_units" in found.flags) == flagged
     count = found.counts

@@ -19,7 +19,12 @@ def score(trials, *measures, application=EQUAL, plan=None, **more):
     """Rows by measure."""
     plan = plan or tc.Plan(200, seed=1)
     scoring = tc.Scoring(
-        application, measures=measures, plan=plan, jobs=1, allow_reversed=True, **more
+        application,
+        measures=measures,
+        plan=plan,
+        jobs=1,
+        choices=tc.TrialsScoring(allow_reversed=True),
+        **more,
     )
     return {row.label.removesuffix(":rocch"): row for row in tc.score(trials, scoring)}
 

@@ -55,8 +55,12 @@ def trials_of(records, kind="llr", factors=("unit",), *, stratum=False, weighted
 def score(records, measures, application=None, plan=FEW, *, kind="llr", icc=0.1, **more):
     scoring = tc.Scoring(
         application or tc.Application.detection(1, 1, 0.5),
-        measures=tuple(measures), plan=plan, icc=icc, jobs=1, allow_reversed=True,
-    )  # fmt: skip
+        measures=tuple(measures),
+        plan=plan,
+        icc=icc,
+        jobs=1,
+        choices=tc.TrialsScoring(allow_reversed=True),
+    )
     return tc.score(trials_of(records, kind, **more), scoring)
 
 

@@ -79,7 +79,9 @@ def weighed(part):
 
 
 def points(trials, measures=EVERY, application=DETECTION, **more):
-    scoring = tc.Scoring(application, measures, PLAN, allow_reversed=True, **more)
+    scoring = tc.Scoring(
+        application, measures, PLAN, choices=tc.TrialsScoring(allow_reversed=True), **more
+    )
     return tc.score(trials, scoring)
 
 
@@ -165,7 +167,7 @@ def test_a_subset_is_a_filter(whole, seed):
 @given(whole=rows())
 def test_a_system_paired_with_itself(whole):
     trials = whole.trials(ids=np.arange(len(whole)))
-    scoring = tc.Scoring(DETECTION, EVERY, PLAN, allow_reversed=True)
+    scoring = tc.Scoring(DETECTION, EVERY, PLAN, choices=tc.TrialsScoring(allow_reversed=True))
     for pair in tc.compare_systems([trials, trials], scoring)[1][0]:
         defined = np.isfinite(pair.system.replicates)
         assert np.all(pair.difference.replicates[defined] == 0)

@@ -297,7 +297,7 @@ def test_logs_elsewhere_need_a_kind(whole, tmp_path, run):
     shutil.copytree(whole / "run/logs/own/assisted", tmp_path / "own/assisted")
     code, _, err = run("lifelong", "score", tmp_path / "own/assisted")
     assert code == 2
-    assert "is an event log: say what its outputs are, --kind classes|" in err
+    assert "is an event log: say what its outputs are, --output-kind classes|" in err
 
 
 def test_a_course_that_cannot_be_read_is_said(whole, tmp_path, run):

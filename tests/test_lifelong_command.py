@@ -350,8 +350,8 @@ def test_validate(run):
 
 REFUSED = {
     "recent": ("score matrix.csv --policy recent", 2, "needs a half-life"),
-    "half-life": ("score matrix.csv --policy recent --half-life 0", 2, "must be above 0"),
-    "negative": ("score matrix.csv --policy recent:-1", 2, "must be above 0"),
+    "half-life": ("score matrix.csv --policy recent --half-life 0", 2, "half-life is"),
+    "negative": ("score matrix.csv --policy recent:-1", 2, "half-life is"),
     "no number": ("score matrix.csv --policy recent:soon", 2, "'soon' is no number"),
     "policy": ("score matrix.csv --policy recnt:3", 2, "did you mean 'recent'?"),
     "twice": ("score matrix.csv --policy uniform,uniform", 2, "two policies are named"),
@@ -361,7 +361,11 @@ REFUSED = {
     "file": ("score nothing.csv", 3, "nothing.csv: there is no such file"),
     "none": ("score", 2, "no system is named"),
     "bounds": ("score matrix.csv --bounds 1,0", 2, "bounds 1,0 are not understood"),
-    "endless": ("curve curve.csv --max-cost inf", 2, "max_cost is inf: it must be a number above"),
+    "endless": (
+        "curve curve.csv --max-cost inf",
+        2,
+        "max-cost is inf: give a finite number above 0",
+    ),
     "bounds text": ("score matrix.csv --bounds low,high", 2, "--bounds 'low,high'"),
     "out of bounds": ("score matrix.csv --bounds 0,0.3", 3, "out of its bounds 0,0.3"),
     "map": ("score matrix.csv --map verson=version", 2, "did you mean 'version'?"),
@@ -371,7 +375,7 @@ REFUSED = {
     "kind": ("score matrix.csv --kind classes", 2, "is a table of scores"),
     "seed": ("score matrix.csv --resample seed", 2, "has one run"),
     "versions": ("score matrix.csv --versions first", 2, "first"),
-    "max cost": ("curve curve.csv --max-cost 0", 2, "max_cost is 0"),
+    "max cost": ("curve curve.csv --max-cost 0", 2, "max-cost is 0"),
     "lifelong set": ("score matrix.csv --measure lifelong_score", 2, "lifelong set"),
 }
 

@@ -30,7 +30,7 @@ STATES = ("base", "adapted", "impaired", "corrected")
 PAPER = {"base": 25.8088, "impaired": 24.9877, "corrected": 29.6998, "adapted": 32.2484}
 
 
-def values(found, score, *names, compat=""):
+def values(found, score, *names, compat=None):
     """Figures of a record by the name of their measure."""
     how = LifelongScoring(score=score, compat=compat)
     names = names or tuple(f"{state}_score" for state in STATES)
@@ -472,7 +472,7 @@ def test_a_recording_has_one_reference():
     kind = kind_of("diarization")
     with pytest.raises(InputError, match="one reference, but 2 references are given"):
         kind.count(["0 3 a"], [("0 3 b", "0 2 b")], kind.options(), "speech")
-    with pytest.raises(UsageError, match="impaired speakers 'two'"):
+    with pytest.raises(UsageError, match="--impaired-speakers is 'two'"):
         PenalisedDiarization(impaired_speakers="two")
 
 

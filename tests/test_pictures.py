@@ -396,7 +396,9 @@ def test_what_is_shown_leaves_out_a_hundredth_at_either_end(case, name):
 def test_a_deployed_threshold_and_weights_of_trials():
     labels, rng = labelled(900, 0.3)
     scores, weight = rng.normal(size=900) + labels, rng.integers(1, 5, 900) / 2
-    scoring = tc.Scoring(DETECTION(prior=0.2), ("act_dcf", "min_dcf"), PLAN, threshold=0.8)
+    scoring = tc.Scoring(
+        DETECTION(prior=0.2), ("act_dcf", "min_dcf"), PLAN, choices=tc.TrialsScoring(threshold=0.8)
+    )
     trials = tc.Trials.of(scores, labels, kind="score", name="raw", weight=weight)
     actual, least = tc.score(trials, scoring)
     [curve] = curves.cost_curves([trials], scoring)
@@ -639,7 +641,9 @@ def test_collections_and_applications_have_slots_of_their_own(case, width):
 
 def test_one_class_leaves_curves_out_and_says_undefined():
     trials = tc.Trials.of([1, 2, 3.0], [1, 1, 1], kind="llr", name="one class")
-    scoring = tc.Scoring(DETECTION(prior=0.5), plan=tc.Plan(20), allow_reversed=True)
+    scoring = tc.Scoring(
+        DETECTION(prior=0.5), plan=tc.Plan(20), choices=tc.TrialsScoring(allow_reversed=True)
+    )
     assert curves.cost_curves([trials], scoring) == []
     assert curves.reliabilities([trials], scoring) == []
     rows = tc.score(trials, scoring)

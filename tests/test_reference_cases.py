@@ -102,7 +102,9 @@ def test_small_cllr(nontarget, target, expected):
     scores = np.log(np.concatenate([nontarget, target]))
     labels = np.repeat([0, 1], [len(nontarget), len(target)])
     trials = tc.Trials.of(scores, labels, kind="llr")
-    scoring = tc.Scoring(measures=("cllr",), plan=POINT, allow_reversed=True)
+    scoring = tc.Scoring(
+        measures=("cllr",), plan=POINT, choices=tc.TrialsScoring(allow_reversed=True)
+    )
     assert tc.score(trials, scoring)[0].point == pytest.approx(expected, rel=1e-14)
 
 

@@ -94,4 +94,4 @@ def test_the_message_says_what_to_do():
     trials = tc.Trials.of(-1.0 * labels, labels, kind="score", name="turned")
     with pytest.raises(tc.InputError, match=r"turned: .*0\.0% of the pairs .*--allow-reversed"):
         tc.score(trials, tc.Scoring(plan=PLAN))
-    tc.score(trials, tc.Scoring(plan=PLAN, allow_reversed=True))
+    tc.score(trials, tc.Scoring(plan=PLAN, choices=tc.TrialsScoring(allow_reversed=True)))

@@ -27,7 +27,7 @@ from truecost.tasks.transcripts.utterances import TextOptions
     ],
 )
 def test_a_text_is_not_several_names(make, name, text):
-    with pytest.raises(tc.UsageError, match=rf"^{name} is the text '{text}'.*write \('{text}',\)$"):
+    with pytest.raises(tc.UsageError, match=rf"{name} is the text '{text}'.*write \('{text}',\)$"):
         make()
 
 
@@ -38,4 +38,4 @@ def test_names_may_come_as_a_list():
 
 def test_one_training_prior_is_not_that_of_each_class():
     with pytest.raises(tc.UsageError, match=r"training_prior is 0\.25: .* \(0\.5, 0\.5\)"):
-        tc.Scoring(training_prior=0.25)
+        tc.Scoring(choices=tc.TrialsScoring(training_prior=0.25))

@@ -479,10 +479,10 @@ def test_the_trend_is_the_slope_of_the_gaps():
 @pytest.mark.parametrize(
     ("choice", "message"),
     [
-        ({"q": -1}, "q is -1: it must be a number, 0 or more"),
+        ({"q": -1}, "q is -1: give a number at least 0"),
         ({"queried": "wrong"}, "queried is 'wrong': choose one of right, removed, model"),
         ({"annotations": ("query",)}, "annotations is 'query'"),
-        ({"window": 0}, "at least one batch"),
+        ({"window": 0}, "window is 0: give a number at least 1"),
         ({"before": (("training", 4),)}, "do not count: say so .*queries,bootstrap,training"),
         ({"before": (("training", -1),)}, "give 0 or more labels"),
         ({"before": (("queries", 1),)}, "give 0 or more labels of bootstrap"),
@@ -498,7 +498,7 @@ def test_choices_that_are_none(choice, message):
 def test_prices_that_are_none():
     with pytest.raises(UsageError, match="nothing is worth automating"):
         Prices(person=0)
-    with pytest.raises(UsageError, match="must be 0 or more"):
+    with pytest.raises(UsageError, match="give a number at least 0"):
         Prices(person=1, cpu=-1)
 
 

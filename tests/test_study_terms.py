@@ -300,7 +300,7 @@ def test_records_of_the_wrong_phase_are_refused(folder, records):
         ({"application": {"cost_matrix": [[0, 1], [1, 0]]}}, "two kinds of errors"),
         ({"application": None}, "say what misses and false alarms cost"),
         ({"terms": {"compat": ["f5de"]}}, "--compat 'f5de' is not known"),
-        ({"terms": {"tolerance": -0.5}}, "give seconds, 0 or more"),
+        ({"terms": {"tolerance": -0.5}}, "give a number at least 0"),
         (
             {"terms": {"query_seconds": -1.0}},
             r"query_seconds under \[terms\] is -1: give a number above 0",

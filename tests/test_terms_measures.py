@@ -572,7 +572,10 @@ class TestRefusals:
             scored(random_search(1), "atwv", query_unit=name)
 
     def test_what_is_resampled(self):
-        with pytest.raises(tc.UsageError, match="resample is 'queries': choose one of query"):
+        with pytest.raises(
+            tc.UsageError,
+            match=r"resample is 'queries' \(did you mean 'query'\?\): choose one of query",
+        ):
             TermsScoring(resample="queries")
 
     def test_a_floor_above_submitted_scores(self):

@@ -440,24 +440,24 @@ def test_what_cannot_be_asked_is_refused():
         load_reference(excerpts, terms("a"), speech=said, options=ReferenceOptions(unit="segment"))
     with pytest.raises(UsageError, match="q has queries without text"):
         load_reference(excerpts, Listing("q", {}, terms("a").frame.select("query")), speech=said)
-    with pytest.raises(UsageError, match="trials per second is 0"):
+    with pytest.raises(UsageError, match="--trials-per-second is 0"):
         ReferenceOptions(trials_per_second=0)
-    with pytest.raises(UsageError, match="longest gap is -1"):
+    with pytest.raises(UsageError, match="max-gap is -1"):
         ReferenceOptions(max_gap=-1)
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"unit": "segmnt"}, "unit 'segmnt' is not known (did you mean 'segment'?): give occ"),
-        ({"unit": ["document"]}, "unit ['document'] is not known"),
+        ({"unit": "segmnt"}, "--unit is 'segmnt' (did you mean 'segment'?): choose one of occ"),
+        ({"unit": ["document"]}, "--unit is ['document'] (did you mean 'document'?): choose one"),
         ({"split": "character"}, "split 'character' is not known (did you mean 'characters'?)"),
-        ({"normalise": "lower"}, "normalise 'lower' is not known (did you mean 'lowercase'?)"),
-        ({"normalise": ""}, "normalise '' is not known: give lowercase, none"),
-        ({"trials_per_second": "1"}, "trials per second is '1': give a number above 0"),
-        ({"trials_per_second": True}, "trials per second is 1: give a number above 0"),
-        ({"max_gap": None}, "the longest gap is None: give 0 seconds or more"),
-        ({"max_gap": float("inf")}, "the longest gap is inf: give 0 seconds or more"),
+        ({"normalise": "lower"}, "--normalise is 'lower' (did you mean 'lowercase'?)"),
+        ({"normalise": ""}, "--normalise is '': choose one of lowercase, none"),
+        ({"trials_per_second": "1"}, "--trials-per-second is '1': give a number above 0"),
+        ({"trials_per_second": True}, "--trials-per-second is True: give a number above 0"),
+        ({"max_gap": None}, "--max-gap is None: give a number at least 0"),
+        ({"max_gap": float("inf")}, "--max-gap is inf: give a finite number at least 0"),
         ({"compat": ["chanels-once"]}, "is not known (did you mean 'channels-once'?)"),
         ({"compat": 3}, "compat is 3: give names, of f4de, "),
         ({"compat": None}, "compat is None: give names"),

@@ -207,11 +207,11 @@ def test_the_tolerance_is_a_setting():
 @pytest.mark.parametrize(
     ("tolerance", "said"),
     [
-        (-1, "--tolerance is -1: give seconds, 0 or more"),
-        (float("nan"), "--tolerance is nan: give seconds, 0 or more"),
-        ("0.5", "--tolerance is '0.5': give seconds, 0 or more"),
-        (None, "--tolerance is None: give seconds, 0 or more"),
-        (500, "--tolerance is 500 seconds, more than 60; did you mean 0.5?"),
+        (-1, "--tolerance is -1: give a number at least 0"),
+        (float("nan"), "--tolerance is nan: give a finite number at least 0"),
+        ("0.5", "--tolerance is '0.5': give a number at least 0"),
+        (None, "--tolerance is None: give a number at least 0"),
+        (500, "--tolerance is 500: give a number at least 0 and at most 60; did you mean 0.5?"),
     ],
 )
 def test_tolerances_that_are_none(tolerance, said):

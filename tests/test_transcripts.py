@@ -160,9 +160,9 @@ def test_repeated_and_empty_ids_are_refused(table):
 
 
 def test_options_that_are_refused():
-    with pytest.raises(UsageError, match="--missing 'best': choose one of error, drop, worst"):
+    with pytest.raises(UsageError, match="--missing is 'best': choose one of error, drop, worst"):
         TextOptions(missing="best")
-    with pytest.raises(UsageError, match="--outside 'x': choose one of error, drop"):
+    with pytest.raises(UsageError, match="--outside is 'x': choose one of error, drop"):
         TextOptions(outside="x")
     with pytest.raises(UsageError, match=r"--map score=\.\.\. is not known: map one of id, text"):
         TextOptions(columns={"score": "a"})

@@ -506,7 +506,10 @@ def test_lists_by_task(capsys):
 WRONG = {
     "an unknown argument": ({"typ": "llr"}, "no argument 'typ' (did you mean 'type'?); of trials"),
     "an unknown word": ({"type": "lr"}, "type is 'lr' (did you mean 'llr'?): choose one of llr"),
-    "out of range": ({**CHOSEN, "prior": 2}, "prior is 2: it must lie between 0 and 1"),
+    "out of range": (
+        {**CHOSEN, "prior": 2},
+        "prior is 2: give a number above 0 and below 1; did you mean 0.02?",
+    ),
     "of another type": ({**CHOSEN, "seed": "x"}, "seed is 'x' (str): give a whole number"),
     "no such column": ({**CHOSEN, "unit": "spk"}, "map one with unit=COLUMN"),
     "of another length": ({**CHOSEN, "unit": [1, 2]}, "unit has 2 values, but system has 1940"),

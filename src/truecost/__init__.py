@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from truecost.tasks.items import Items as Items
     from truecost.tasks.loading import load as load
     from truecost.tasks.records import Trials as Trials
+    from truecost.tasks.trials.options import TrialsScoring as TrialsScoring
     from truecost.version import __version__ as __version__
     from truecost.weights import Block as Block
     from truecost.weights import Plan as Plan
@@ -107,6 +108,7 @@ else:
             ".tasks.items": ("Items",),
             ".tasks.loading": ("load",),
             ".tasks.records": ("Trials",),
+            ".tasks.trials.options": ("TrialsScoring",),
             ".scoring": ("Scoring",),
             ".running": ("compare_systems",),
             ".version": ("__version__",),

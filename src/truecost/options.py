@@ -10,9 +10,11 @@ options of a table; the command line, Python and the documentation are made of t
 """
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from difflib import get_close_matches
 from functools import cache
+from numbers import Real
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -41,6 +43,8 @@ class Option:
         Flag that says the opposite.
     ge, gt, le, lt : float, optional
         Range of numbers.
+    thousandths : bool
+        Whether a number beyond the range is likely to be in thousandths, as milliseconds are.
     file : bool or callable
         Whether it names files, whose paths move with the study; of some texts only, those of
         which the callable is false.
@@ -67,6 +71,7 @@ class Option:
     gt: float | None = None
     le: float | None = None
     lt: float | None = None
+    thousandths: bool = False
     file: bool | Callable[[str], bool] = False
     sided: bool = False
     split: bool = False
@@ -84,6 +89,13 @@ class Option:
             ("below", self.lt),
         )
         return " and ".join(f"{word} {end:g}" for word, end in ends if end is not None)
+
+    def meant(self, number: float) -> str:
+        """The likely cause of a number beyond the range: a share as percent, milliseconds."""
+        highest = self.le if self.lt is None else self.lt
+        shares = highest is not None and highest <= 1 and 1 < number <= 100
+        close = number / 100 if shares else number / 1000 if self.thousandths else None
+        return f"; did you mean {close:g}?" if close is not None and self.holds(close) else ""
 
     def holds(self, number: float) -> bool:
         """Whether a number lies in the range."""
@@ -149,6 +161,12 @@ class Declared:
         return get_args(self.kind) if get_origin(self.kind) is Literal else ()
 
     @property
+    def words(self) -> tuple[str, ...]:
+        """The words that it, or each of several, may be; empty where it may be anything else."""
+        kind = get_args(self.kind)[0] if self.many and get_args(self.kind) else self.kind
+        return get_args(kind) if get_origin(kind) is Literal else ()
+
+    @property
     def values(self) -> str:
         """What it may be, in a few words."""
         kind = get_args(self.kind)[0] if self.many and get_args(self.kind) else self.kind
@@ -181,12 +199,30 @@ class Declared:
         return f"{self.option.help} Default: {self.default}." if self.default else self.option.help
 
     def check(self, value: Any, door: str) -> None:
-        """Refuse a number out of range: UsageError; `door` is what the user wrote."""
-        for number in value if isinstance(value, tuple | list) else (value,):
-            if isinstance(number, bool) or not isinstance(number, int | float):
-                continue
-            if self.option.range and not self.option.holds(number):
-                raise UsageError(f"{door} is {number:g}: give a number {self.option.range}")
+        """Refuse what is no choice, or out of range: UsageError; `door` is what the user wrote."""
+        if isinstance(value, str) and self.many:
+            raise UsageError(f"{door} is the text {value!r}, not several: write ({value!r},)")
+        single = get_origin(self.kind) not in (tuple, Union, UnionType)
+        for one in (value,) if single or not isinstance(value, tuple | list) else value:
+            self._check(one, door)
+
+    def _check(self, value: Any, door: str) -> None:
+        if words := self.words:
+            if value not in words:
+                close = get_close_matches(str(value), words, n=1)
+                hint = f" (did you mean {close[0]!r}?)" if close else ""
+                raise UsageError(f"{door} is {value!r}{hint}: choose one of {', '.join(words)}")
+        elif self.option.range:
+            number = isinstance(value, Real) and not isinstance(value, bool)
+            whole = self.kind is int and not (number and float(value).is_integer())
+            if whole or (not number and self.kind is float):
+                what = "a whole number" if self.kind is int else "a number"
+                shown = f"{value:g}" if number else repr(value)
+                raise UsageError(f"{door} is {shown}: give {what} {self.option.range}")
+            if number and not self.option.holds(value):
+                what = "a number" if math.isfinite(value) else "a finite number"
+                said = f"{door} is {value:g}: give {what} {self.option.range}"
+                raise UsageError(said + self.option.meant(value))
 
 
 @cache
@@ -247,6 +283,29 @@ def check(table: Any, door: Callable[[Declared], str]) -> None:
     for option in declared(kind):
         if option.key in given:
             option.check(given[option.key], door(option))
+
+
+def check_fields(given: Any, table: type) -> None:
+    """Refuse what an object holds that the options of the same names do not allow: UsageError.
+
+    Parameters
+    ----------
+    given : dataclass
+        None is no choice where that is not the default.
+    table : type
+    """
+    known = {option.key: option for option in declared(table)}
+    for field in fields(given):
+        value = getattr(given, field.name)
+        if field.name in known and not (value is None and field.default is None):
+            known[field.name].check(value, known[field.name].flag)
+
+
+def check_keys(given: Iterable[str], known: Collection[str], flag: str = "--map") -> None:
+    """Refuse keys of a map that are not known: UsageError."""
+    for key in given:
+        if key not in known:
+            raise UsageError(f"{flag} {key}=... is not known: map one of {', '.join(known)}")
 
 
 def schema_of(table: type) -> dict[str, dict[str, Any]]:

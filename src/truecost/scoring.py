@@ -1,12 +1,10 @@
-"""What to compute and how: measures, application, resampling, and how scores become decisions."""
+"""What to compute and how: measures, application and resampling."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
-import numpy as np
-
-from truecost.application import Application, check_priors
+from truecost.application import Application
 from truecost.errors import UsageError, checked, refuse_text
 from truecost.names import ICC, Method
 from truecost.weights import Plan
@@ -33,40 +31,21 @@ class Scoring:
     icc : float
         Correlation of the trials of a unit that `auto` assumes where the data do not show it, from
         0 up to 1.
-    training_prior : tuple of float, optional
-        Priors of the classes that the posteriors contain, summing to 1; the shares in the data
-        when left out. Likelihood ratios contain none.
-    threshold : float, optional
-        The deployed threshold on the score, in place of the Bayes threshold; a probability (or its
-        logarithm) when the scores are posteriors.
-    clip : float, optional
-        Least probability that a class is given, between 0 and 0.5; nothing is clipped when left
-        out.
     subsets : tuple of str or (str, str)
         Columns, each level of which is a subset, or conditions such as `snr < 10`; a pair gives a
         name and one of these.
     jobs : int, optional
         Threads; all cores by default. The result does not depend on their number.
-    allow_reversed : bool
-        Accept the scores of a detection task that rank nontargets above targets beyond chance
-        (the 99.9 % interval of the area under the ROC curve lies below 0.5), which are refused
-        otherwise.
-    whole_shares : tuple of float, optional
-        Class shares of the whole when a subset is scored: what the system takes from the data
-        (the training prior, the prior of its decisions) does not change from subset to subset.
-    whole_thresholds : mapping of str to float
-        Thresholds that measures chose on the whole, by their label, when a subset is scored.
     choices : object, optional
-        What the task of the system chooses beside: `TermsScoring`, `StreamScoring`,
-        `LifelongScoring`, `AbbaScoring`; its defaults when left out.
+        What the task of the system chooses beside: `TrialsScoring`, `TermsScoring`,
+        `StreamScoring`, `LifelongScoring`, `AbbaScoring`; its defaults when left out.
     progress : callable, optional
         Told what is being scored, the replicates done and all of them, from time to time.
 
     Raises
     ------
     UsageError
-        When `clip` is out of range, the training priors do not sum to 1, or a text is given in
-        place of several names.
+        When a number is out of range, or a text is given in place of several names.
     """
 
     application: Application = field(default_factory=Application)
@@ -75,14 +54,8 @@ class Scoring:
     level: float = 0.95
     method: Method = "auto"
     icc: float = ICC
-    training_prior: tuple[float, ...] | None = None
-    threshold: float | None = None
-    clip: float | None = None
     subsets: tuple[str | tuple[str, str], ...] = ()
     jobs: int | None = None
-    allow_reversed: bool = False
-    whole_shares: tuple[float, ...] | None = None
-    whole_thresholds: Mapping[str, float] = field(default_factory=dict)
     progress: Callable[[str, int, int], None] | None = field(default=None, compare=False)
     choices: object = None
 
@@ -94,19 +67,6 @@ class Scoring:
             raise UsageError(f"jobs is {self.jobs}: at least one thread is needed")
         if not 0 <= self.icc <= 1:
             raise UsageError(f"icc is {self.icc:g}: it must lie between 0 and 1, such as 0.1")
-        if self.threshold is not None and not np.isfinite(self.threshold):
-            raise UsageError(f"threshold is {self.threshold:g}: it must be a finite number")
-        if self.clip is not None and not 0 < self.clip < 0.5:
-            raise UsageError(
-                f"clip is {self.clip:g}: a least probability between 0 and 0.5 is needed"
-            )
-        if self.training_prior is not None:
-            if np.ndim(self.training_prior) == 0:
-                raise UsageError(
-                    f"training_prior is {self.training_prior}: give that of each class, such as "
-                    f"(0.5, 0.5)"
-                )
-            check_priors(self.training_prior)
 
     def chosen(self, kind: type[Chosen]) -> Chosen:
         """The choices of a task, of the class that holds them; its defaults where none were made.

@@ -51,5 +51,7 @@ def truth(speakers, sets=150):
 
 def drawn(rng, plan, speakers):
     """The entropy of one data set."""
-    scoring = tc.Scoring(APPLICATION, ("nce",), plan, jobs=1, allow_reversed=True)
+    scoring = tc.Scoring(
+        APPLICATION, ("nce",), plan, jobs=1, choices=tc.TrialsScoring(allow_reversed=True)
+    )
     return tc.score(calibrated(rng, speakers).trials, scoring)

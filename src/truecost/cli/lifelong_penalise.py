@@ -10,13 +10,14 @@ from truecost.cli.output import Output
 from truecost.errors import UsageError
 from truecost.flag_texts import matrix, pairs
 from truecost.names import LifelongKind, Method, Missing, SpeakerMapping
-from truecost.tasks.lifelong.options import HelpCost, ImpairedSpeakers
+from truecost.tasks.lifelong.options import Cost, ImpairedSpeakers
 from truecost.tasks.lifelong.options import Organisers as Compat
 
 if TYPE_CHECKING:
     from truecost.scoring import Scoring
     from truecost.study.lifelong_penalised import Penalised
 
+NAMED = Parameter(name=["--output-kind", "--kind", "--task"])
 Names = Annotated[tuple[str, ...], Parameter(negative=())]
 
 
@@ -25,7 +26,7 @@ Names = Annotated[tuple[str, ...], Parameter(negative=())]
 class Given:
     """What the person corrected of which output."""
 
-    task: Annotated[LifelongKind | None, Parameter(name=["--task", "--kind"])] = None
+    output_kind: Annotated[LifelongKind | None, NAMED] = None
     """What an output is."""
     base: Annotated[tuple[str, ...], Flag] = ()
     """File with the output before the help, in any format of the task; one for all systems, or one
@@ -84,7 +85,7 @@ class Chosen:
     """Of classes: all names, comma-separated, in the order of the cost matrix."""
     cost_matrix: str | None = None
     """Of classes: rows are true, columns said; "0 1; 10 0" or a file."""
-    cost: HelpCost | None = None
+    cost: Cost | None = None
     """What the minimal supervision rate counts (words unless given)."""
     item_seconds: float | None = None
     """Seconds that correcting a part takes, for a minimal supervision rate in seconds."""
@@ -164,8 +165,8 @@ def penalise(
     S_pen = S_adapt + (S_imp - S_cor): the corrected parts of the output before the help are made
     strictly wrong, and put in place; the difference is what the help was worth.
 
-    Example: truecost lifelong penalise --task translation --base before.txt --adapted after.txt
-    --reference ref.txt --corrected ids.txt
+    Example: truecost lifelong penalise --output-kind translation --base before.txt
+    --adapted after.txt --reference ref.txt --corrected ids.txt
 
     Parameters
     ----------
@@ -204,13 +205,13 @@ def penalised_of(given: Given, chosen: Chosen, drawn: Drawn = DRAWN) -> "list[Pe
     from truecost.study.naming import name_systems
     from truecost.study.tables import DataTable
 
-    needed = ("task", "base", "adapted", "reference", "corrected")
-    if lacking := [f"--{name}" for name in needed if not getattr(given, name)]:
+    needed = ("output_kind", "base", "adapted", "reference", "corrected")
+    if lacking := [f"--{name.replace('_', '-')}" for name in needed if not getattr(given, name)]:
         raise UsageError(
-            f"penalise needs {', '.join(lacking)}: truecost lifelong penalise --task TASK --base "
-            f"BEFORE --adapted AFTER --reference RIGHT --corrected IDS"
+            f"penalise needs {', '.join(lacking)}: truecost lifelong penalise --output-kind KIND "
+            f"--base BEFORE --adapted AFTER --reference RIGHT --corrected IDS"
         )
-    kind, systems = str(given.task), name_systems([*given.adapted])
+    kind, systems = str(given.output_kind), name_systems([*given.adapted])
     bases, corrected = (_each(given, what, len(systems)) for what in ("base", "corrected"))
     columns = pairs(given.map)
     if drawn.unit is not None:

@@ -333,6 +333,11 @@ def _schema_of_studies() -> dict[str, Any]:
     for kind in (DataTable, SystemTable, ApplicationTable, IntervalTable, *every):
         for key, said in schema_of(kind).items():
             found[kind.__name__]["properties"][key] |= said
+    for kind in (DataTable, SystemTable):  # a unit may have a column for each side of a trial
+        for key in ("map", "reference_map"):
+            several = {"type": "array", "items": {"type": "string"}}
+            columns = {"anyOf": [{"type": "string"}, several]}
+            found[kind.__name__]["properties"][key]["additionalProperties"] = columns
     return {**refs[0], "$defs": found}
 
 

@@ -28,6 +28,7 @@ from truecost.tasks.columns import Options
 from truecost.tasks.joining import join_metadata
 from truecost.tasks.records import Trials
 from truecost.tasks.trials.descriptions import Fitted
+from truecost.tasks.trials.options import TrialsScoring
 from truecost.tasks.trials.work import read as read_trials
 
 
@@ -119,8 +120,8 @@ def run_calibration(
         folds=fitting.folds,
         fold=fitting.fold,
         application=scoring.application,
-        training_prior=scoring.training_prior,
-        clip=scoring.clip,
+        training_prior=scoring.chosen(TrialsScoring).training_prior,
+        clip=scoring.chosen(TrialsScoring).clip,
         seed=study.interval.seed or 0,
         **fitting.options,
     )
@@ -187,8 +188,8 @@ def _unscored(
         fitting.method,
         train="self",
         application=scoring.application,
-        training_prior=scoring.training_prior,
-        clip=scoring.clip,
+        training_prior=scoring.chosen(TrialsScoring).training_prior,
+        clip=scoring.chosen(TrialsScoring).clip,
         **fitting.options,
     )
     calibrated = found.applied(table, options)

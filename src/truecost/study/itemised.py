@@ -16,7 +16,7 @@ from truecost.formats.segments import KEYS
 from truecost.intervals import finite
 from truecost.measures import find, registry
 from truecost.names import ITEM_MAP_KEYS
-from truecost.options import defaults_of
+from truecost.options import check_keys, defaults_of
 from truecost.study.outcome import Case, Outcome, Part
 from truecost.study.reader import Reader
 from truecost.study.tables import DataTable
@@ -151,9 +151,7 @@ def _own_keys(task: str) -> tuple[str, ...]:
 
 def _check_maps(data: DataTable, task: str) -> None:
     known, own = tuple(face_of(task).map_keys), _own_keys(task)
-    for key in data.map:
-        if key not in known:
-            raise UsageError(f"--map {key}=... is not known: map one of {', '.join(known)}")
+    check_keys(data.map, known)
     for key in data.reference_map:
         if key not in own:
             raise UsageError(

@@ -122,14 +122,14 @@ def kind_of_logs(study: "Study", path: str) -> Kind:
     run, given = beside(path), study.table(LifelongTable).kind
     if run is not None and given not in (None, run.kind):
         raise UsageError(
-            f"{path}: --kind {given} (kind under [lifelong]) is not what the outputs are: by "
-            f"{run.file} of its run they are {run.kind}; leave the kind out"
+            f"{path}: --output-kind {given} (kind under [lifelong]) is not what the outputs are: "
+            f"by {run.file} of its run they are {run.kind}; leave the kind out"
         )
     if run is not None:
         return kind_of(run.kind)
     if given is None:
         raise UsageError(
-            f"{path}: is an event log: say what its outputs are, --kind "
+            f"{path}: is an event log: say what its outputs are, --output-kind "
             f"{'|'.join(get_args(LifelongKind))} (kind under [lifelong])"
         )
     return kind_of(given)

@@ -68,7 +68,7 @@ def beside(path: str) -> Beside | None:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(
             f"{found}: does not say what the outputs of {path} are, as a run writes it down "
-            f"({error!r}): give --kind, and move the logs out of this directory"
+            f"({error!r}): give --output-kind, and move the logs out of this directory"
         ) from error
 
 

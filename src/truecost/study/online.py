@@ -15,6 +15,7 @@ from truecost.errors import InputError, UsageError, counted, first_five, named
 from truecost.formats import Table
 from truecost.formats.events import EventLog
 from truecost.names import STANDARD_INPUT
+from truecost.options import check_keys
 from truecost.resources import phase_of
 from truecost.study.reader import Reader
 from truecost.study.tables import DataTable
@@ -195,9 +196,7 @@ def labels_of(source: "Source", reader: Reader) -> tuple[Labels | None, list[str
 
 def _labels(path: str, data: DataTable, reader: Reader) -> tuple[Labels, list[str]]:
     """A table of labels under the names that are known."""
-    for key in data.map:
-        if key not in MAP_KEYS:
-            raise UsageError(f"--map {key}=... is not known: map one of {', '.join(MAP_KEYS)}")
+    check_keys(data.map, MAP_KEYS)
     table = reader.table(path, task="trials")
     named_by = {key: data.map.get(key, key) for key in MAP_KEYS}
     if "stream" not in data.map and "stream" not in table.columns:

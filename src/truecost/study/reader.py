@@ -3,17 +3,19 @@
 from collections.abc import Callable, Hashable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from truecost.errors import UsageError
-from truecost.formats import Table, events, read, sha256
-from truecost.formats.events import EventLog
+from truecost.formats import Table, read, sha256
 from truecost.names import STANDARD_INPUT, ScoreType
 from truecost.study.outcome import Input
 from truecost.study.tables import DataTable
 from truecost.tasks.columns import Options
 from truecost.tasks.loading import load
 from truecost.tasks.records import Trials
+
+if TYPE_CHECKING:
+    from truecost.formats.events import EventLog
 
 Joined = tuple[Table | None, list[tuple[str, Table]]]
 Made = TypeVar("Made")
@@ -65,8 +67,10 @@ class Reader:
         """The table in memory that a path stands for; any other path itself."""
         return self.held.get(path, path)
 
-    def events(self, path: str, input_format: str | None = None) -> EventLog:
+    def events(self, path: str, input_format: str | None = None) -> "EventLog":
         """The event log of a file, or of a table in memory."""
+        from truecost.formats import events
+
         if path in self.held:
             return events.of_table(self.held[path])
         return events.read_events(path, input_format)

@@ -10,6 +10,7 @@ from msgspec import structs
 from truecost.errors import UsageError
 from truecost.formats.detections import of_table, read_detections
 from truecost.formats.kwslist import DetectionList
+from truecost.options import check_keys
 from truecost.resources import Load, load_of, phase_of, rows_of
 from truecost.results import Estimate
 from truecost.study.outcome import Outcome, Part
@@ -74,7 +75,7 @@ def reference_of(data: "DataTable", reader: Reader, study: "Study") -> Reference
 
 def _reference(data: "DataTable", reader: Reader, study: "Study") -> Reference:
     assert data.ecf is not None
-    _check_map(data.reference_map, OCCURRENCE, "--reference-map")
+    check_keys(data.reference_map, OCCURRENCE, "--reference-map")
     if data.rttm in reader.held:
         raise UsageError(
             "--rttm names a file; a frame of where queries occur goes to --occurrences"
@@ -92,18 +93,11 @@ def _reference(data: "DataTable", reader: Reader, study: "Study") -> Reference:
 def list_of(source: "Source", reader: Reader) -> DetectionList:
     """The detections of a system, as its file has them; UsageError and InputError as it says."""
     data = source.data
-    _check_map(data.map, DETECTION, "--map")
+    check_keys(data.map, DETECTION)
     held = reader.held.get(source.file)
     if held is not None:
         return of_table(held, data.map)
     return read_detections(source.file, data.input_format, data.map)
-
-
-def _check_map(columns: Mapping[str, str], known: tuple[str, ...], option: str) -> None:
-    """Refuse a key that no column of a table is named by."""
-    for key in columns:
-        if key not in known:
-            raise UsageError(f"{option} {key}=... is not known: map one of {', '.join(known)}")
 
 
 def note_reference(source: "Source", reader: Reader) -> None:

@@ -76,9 +76,6 @@ def scoring_of(
     """What to compute for one system and application; `reader` for the files that choices name."""
     face, interval = find(study.task), study.interval
     work = face.load()
-    training = data.training_prior
-    if isinstance(training, float | int):
-        training = (1 - training, training)
     return Scoring(
         application_of(work.application(application)),
         study.measures,
@@ -86,12 +83,8 @@ def scoring_of(
         0.95 if interval.level is None else interval.level,
         interval.method or "auto",
         ICC if interval.icc is None else interval.icc,
-        training_prior=training,
-        threshold=data.threshold,
-        clip=data.clip,
         subsets=tuple(e if name == e else (name, e) for name, e in study.subsets.items()),
         jobs=interval.jobs,
-        allow_reversed=bool(data.allow_reversed),
         progress=progress,
         choices=work.choices(study, data, reader),
     )

@@ -38,6 +38,7 @@ from truecost.tasks.counting import class_shares, parts_of
 from truecost.tasks.loading import load
 from truecost.tasks.pairing import check_classes
 from truecost.tasks.records import Trials
+from truecost.tasks.trials.options import TrialsScoring
 from truecost.tasks.trials.scoring import measures_for
 
 JUDGED = ("nce", "nec")  # either tells
@@ -203,10 +204,8 @@ def _scored(
     how = replace(
         plain,
         measures=tuple(dict.fromkeys([*measures, *plain.measures, *JUDGED])),
-        training_prior=shares,
-        threshold=None,
-        clip=None,
-        allow_reversed=True,  # what knows nothing ranks targets anyhow
+        # What knows nothing ranks targets anyhow.
+        choices=TrialsScoring(training_prior=shares, allow_reversed=True),
     )
     rows = {t.name: score(t, how, dims=dims) for t in baselines}
     compared = [

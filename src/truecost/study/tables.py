@@ -13,12 +13,6 @@ from truecost.flag_texts import matrix, number_or_numbers, numbers, pairs, words
 from truecost.names import ICC, Annotators, Estimator, Method, Missing, Scheme, ScoreType
 from truecost.options import Option, declared
 
-# A column, or several in a list: a unit with a column for each side of a trial.
-Column = Annotated[
-    str,
-    msgspec.Meta(extra_json_schema={"type": ["string", "array"], "items": {"type": "string"}}),
-]
-
 
 class PartialTable(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
@@ -88,11 +82,11 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
         Option(help="What the scores are; needed unless the format states it, never guessed."),
     ] = None
     map: Annotated[
-        dict[str, Column],
+        dict[str, str],
         Option(help="Columns, as KEY=COLUMN,... (truecost list map).", read=pairs),
     ] = {}
     reference_map: Annotated[
-        dict[str, Column],
+        dict[str, str],
         Option(help="Columns of the reference, where they differ from --map.", read=pairs),
     ] = {}
     key: Annotated[
@@ -133,7 +127,10 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     accept: Annotated[
         float | None,
         Option(
-            help="Least share of the annotators that makes a label accepted.", shown="any of them"
+            help="Least share of the annotators that makes a label accepted.",
+            shown="any of them",
+            gt=0,
+            le=1,
         ),
     ] = None
     missing: Annotated[
@@ -145,7 +142,7 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
         Option(help="Accept words and turns that stand twice at the same time."),
     ] = None
     llr_base: Annotated[
-        float | None, Option(help="Base of the logarithm of likelihood ratios.", shown="e")
+        float | None, Option(help="Base of the logarithm of likelihood ratios.", shown="e", gt=1)
     ] = None
     training_prior: Annotated[
         float | tuple[float, ...] | None,
@@ -160,7 +157,8 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
         Option(help="Deployed threshold on the score.", shown="the Bayes threshold"),
     ] = None
     clip: Annotated[
-        float | None, Option(help="Least probability that a class is given; enters the signature.")
+        float | None,
+        Option(help="Least probability that a class is given; enters the signature.", gt=0, lt=0.5),
     ] = None
     allow_reversed: Annotated[
         bool | None, Option(help="Accept scores that rank nontargets above targets.")
@@ -194,16 +192,19 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
         Option(
             help="Amount of traffic of A: streams, hours or devices; the A/B estimator needs both.",
             group="Deployment",
+            gt=0,
         ),
     ] = None
     exposure_b: Annotated[
-        float | None, Option(help="Amount of traffic of B in the same unit.", group="Deployment")
+        float | None,
+        Option(help="Amount of traffic of B in the same unit.", group="Deployment", gt=0),
     ] = None
     units_a: Annotated[
         int | None,
         Option(
             help="Number of users of A, those included of which nothing was accepted.",
             group="Deployment",
+            ge=1,
         ),
     ] = None
     units_b: Annotated[
@@ -211,6 +212,7 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
         Option(
             help="Number of users of B, those included of which nothing was accepted.",
             group="Deployment",
+            ge=1,
         ),
     ] = None
     split: Annotated[
@@ -218,6 +220,8 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
         Option(
             help="Share of the users that was meant for A; checked against what came.",
             group="Deployment",
+            gt=0,
+            lt=1,
         ),
     ] = None
     users: Annotated[
@@ -305,7 +309,7 @@ class SystemTable(DataTable, frozen=True, kw_only=True, omit_defaults=True):
     strategy: Annotated[str | None, Option(help="How the questions of a stream were chosen.")] = (
         None
     )
-    budget: Annotated[float | None, Option(help="How many there were a batch.")] = None
+    budget: Annotated[float | None, Option(help="How many there were a batch.", ge=0)] = None
     learner: dict[str, Any] = {}
     strategy_options: dict[str, Any] = {}
 
@@ -316,10 +320,10 @@ class ApplicationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
     __table__: ClassVar[str] = "application"
 
     preset: Annotated[str | None, Option(help="A named application: truecost list presets.")] = None
-    cost_miss: Annotated[float | None, Option(help="Cost of a miss.", default=1)] = None
-    cost_fa: Annotated[float | None, Option(help="Cost of a false alarm.", default=1)] = None
+    cost_miss: Annotated[float | None, Option(help="Cost of a miss.", default=1, gt=0)] = None
+    cost_fa: Annotated[float | None, Option(help="Cost of a false alarm.", default=1, gt=0)] = None
     prior: Annotated[
-        float | None, Option(help="Prior of a target.", shown="its share in the data")
+        float | None, Option(help="Prior of a target.", shown="its share in the data", gt=0, lt=1)
     ] = None
     priors: Annotated[
         tuple[float, ...], Option(help="Prior of each class, comma-separated.", read=numbers)
@@ -339,11 +343,13 @@ class IntervalTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
 
     __table__: ClassVar[str] = "interval"
 
-    level: Annotated[float | None, Option(help="Level of the intervals.", default=0.95)] = None
-    replicates: Annotated[
-        int | None, Option(help="Number of bootstrap replicates.", default=2000)
+    level: Annotated[
+        float | None, Option(help="Level of the intervals.", default=0.95, gt=0, lt=1)
     ] = None
-    seed: Annotated[int | None, Option(help="Seed of all random numbers.", shown="0")] = None
+    replicates: Annotated[
+        int | None, Option(help="Number of bootstrap replicates.", default=2000, ge=1)
+    ] = None
+    seed: Annotated[int | None, Option(help="Seed of all random numbers.", shown="0", ge=0)] = None
     method: Annotated[
         Method | None,
         Option(
@@ -355,6 +361,8 @@ class IntervalTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
         Option(
             help="Correlation within units that auto assumes where the data do not show it.",
             default=ICC,
+            ge=0,
+            le=1,
         ),
     ] = None
     resample: Annotated[
@@ -362,14 +370,14 @@ class IntervalTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     ] = None
     block_length: Annotated[
         int | None,
-        Option(help="Length of moving blocks.", shown="cube root of the number of units"),
+        Option(help="Length of moving blocks.", shown="cube root of the number of units", ge=1),
     ] = None
     hold: Annotated[
         tuple[str, ...], Option(help="Factor that is not resampled; may be repeated.")
     ] = ()
     jobs: Annotated[
         int | None,
-        Option(help="Threads; the result does not depend on them.", shown="all cores"),
+        Option(help="Threads; the result does not depend on them.", shown="all cores", ge=1),
     ] = None
 
 

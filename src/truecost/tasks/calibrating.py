@@ -26,6 +26,7 @@ from truecost.tasks.counting import class_shares
 from truecost.tasks.crossfitting import Fold, cross_fit, dealt, given, training_shares
 from truecost.tasks.fitting import Fitting
 from truecost.tasks.records import Trials
+from truecost.tasks.trials.options import TrialsScoring
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -195,7 +196,11 @@ def scoring_after(scoring: Scoring) -> Scoring:
     -------
     Scoring
     """
-    return replace(scoring, training_prior=None, threshold=None, whole_shares=None)
+    own = scoring.chosen(TrialsScoring)
+    return replace(
+        scoring,
+        choices=replace(own, training_prior=None, threshold=None, whole_shares=None),
+    )
 
 
 def calibrate(

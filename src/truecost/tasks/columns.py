@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from truecost.errors import InputError, UsageError, counted, refuse_text
+from truecost.errors import InputError, UsageError, counted
 from truecost.formats import Table
 from truecost.formats.mapped import mapped_column, refuse_repeated, refuse_rows
 from truecost.names import (
@@ -17,6 +17,8 @@ from truecost.names import (
     Missing,
     ScoreType,
 )
+from truecost.options import check_fields, check_keys
+from truecost.study.tables import DataTable
 from truecost.tasks.trials import MAP_KEYS
 
 Floats = npt.NDArray[np.float64]
@@ -76,18 +78,12 @@ class Options:
     accept: float | None = None
 
     def __post_init__(self) -> None:
-        refuse_text(classes=self.classes)
         if self.kind not in SCORE_TYPES:
             raise UsageError(
                 f"score type {self.kind!r} is not known: choose one of {', '.join(SCORE_TYPES)}"
             )
-        for key in self.columns:
-            if key not in MAP_KEYS:
-                raise UsageError(f"--map {key}=... is not known: map one of {', '.join(MAP_KEYS)}")
-        if self.missing not in get_args(Missing):
-            raise UsageError(
-                f"--missing {self.missing!r}: choose one of {', '.join(get_args(Missing))}"
-            )
+        check_keys(self.columns, MAP_KEYS)
+        check_fields(self, DataTable)
         if self.llr_base is not None and not (self.kind == "llr" and self.llr_base > 1):
             raise UsageError("--llr-base needs --type llr and a base above 1 (10 or 2, say)")
         self._check_annotators()
@@ -95,8 +91,6 @@ class Options:
     def _check_annotators(self) -> None:
         """Refuse annotators without a rule, a rule without annotators, and shares out of range."""
         rule, accept, mapped = self.annotators, self.accept, "annotators" in self.columns
-        if rule is not None and rule not in get_args(Annotators):
-            raise UsageError(f"--annotators {rule!r}: choose one of any, votes")
         if mapped and rule is None:
             raise UsageError(
                 "several annotators are mapped: say --annotators any (a label that any of them "
@@ -114,11 +108,6 @@ class Options:
             )
         if accept is not None and rule != "any":
             raise UsageError("--accept goes with --annotators any: votes count every label")
-        if accept is not None and not 0 < accept <= 1:
-            raise UsageError(
-                f"--accept is {accept:g}: a share of the annotators lies above 0 and is at most 1"
-                + (f" (did you mean {accept / 100:g}?)" if 1 < accept <= 100 else "")
-            )
 
     def column(self, key: str, table: Table) -> str | None:
         """The mapped column of a key, or the one that has its name.

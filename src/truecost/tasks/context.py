@@ -14,6 +14,7 @@ from truecost.names import POSTERIORS
 from truecost.scoring import Scoring
 from truecost.tasks.counting import bayes_threshold, risks
 from truecost.tasks.records import Trials
+from truecost.tasks.trials.options import TrialsScoring
 from truecost.weights import Weights
 
 Floats = npt.NDArray[np.float64]
@@ -112,14 +113,15 @@ def _number(value: Any) -> float:
 
 def _signature(trials: Trials, scoring: Scoring) -> str:
     said = [trials.signature]
+    how = scoring.chosen(TrialsScoring)
     if trials.kind in POSTERIORS:
-        given = scoring.training_prior
+        given = how.training_prior
         priors = "empirical" if given is None else ",".join(f"{p:.6g}" for p in given)
         said.append(f"training-prior:{priors}")
-    if scoring.threshold is not None:
-        said.append(f"threshold:{scoring.threshold:g}")
-    if scoring.clip is not None:
-        said.append(f"clip:{scoring.clip:g}")
+    if how.threshold is not None:
+        said.append(f"threshold:{how.threshold:g}")
+    if how.clip is not None:
+        said.append(f"clip:{how.clip:g}")
     if trials.weights is not None and trials.origin is None:  # else they are shares of labels
         said.append("weighted")
     return "|".join(said)

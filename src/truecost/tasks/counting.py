@@ -22,6 +22,7 @@ from truecost.scoring import Scoring
 from truecost.tally import Tally
 from truecost.tasks.annotators import accepted_tally
 from truecost.tasks.records import Trials
+from truecost.tasks.trials.options import TrialsScoring
 
 Floats = npt.NDArray[np.float64]
 Sides = list[tuple[Factor, npt.NDArray[np.int32]]]
@@ -50,7 +51,7 @@ def parts_of(trials: Trials, scoring: Scoring) -> set[str]:
         that is known and no threshold decides.
     """
     parts = set(PARTS_OF[trials.kind])
-    if trials.kind == "score" and scoring.threshold is not None:
+    if trials.kind == "score" and scoring.chosen(TrialsScoring).threshold is not None:
         parts.add("decisions")
     if trials.several_right:
         return {"accepted"} if "decisions" in parts else set()
@@ -131,9 +132,8 @@ def class_shares(trials: Trials) -> Floats:
 
 def system_shares(trials: Trials, scoring: Scoring) -> Floats:
     """Class shares of the whole data, of which these trials may be a subset, shape (K,)."""
-    if scoring.whole_shares is not None:
-        return np.array(scoring.whole_shares)
-    return class_shares(trials)
+    shares = scoring.chosen(TrialsScoring).whole_shares
+    return class_shares(trials) if shares is None else np.array(shares)
 
 
 def log_posteriors(trials: Trials, scoring: Scoring) -> Floats:
@@ -160,8 +160,8 @@ def log_posteriors(trials: Trials, scoring: Scoring) -> Floats:
         logs = np.log(trials.scores) if trials.kind == "posterior" else trials.scores
     if trials.kind == "log-score":
         logs = log_normalise(logs)
-    if scoring.clip is not None:
-        logs = log_normalise(np.maximum(logs, np.log(scoring.clip)))
+    if (least := scoring.chosen(TrialsScoring).clip) is not None:
+        logs = log_normalise(np.maximum(logs, np.log(least)))
     training = _training(trials, scoring)
     if not np.allclose(training, priors, rtol=0, atol=1e-12):
         logs = move_posteriors(logs, training, priors)
@@ -171,19 +171,19 @@ def log_posteriors(trials: Trials, scoring: Scoring) -> Floats:
 def _training(trials: Trials, scoring: Scoring) -> Floats:
     """The priors that the posteriors contain."""
     shares = system_shares(trials, scoring)
-    if scoring.training_prior is None:
+    given = scoring.chosen(TrialsScoring).training_prior
+    if given is None:
         return shares
-    if trials.detection and not all(0 < p < 1 for p in scoring.training_prior):
+    if trials.detection and not all(0 < p < 1 for p in given):
         raise UsageError(
-            f"training prior is {scoring.training_prior[-1]:g}: it must lie between 0 and 1, "
-            f"neither included"
+            f"training prior is {given[-1]:g}: it must lie between 0 and 1, neither included"
         )
-    if len(scoring.training_prior) != len(shares):
+    if len(given) != len(shares):
         raise UsageError(
-            f"{counted(len(scoring.training_prior), 'training prior')} for "
-            f"{counted(len(shares), 'class')}: give one a class"
+            f"{counted(len(given), 'training prior')} for {counted(len(shares), 'class')}: "
+            f"give one a class"
         )
-    return np.array(scoring.training_prior)
+    return np.array(given)
 
 
 def llrs(trials: Trials, scoring: Scoring) -> Floats:
@@ -207,8 +207,8 @@ def llrs(trials: Trials, scoring: Scoring) -> Floats:
     from truecost.calibration.base import logit
 
     odds = trials.scores  # log posterior odds: `loading.load` made them so
-    if scoring.clip is not None:
-        bound = np.log1p(-scoring.clip) - np.log(scoring.clip)
+    if (least := scoring.chosen(TrialsScoring).clip) is not None:
+        bound = np.log1p(-least) - np.log(least)
         odds = np.clip(odds, -bound, bound)
     return np.asarray(odds - logit(_training(trials, scoring)[1]))
 
@@ -230,8 +230,8 @@ def bayes_threshold(trials: Trials, scoring: Scoring) -> float | None:
 
     On the scale of `llrs`: a deployed threshold on posteriors is moved there with them.
     """
-    if scoring.threshold is not None:
-        return _deployed(trials, scoring, scoring.threshold)
+    if (given := scoring.chosen(TrialsScoring).threshold) is not None:
+        return _deployed(trials, scoring, given)
     if trials.kind in ("score", "decision") or not trials.detection:
         return None
     application = scoring.application.with_priors(system_shares(trials, scoring))

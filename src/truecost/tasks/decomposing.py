@@ -12,6 +12,7 @@ from truecost.results import Comparison, Estimate
 from truecost.scoring import Scoring
 from truecost.tasks.calibrating import Calibrated, calibrate, scoring_after
 from truecost.tasks.records import Trials
+from truecost.tasks.trials.options import TrialsScoring
 
 
 @dataclass(frozen=True)
@@ -88,8 +89,8 @@ def decompose(
     chosen = scoring or Scoring()
     options = {
         "application": chosen.application,
-        "training_prior": chosen.training_prior,
-        "clip": chosen.clip,
+        "training_prior": chosen.chosen(TrialsScoring).training_prior,
+        "clip": chosen.chosen(TrialsScoring).clip,
     } | options
     calibrated = calibrate(trials, method, train="self", **options)
     actual = WORK.score(trials, chosen)

@@ -14,6 +14,7 @@ from truecost.errors import InputError, UsageError
 from truecost.scoring import Scoring
 from truecost.tasks.counting import llrs
 from truecost.tasks.records import Trials
+from truecost.tasks.trials.options import TrialsScoring
 
 Floats = npt.NDArray[np.float64]
 
@@ -108,8 +109,8 @@ class Fitting:
         if trials.detection:
             # The shares of these trials are of no effect beside a training prior: none are taken.
             shares = self.priors or None
-            own = Scoring(training_prior=self.training_prior, whole_shares=shares, clip=self.clip)
-            return llrs(trials, own)
+            own = TrialsScoring(self.training_prior, clip=self.clip, whole_shares=shares)
+            return llrs(trials, Scoring(choices=own))
         with np.errstate(divide="ignore"):
             logs = np.log(trials.scores) if trials.kind == "posterior" else trials.scores
         if self.clip is not None:

@@ -21,6 +21,7 @@ from truecost.tasks.context import context_of, point_of
 from truecost.tasks.counting import llrs, ranking_of, sides_of
 from truecost.tasks.records import Trials
 from truecost.tasks.trials.measures.thresholds import OWN
+from truecost.tasks.trials.options import TrialsScoring
 
 RATES = {"miss_at_fa": "p_miss", "fa_at_miss": "p_fa"}  # what each is at a given threshold
 
@@ -80,7 +81,7 @@ def at_threshold(
     context : Context
         With the threshold, and a word on it in the signature.
     """
-    threshold = scoring.whole_thresholds[measure.label]
+    threshold = scoring.chosen(TrialsScoring).whole_thresholds[measure.label]
     accepted = (llrs(trials, scoring) >= threshold) & np.isfinite(threshold)
     tally = Tally.count(
         sides_of(trials, scoring),

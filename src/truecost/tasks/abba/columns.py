@@ -7,7 +7,7 @@ known of its truth. `load` stops at the first fault; `checking` lists all of the
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,9 +15,12 @@ import numpy.typing as npt
 from truecost.errors import InputError, UsageError, counted
 from truecost.formats import Table
 from truecost.names import Mismatch
+from truecost.options import check_fields, check_keys, declared
+from truecost.study.tables import DataTable
 from truecost.tasks.abba import MAP_KEYS
 from truecost.tasks.abba.doubts import doubts
 from truecost.tasks.abba.log import KINDS, Log
+from truecost.tasks.abba.options import AbbaTable
 from truecost.tasks.abba.records import ARMS, Deployment
 
 
@@ -67,18 +70,13 @@ class LogOptions:
     unlabelled: bool = False
 
     def __post_init__(self) -> None:
-        for key in self.columns:
-            if key not in MAP_KEYS:
-                raise UsageError(f"--map {key}=... is not known: map one of {', '.join(MAP_KEYS)}")
+        check_keys(self.columns, MAP_KEYS)
         if len(self.mapped_kinds) == 2:
             raise UsageError(
                 "scores and decisions of the models are both mapped: map score_a and score_b, or "
                 "accept_a and accept_b"
             )
-        if self.mismatch not in get_args(Mismatch):
-            raise UsageError(
-                f"--mismatch {self.mismatch!r}: choose one of {', '.join(get_args(Mismatch))}"
-            )
+        check_fields(self, AbbaTable)
         self._check_numbers()
 
     def _check_numbers(self) -> None:
@@ -86,18 +84,13 @@ class LogOptions:
         for arm, value in zip("ab", self.thresholds, strict=True):
             if value is not None and not math.isfinite(value):
                 raise UsageError(f"--threshold-{arm} is {value:g}: a threshold is a finite number")
-        for arm, amount in _of_both("exposure", self.exposure):
-            if not (math.isfinite(amount) and amount > 0):
-                raise UsageError(
-                    f"--exposure-{arm} is {amount:g}: an amount of traffic is above 0 and finite"
-                )
-        for arm, number in _of_both("units", self.units):
-            if not (math.isfinite(number) and number >= 1 and number == int(number)):
-                raise UsageError(
-                    f"--units-{arm} is {number:g}: a number of units is whole and at least 1"
-                )
-        if self.split is not None and not 0 < self.split < 1:
-            raise UsageError(f"--split is {self.split:g}: the share of arm A lies between 0 and 1")
+        known = {option.key: option for option in declared(DataTable)}
+        both = {"exposure": self.exposure, "units": self.units}
+        for name, given in both.items():
+            for arm, value in _of_both(name, given):
+                known[f"{name}_{arm}"].check(value, f"--{name}-{arm}")
+        if self.split is not None:
+            known["split"].check(self.split, "--split")
 
     @property
     def thresholds(self) -> tuple[float | None, float | None]:

@@ -20,8 +20,8 @@ Conventions, where tools differ:
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import fsum, isfinite
-from typing import Any, get_args
+from math import fsum
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,9 +29,12 @@ import numpy.typing as npt
 from truecost.errors import UsageError, counted, first_five
 from truecost.formats import Table
 from truecost.names import Missing, SpeakerMapping
+from truecost.options import check_fields, check_keys
 from truecost.speech.spans import MICRO, Ints, Speech
 from truecost.speech.sweeping import Pairs, Scene, Swept, mapped
+from truecost.study.tables import DataTable
 from truecost.tasks.diarization import MAP_KEYS
+from truecost.tasks.diarization.options import DiarizationTable
 from truecost.tasks.diarization.recordings import Recordings, gather
 from truecost.tasks.diarization.stretches import Stretches
 from truecost.tasks.items import Counting, Items
@@ -108,24 +111,9 @@ class DiarizationOptions:
     allow_duplicates: bool = False
 
     def __post_init__(self) -> None:
-        for key in {**self.columns, **(self.reference_columns or {})}:
-            if key not in MAP_KEYS:
-                raise UsageError(f"--map {key}=... is not known: map one of {', '.join(MAP_KEYS)}")
-        for name, known in (("mapping", SpeakerMapping), ("missing", Missing)):
-            if getattr(self, name) not in get_args(known):
-                choices = ", ".join(get_args(known))
-                raise UsageError(f"--{name} {getattr(self, name)!r}: choose one of {choices}")
-        for name in ("collar", "tolerance", "merge_gaps"):
-            seconds, option = getattr(self, name), f"--{name.replace('_', '-')}"
-            if not (isfinite(seconds) and seconds >= 0):
-                raise UsageError(f"{option} is {seconds:g}: give seconds, 0 or more")
-            if name == "merge_gaps" and seconds > DAY:
-                raise UsageError(f"{option} is {seconds:g} seconds, more than a day")
-            if name != "merge_gaps" and seconds > WIDEST:
-                raise UsageError(
-                    f"{option} is {seconds:g} seconds on each side of a boundary, more than "
-                    f"{WIDEST}; did you mean {seconds / 1000:g}?"
-                )
+        check_keys({**self.columns, **(self.reference_columns or {})}, MAP_KEYS)
+        check_fields(self, DiarizationTable)
+        check_fields(self, DataTable)
 
     def check(self, parts: Collection[str]) -> None:
         """Refuse choices that enter none of these parts: UsageError."""

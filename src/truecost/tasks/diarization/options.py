@@ -14,7 +14,13 @@ class DiarizationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
 
     collar: Annotated[
         float | None,
-        Option(help="Seconds on each side of a reference boundary that are not scored.", shown="0"),
+        Option(
+            help="Seconds on each side of a reference boundary that are not scored.",
+            shown="0",
+            ge=0,
+            le=10,
+            thousandths=True,
+        ),
     ] = None
     skip_overlap: Annotated[
         bool | None, Option(help="Leave out where several reference speakers speak.")
@@ -37,12 +43,19 @@ class DiarizationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
     ] = None
     tolerance: Annotated[
         float | None,
-        Option(help="Seconds on each side of a boundary of speech that speech measures leave out."),
+        Option(
+            help="Seconds on each side of a boundary of speech that speech measures leave out.",
+            ge=0,
+            le=10,
+            thousandths=True,
+        ),
     ] = None
     merge_gaps: Annotated[
         float | None,
         Option(
             help="Gaps in speech shorter than this many seconds count as speech, for speech "
-            "measures."
+            "measures.",
+            ge=0,
+            le=86400,
         ),
     ] = None

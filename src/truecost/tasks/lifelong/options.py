@@ -16,20 +16,18 @@ Where else the keys of a study of task `lifelong` stand:
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from truecost.errors import UsageError
 from truecost.flag_texts import numbers
 from truecost.names import LifelongFactor, LifelongKind, PolicyKind
-from truecost.options import Option
+from truecost.options import Option, check_fields
 from truecost.study.tables import PartialTable
 
 if TYPE_CHECKING:
     from truecost.tasks.lifelong.policies import Policy
 
 Cost = Literal["seconds", "words", "actions", "answers", "cost"]
-Compat = Literal["", "allies-2020"]
-HelpCost = Literal["seconds", "words", "actions", "answers"]
 Versions = Literal["last", "all"]
 Organisers = Literal["allies-2020"]
 ImpairedSpeakers = Literal["each", "one"]
@@ -66,7 +64,7 @@ class PolicyTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     ] = None
     half_life: Annotated[
         float | None,
-        Option(help="Time after which a weight is halved, in the units of the times."),
+        Option(help="Time after which a weight is halved, in the units of the times.", gt=0),
     ] = None
     file: Annotated[
         str | None, Option(help="Table of the weights: time and weight.", file=True)
@@ -88,7 +86,8 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
         Option(
             help="What the outputs in event logs are; tables of scores have none.",
             group="Data",
-            also=("--task",),
+            flag="output_kind",
+            also=("--kind", "--task"),
         ),
     ] = None
     score: Annotated[
@@ -114,7 +113,8 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
         float | None,
         Option(
             help="After this time data matters half as much: of recent and conservative (days of "
-            "dates)."
+            "dates).",
+            gt=0,
         ),
     ] = None
     normalise_weights: Annotated[
@@ -166,7 +166,7 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
         Option(help="Penalise BLEU as the organisers' program of 2020 did."),
     ] = None
     cost: Annotated[
-        HelpCost | None,
+        Cost | None,
         Option(
             help="What is counted, of the minimal supervision rate and of curves.",
             shown="words where some are",
@@ -176,7 +176,10 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     max_cost: Annotated[
         float | None,
         Option(
-            help="Where the learning curve ends.", shown="the largest cost there is", group="Help"
+            help="Where the learning curve ends.",
+            shown="the largest cost there is",
+            group="Help",
+            gt=0,
         ),
     ] = None
     item_seconds: Annotated[
@@ -184,6 +187,7 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
         Option(
             help="Seconds that correcting a part takes, where they were not measured.",
             group="Help",
+            gt=0,
         ),
     ] = None
     impaired_speakers: Annotated[
@@ -222,7 +226,7 @@ class LifelongScoring:
         What is resampled; items unless no time has several, then seeds.
     unit : str
         Column of the items whose values are resampled together (a document, a speaker).
-    compat : {"", "allies-2020"}
+    compat : {"allies-2020"}, optional
         `allies-2020` penalises BLEU as the organisers' program of 2020 did: n-grams of the
         corrections are taken from the matches of the adapted output.
     item_seconds : float, optional
@@ -240,26 +244,16 @@ class LifelongScoring:
     policies: "tuple[Policy, ...]" = field(default_factory=_uniform)
     resample: LifelongFactor | None = None
     unit: str = ""
-    compat: Compat = ""
+    compat: Organisers | None = None
     item_seconds: float | None = None
     cost: Cost | None = None
     max_cost: float | None = None
     every_version: bool = False
 
     def __post_init__(self) -> None:
-        if self.resample is not None and self.resample not in get_args(LifelongFactor):
-            factors = ", ".join(get_args(LifelongFactor))
-            raise UsageError(f"resample is {self.resample!r}: choose one of {factors}")
-        for name, known in (("cost", get_args(Cost)), ("compat", get_args(Compat)[1:])):
-            said = getattr(self, name)
-            if said and said not in known:
-                raise UsageError(f"{name} is {said!r}: choose one of {', '.join(known)}")
+        check_fields(self, LifelongTable)
         if not self.policies:
             raise UsageError("a score across time needs a policy: uniform, for one")
         names = [policy.name for policy in self.policies]
         if double := next((name for name in names if names.count(name) > 1), None):
             raise UsageError(f"two policies are named {double!r}: give one of them another name")
-        for name in ("item_seconds", "max_cost"):
-            value = getattr(self, name)
-            if value is not None and not 0 < value < float("inf"):
-                raise UsageError(f"{name} is {value:g}: it must be a number above 0")

@@ -15,13 +15,15 @@ Fig. 5, which names the three and leaves their shape and sum open.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from truecost.errors import InputError, UsageError, first_five
 from truecost.names import PolicyKind
+from truecost.options import check_fields
+from truecost.tasks.lifelong.options import PolicyTable
 
 Floats = npt.NDArray[np.float64]
 SAYS = {
@@ -68,9 +70,7 @@ class Policy:
     normalise: bool = True
 
     def __post_init__(self) -> None:
-        if self.kind not in get_args(PolicyKind):
-            known = ", ".join(get_args(PolicyKind))
-            raise UsageError(f"policy {self.kind!r} is not known: choose one of {known}")
+        check_fields(self, PolicyTable)
         halves = self.kind in ("recent", "conservative")
         if halves and self.half_life is None:
             raise UsageError(
@@ -79,10 +79,6 @@ class Policy:
             )
         if self.half_life is not None and not halves:
             raise UsageError(f"policy {self.kind} has no half-life")
-        if self.half_life is not None and not (
-            self.half_life > 0 and math.isfinite(self.half_life)
-        ):
-            raise UsageError(f"the half-life is {self.half_life:g}: it must be above 0")
         if (self.kind == "table") != bool(self.table):
             raise UsageError("policy table goes with a table of weights by time, and no other does")
         for time, weight in self.table.items():

@@ -133,7 +133,7 @@ class Rows:
             weights,
             **found,  # type: ignore[arg-type]
             higher=lifelong.higher,
-            compat=how.compat,
+            compat=how.compat or "",
             cost=self.laid.cost,
             item_seconds=how.item_seconds,
             runs=len(lifelong.seeds),

@@ -1,12 +1,11 @@
 """What the paper leaves open when an event log is scored: every choice with its default."""
 
 from dataclasses import dataclass
-from math import isfinite
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
 import msgspec
 
-from truecost.errors import UsageError, refuse_text
+from truecost.errors import UsageError
 from truecost.flag_texts import numbers, pairs
 from truecost.names import (
     AnnotationSet,
@@ -17,7 +16,7 @@ from truecost.names import (
     Pooling,
     Queried,
 )
-from truecost.options import Option
+from truecost.options import Option, check_fields, declared
 from truecost.study.tables import PartialTable
 
 SETS: tuple[str, ...] = get_args(AnnotationSet)  # which annotations may count
@@ -82,6 +81,7 @@ class StreamTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
             help="How many annotations a miss costs: a number, or prevalence, N / N_target.",
             default=PREVALENCE,
             read=_q,
+            ge=0,
         ),
     ] = None
     queried: Annotated[
@@ -129,7 +129,7 @@ class StreamTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     ] = None
     tolerance: Annotated[
         float | None,
-        Option(help="Absolute error that costs as much as one annotation, of --type number."),
+        Option(help="Absolute error that costs as much as one annotation, of --type number.", gt=0),
     ] = None
     resample: Annotated[
         OnlineFactor | None,
@@ -142,7 +142,9 @@ class StreamTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     window: Annotated[
         int | None,
         Option(
-            help="Batches of a window of the curves.", shown="a twentieth of the longest stream"
+            help="Batches of a window of the curves.",
+            shown="a twentieth of the longest stream",
+            ge=1,
         ),
     ] = None
     item_seconds: Annotated[
@@ -151,17 +153,18 @@ class StreamTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
             help="Seconds that reviewing one item takes.",
             shown="the mean measured annotation time",
             group="Prices",
+            gt=0,
         ),
     ] = None
     person_price: Annotated[
-        float | None, Option(help="Price of an hour of the person.", group="Prices")
+        float | None, Option(help="Price of an hour of the person.", group="Prices", ge=0)
     ] = None
     cpu_price: Annotated[
-        float | None, Option(help="Price of an hour of CPU.", shown="0", group="Prices")
+        float | None, Option(help="Price of an hour of CPU.", shown="0", group="Prices", ge=0)
     ] = None
     operating_price: Annotated[
         float | None,
-        Option(help="Price of running the system for one batch.", shown="0", group="Prices"),
+        Option(help="Price of running the system for one batch.", shown="0", group="Prices", ge=0),
     ] = None
 
     def given(self) -> dict[str, Any]:
@@ -195,13 +198,13 @@ class Prices:
     operating: float = 0.0
 
     def __post_init__(self) -> None:
-        for name, price in vars(self).items():
-            if price is not None and not (isfinite(price) and price >= 0):
-                raise UsageError(f"the price {name} is {price:g}: it must be 0 or more")
+        for option in declared(StreamTable):
+            name, _, price = option.key.partition("_")
+            if price == "price" and (value := getattr(self, name)) is not None:
+                option.check(value, option.flag)
         if self.person == 0:
             raise UsageError(
-                "the price of the person's time is 0: then nothing is worth automating; "
-                "give what an hour costs"
+                "--person-price is 0: then nothing is worth automating; give what an hour costs"
             )
         if self.person is None and (self.cpu or self.operating):
             given = ", ".join(
@@ -271,15 +274,7 @@ class StreamScoring:
     prices: Prices = Prices()
 
     def __post_init__(self) -> None:
-        self._check_words()
-        if self.q is not None and not (isfinite(self.q) and self.q >= 0):
-            raise UsageError(f"q is {self.q:g}: it must be a number, 0 or more")
-        for name in ("tolerance", "item_seconds"):
-            value = getattr(self, name)
-            if value is not None and not (isfinite(value) and value > 0):
-                raise UsageError(f"{name} is {value:g}: it must be a number above 0")
-        if self.window is not None and self.window < 1:
-            raise UsageError(f"window is {self.window}: at least one batch is needed")
+        check_fields(self, StreamTable)
         for name, count in self.before:
             if count < 0 or name == "queries":
                 raise UsageError(
@@ -291,26 +286,3 @@ class StreamScoring:
                     f"{count} labels of {name} before the stream do not count: say so "
                     f"(--annotations {','.join((*self.annotations, name))}), or leave them out"
                 )
-
-    def _check_words(self) -> None:
-        """Refuse words that are no choice."""
-        refuse_text(annotations=self.annotations)
-        choices = {
-            "queried": Queried,
-            "pooling": Pooling,
-            "empty": Empty,
-            "last": LastBatch,
-            "decision": OnlineDecision,
-        }
-        for name, kind in choices.items():
-            _known(name, getattr(self, name), get_args(kind))
-        if self.resample is not None:
-            _known("resample", self.resample, get_args(OnlineFactor))
-        for name in self.annotations:
-            _known("annotations", name, SETS)
-
-
-def _known(name: str, value: str, choices: tuple[str, ...]) -> None:
-    """Refuse a word that is no choice."""
-    if value not in choices:
-        raise UsageError(f"{name} is {value!r}: choose one of {', '.join(choices)}")

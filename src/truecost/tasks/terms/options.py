@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from math import isfinite
 from numbers import Real
-from typing import Annotated, ClassVar, get_args
+from typing import Annotated, ClassVar
 
 from truecost.errors import UsageError
 from truecost.names import Normalise, SearchFactor, TrialUnit
-from truecost.options import Option
+from truecost.options import Option, check_fields
 from truecost.study.tables import PartialTable
 
 
@@ -20,18 +20,21 @@ class TermsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
 
     unit: Annotated[TrialUnit | None, Option(help="What a trial is.", default="occurrence")] = None
     trials_per_second: Annotated[
-        float | None, Option(help="Trials of a query in a second of audio.", default=1)
+        float | None, Option(help="Trials of a query in a second of audio.", default=1, gt=0)
     ] = None
     tolerance: Annotated[
         float | None,
         Option(
             help="Seconds around an occurrence that the middle of a detection may lie in.",
             default=0.5,
+            ge=0,
+            le=60,
+            thousandths=True,
         ),
     ] = None
     max_gap: Annotated[
         float | None,
-        Option(help="Longest gap between the words of a term, in seconds.", default=0.5),
+        Option(help="Longest gap between the words of a term, in seconds.", default=0.5, ge=0),
     ] = None
     normalise: Annotated[
         Normalise | None,
@@ -135,10 +138,7 @@ class TermsScoring:
     def __post_init__(self) -> None:
         if self.floor is not None and not isfinite(self.floor):
             raise UsageError(f"floor is {self.floor:g}: it must be a finite score")
-        if self.resample not in get_args(SearchFactor):
-            raise UsageError(
-                f"resample is {self.resample!r}: choose one of {', '.join(get_args(SearchFactor))}"
-            )
+        check_fields(self, TermsTable)
 
 
 def choose(given: object, known: Sequence[str], what: str) -> None:

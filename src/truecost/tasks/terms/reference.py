@@ -17,10 +17,11 @@ from truecost.errors import UsageError, counted
 from truecost.formats.lexemes import Speech
 from truecost.formats.terms import Listing
 from truecost.names import Normalise, TrialUnit
+from truecost.options import check_fields
 from truecost.tasks.terms.absence import refuse_nothing
 from truecost.tasks.terms.compat import parse_compat
 from truecost.tasks.terms.excerpts import documents_of, excerpts_of
-from truecost.tasks.terms.options import choose, is_number, told
+from truecost.tasks.terms.options import TermsTable, choose
 from truecost.tasks.terms.outside import duration_note
 from truecost.tasks.terms.records import Reference
 from truecost.tasks.terms.segments import segments_of
@@ -66,16 +67,8 @@ class ReferenceOptions:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "compat", parse_compat(self.compat))
-        choose(self.unit, get_args(TrialUnit), "unit")
         choose(self.split, get_args(Split), "split")
-        if self.normalise is not None:
-            choose(self.normalise, get_args(Normalise), "normalise")
-        if not (is_number(self.trials_per_second) and self.trials_per_second > 0):
-            raise UsageError(
-                f"trials per second is {told(self.trials_per_second)}: give a number above 0"
-            )
-        if not (is_number(self.max_gap) and self.max_gap >= 0):
-            raise UsageError(f"the longest gap is {told(self.max_gap)}: give 0 seconds or more")
+        check_fields(self, TermsTable)
 
 
 def load_reference(

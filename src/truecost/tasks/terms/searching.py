@@ -18,12 +18,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.errors import InputError, UsageError, counted, first_five
+from truecost.errors import InputError, counted, first_five
 from truecost.formats.kwslist import DetectionList
+from truecost.options import check_fields
 from truecost.tasks.terms.aligning import Spoken, align, micro
 from truecost.tasks.terms.compat import parse_compat
 from truecost.tasks.terms.consistency import check_decisions
-from truecost.tasks.terms.options import is_number, told
+from truecost.tasks.terms.options import TermsTable
 from truecost.tasks.terms.outside import early_note, refuse_outside
 from truecost.tasks.terms.places import Ints, Places, Trials
 from truecost.tasks.terms.records import Codes, Floats, Reference, Search
@@ -57,13 +58,7 @@ class SearchOptions:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "compat", parse_compat(self.compat))
-        if not (is_number(self.tolerance) and self.tolerance >= 0):
-            raise UsageError(f"--tolerance is {told(self.tolerance)}: give seconds, 0 or more")
-        if self.tolerance > WIDEST:
-            raise UsageError(
-                f"--tolerance is {self.tolerance:g} seconds, more than {WIDEST}; did you mean "
-                f"{self.tolerance / 1000:g}?"
-            )
+        check_fields(self, TermsTable)
 
 
 def load_search(

@@ -7,11 +7,10 @@ times (CTM) are put into the segments of their reference (`timed_words`).
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import get_args
 
 import polars as pl
 
-from truecost.errors import InputError, UsageError, counted, first_five, named, refuse_text
+from truecost.errors import InputError, UsageError, counted, first_five, named
 from truecost.formats import Table
 from truecost.formats.mapped import (
     filled,
@@ -20,7 +19,10 @@ from truecost.formats.mapped import (
     refuse_repeated_rows,
 )
 from truecost.names import Missing, Outside
+from truecost.options import check_fields, check_keys
+from truecost.study.tables import DataTable
 from truecost.tasks.transcripts import MAP_KEYS
+from truecost.tasks.transcripts.options import TranscriptsTable
 
 UNSCORED = "IGNORE_TIME_SEGMENT_IN_SCORING"  # STM: nothing in this segment counts
 ALTERNATIONS = ("trn", "stm")  # formats whose references may leave open what was said
@@ -68,13 +70,9 @@ class TextOptions:
     allow_duplicates: bool = False
 
     def __post_init__(self) -> None:
-        refuse_text(normalise=self.normalise)
-        for key in self.columns:
-            if key not in MAP_KEYS:
-                raise UsageError(f"--map {key}=... is not known: map one of {', '.join(MAP_KEYS)}")
-        for option, kind in (("missing", Missing), ("outside", Outside)):
-            if (said := getattr(self, option)) not in get_args(kind):
-                raise UsageError(f"--{option} {said!r}: choose one of {', '.join(get_args(kind))}")
+        check_keys(self.columns, MAP_KEYS)
+        check_fields(self, TranscriptsTable)
+        check_fields(self, DataTable)
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import get_args
 
 import polars as pl
 
@@ -13,6 +12,8 @@ from truecost.extras import need
 from truecost.formats import Table
 from truecost.formats.mapped import filled, refuse_repeated
 from truecost.names import Missing
+from truecost.options import check_fields, check_keys
+from truecost.study.tables import DataTable
 from truecost.tasks.items import Counting, Items, Lines
 from truecost.tasks.sides import columns_of, unspaced
 from truecost.tasks.translation import MAP_KEYS
@@ -79,13 +80,8 @@ class TranslationOptions:
     reference_columns: Mapping[str, str] | None = None
 
     def __post_init__(self) -> None:
-        for key in self.columns:
-            if key not in MAP_KEYS:
-                raise UsageError(f"--map {key}=... is not known: map one of {', '.join(MAP_KEYS)}")
-        if self.missing not in get_args(Missing):
-            raise UsageError(
-                f"--missing {self.missing!r}: choose one of {', '.join(get_args(Missing))}"
-            )
+        check_keys(self.columns, MAP_KEYS)
+        check_fields(self, DataTable)
 
 
 def count(

@@ -10,6 +10,7 @@ from truecost.scoring import Scoring
 from truecost.tasks.columns import NONE_BELOW
 from truecost.tasks.counting import bayes_threshold, class_shares
 from truecost.tasks.records import Trials
+from truecost.tasks.trials.options import TrialsScoring
 
 if TYPE_CHECKING:
     from truecost.study.outcome import Part
@@ -46,7 +47,7 @@ def _of_scores(trials: Trials, scoring: Scoring) -> list[str]:
             )
     if (
         trials.kind in POSTERIORS
-        and scoring.training_prior is None
+        and scoring.chosen(TrialsScoring).training_prior is None
         and scoring.application.priors is not None
     ):
         share = f"prior {class_shares(trials)[1]:.4g}, the share of targets"

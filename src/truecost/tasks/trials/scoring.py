@@ -29,6 +29,7 @@ from truecost.tasks.counting import (
 )
 from truecost.tasks.frozen import at_threshold, thresholds_of
 from truecost.tasks.records import Trials
+from truecost.tasks.trials.options import TrialsScoring
 
 Floats = npt.NDArray[np.float64]
 TASK = "trials"
@@ -142,8 +143,11 @@ def batches(trials: Trials, scoring: Scoring, dims: Dims, whole: Frozen | None) 
     if whole is None:
         _refuse_unsuited(trials, scoring)
     else:
-        scoring = replace(scoring, whole_shares=whole.shares, whole_thresholds=whole.thresholds)
-    own = [k for k, m in enumerate(measures) if m.label not in scoring.whole_thresholds]
+        how = scoring.chosen(TrialsScoring)
+        how = replace(how, whole_shares=whole.shares, whole_thresholds=whole.thresholds)
+        scoring = replace(scoring, choices=how)
+    chosen = scoring.chosen(TrialsScoring).whole_thresholds
+    own = [k for k, m in enumerate(measures) if m.label not in chosen]
     if own:
         asked = [measures[k] for k in own]
         evidence = evidence_of(trials, scoring, asked)
@@ -205,7 +209,11 @@ def refuse_reversed(trials: Trials, scoring: Scoring) -> None:
     They are more often a mistake than a system. Half of the systems that know nothing have an AUC
     below 0.5: its interval must lie there (see `reversal`).
     """
-    if scoring.allow_reversed or not trials.detection or "ranking" not in PARTS_OF[trials.kind]:
+    if (
+        scoring.chosen(TrialsScoring).allow_reversed
+        or not trials.detection
+        or "ranking" not in PARTS_OF[trials.kind]
+    ):
         return
     whole = [(Factor("all", np.zeros(1)), np.zeros(len(trials.labels), np.int32))]
     area = (

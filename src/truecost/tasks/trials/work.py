@@ -12,6 +12,7 @@ from truecost.task import Work
 from truecost.tasks.pairing import check_classes, pair
 from truecost.tasks.records import Trials
 from truecost.tasks.trials.advice import flagged, on_imbalance
+from truecost.tasks.trials.options import TrialsScoring, choices_of
 from truecost.tasks.trials.problems import problems_of
 from truecost.tasks.trials.scoring import (
     DEFAULT_MEASURES,
@@ -36,6 +37,12 @@ def read(source: "Source", reader: "Reader", study: "Study") -> Trials:
     found = reader.trials(source.name, source.file, source.data, source.collection)
     check_classes(found)
     return found
+
+
+def choices(study: "Study", data: DataTable, reader: "Reader | None") -> TrialsScoring:
+    """How trials are scored, as `[data]` says."""
+    del study, reader
+    return choices_of(data)
 
 
 def defaults(kind: str | None) -> tuple[str, ...]:
@@ -107,6 +114,7 @@ WORK = Work(
     pair=pair,
     measures=measures_for,
     defaults=defaults,
+    choices=choices,
     count=batches,
     freeze=frozen,
     refuse=refuse_reversed,

@@ -10,13 +10,14 @@ corrected case).
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 import polars as pl
 
 from truecost.corrections.speech_text import region_of, turns_of
-from truecost.errors import InputError, UsageError, counted
+from truecost.errors import InputError, counted
+from truecost.options import check_fields
 from truecost.speech.spans import Ints, Spans, Speech
 from truecost.tasks.diarization.counting import (
     SECONDS,
@@ -35,6 +36,7 @@ from truecost.tasks.lifelong.kinds.base import (
     distinct,
     once,
 )
+from truecost.tasks.lifelong.options import LifelongTable
 
 ImpairedSpeakers = Literal["each", "one"]
 ERRORS = ("missed", "false_alarm", "confusion")
@@ -70,11 +72,7 @@ class PenalisedDiarization(DiarizationOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        known = get_args(ImpairedSpeakers)
-        if self.impaired_speakers not in known:
-            raise UsageError(
-                f"impaired speakers {self.impaired_speakers!r}: choose one of {', '.join(known)}"
-            )
+        check_fields(self, LifelongTable)
 
 
 def count(

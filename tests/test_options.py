@@ -1,0 +1,133 @@
+"""A choice is said once: every door has its range, its words and its default."""
+
+import dataclasses
+import math
+
+import pytest
+
+import truecost as tc
+from truecost import cli
+from truecost.options import check_fields, declared
+from truecost.study.tables import DataTable, IntervalTable
+from truecost.tasks import find, names
+from truecost.tasks.abba.columns import LogOptions
+from truecost.tasks.abba.options import AbbaTable
+from truecost.tasks.diarization.counting import DiarizationOptions
+from truecost.tasks.diarization.options import DiarizationTable
+from truecost.tasks.lifelong.kinds.diarization import PenalisedDiarization
+from truecost.tasks.lifelong.options import LifelongTable, PolicyTable
+from truecost.tasks.lifelong.policies import Policy
+from truecost.tasks.streams.options import Prices, StreamScoring, StreamTable
+from truecost.tasks.terms.options import TermsScoring, TermsTable
+from truecost.tasks.terms.reference import ReferenceOptions
+from truecost.tasks.terms.searching import SearchOptions
+from truecost.tasks.transcripts.utterances import TextOptions
+from truecost.tasks.translation.counting import TranslationOptions
+from truecost.tasks.translation.options import TranslationTable
+from truecost.verbs import options_of
+
+DECLARED = {  # what Python users give, and where its choices are declared
+    tc.Plan: IntervalTable,
+    tc.Scoring: IntervalTable,
+    DiarizationOptions: DiarizationTable,
+    LogOptions: AbbaTable,
+    PenalisedDiarization: LifelongTable,
+    Policy: PolicyTable,
+    ReferenceOptions: TermsTable,
+    SearchOptions: TermsTable,
+    StreamScoring: StreamTable,
+    TermsScoring: TermsTable,
+    TextOptions: DataTable,
+    TranslationOptions: TranslationTable,
+}
+WITHOUT = ("q", "kind")  # the word for N / N_target, and what has to be said
+
+
+@pytest.mark.parametrize("kind", DECLARED, ids=lambda kind: kind.__name__)
+def test_defaults_are_those_that_are_declared(kind):
+    known = {option.key: option.option.default for option in declared(DECLARED[kind])}
+    same = {
+        field.name: (field.default, known[field.name])
+        for field in dataclasses.fields(kind)
+        if known.get(field.name) is not None and field.name not in WITHOUT
+    }
+    assert same
+    assert all(one == other for one, other in same.values()), same
+
+
+RANGES = {
+    "collar": (DiarizationOptions, "collar", 250, "at least 0 and at most 10; did you mean 0.25?"),
+    "tolerance": (SearchOptions, "tolerance", 500, "at least 0 and at most 60; did you mean 0.5?"),
+    "gap": (ReferenceOptions, "max_gap", -1, "--max-gap is -1: give a number at least 0"),
+    "nan": (ReferenceOptions, "max_gap", math.nan, "--max-gap is nan: give a finite number"),
+    "text": (ReferenceOptions, "trials_per_second", "1", "is '1': give a number above 0"),
+    "truth": (ReferenceOptions, "trials_per_second", True, "is True: give a number above 0"),
+    "q": (StreamScoring, "q", -1, "--q is -1: give a number at least 0"),
+    "price": (Prices, "person", 0, "--person-price is 0: then nothing is worth automating"),
+    "word": (StreamScoring, "queried", "rigth", "is 'rigth' (did you mean 'right'?): choose one"),
+    "words": (StreamScoring, "annotations", ("query",), "did you mean 'queries'?"),
+    "letters": (TextOptions, "normalise", "lower", "is the text 'lower', not several: write ("),
+    "missing": (TranslationOptions, "missing", "none", "--missing is 'none': choose one of error"),
+    "half-life": (Policy, "half_life", 0, "--half-life is 0: give a number above 0"),
+    "share": (LogOptions, "split", 50, "--split is 50: give a number above 0 and below 1; did you"),
+}
+
+
+@pytest.mark.parametrize("case", RANGES)
+def test_objects_refuse_what_is_out_of_range(case):
+    kind, name, value, said = RANGES[case]
+    with pytest.raises(tc.UsageError) as found:
+        kind(**{name: value})
+    assert said in str(found.value)
+
+
+DOORS = {
+    "trials": ("prior", 5, "is 5: give a number above 0 and below 1; did you mean 0.05?"),
+    "transcripts": ("level", 95, "is 95: give a number above 0 and below 1; did you mean 0.95?"),
+    "translation": ("replicates", 0, "is 0: give a number at least 1"),
+    "diarization": ("collar", 250, "is 250: give a number at least 0 and at most 10; did you"),
+    "abba": ("exposure_a", 0, "is 0: give a number above 0"),
+    "terms": ("max_gap", -1, "is -1: give a number at least 0"),
+    "stream": ("window", 0, "is 0: give a number at least 1"),
+    "lifelong": ("half_life", 0, "is 0: give a number above 0"),
+}
+
+
+@pytest.mark.parametrize("task", DOORS)
+def test_a_range_holds_at_every_door(task, tmp_path, capsys):
+    key, value, said = DOORS[task]
+    option = {o.key: o for o in options_of(find(task), "score")}[key]
+    file = tmp_path / "system.csv"
+    file.write_text("id,score,label\na,1,1\nb,0,0\n")
+    right = ["--ecf", str(file), "--occurrences", str(file)] if task == "terms" else []
+    both = [str(file), str(file)] if "reference" in find(task).leading else [str(file)]
+    assert cli.run([task, "score", *both, *right, option.flag, str(value)]) == 2
+    assert f"{option.flag} {said}" in capsys.readouterr().err.replace("\n", " ")
+    given = {"reference": file} if len(both) == 2 else {}
+    if task == "terms":
+        given = {"ecf": file, "occurrences": file}
+    with pytest.raises(tc.UsageError) as found:
+        tc.score(file, task=task, **given, **{option.name: value})
+    assert f"{option.name} {said}" in str(found.value)
+    tables = {"task": task, "systems": {"system": {"file": str(file)}}, option.table: {key: value}}
+    data = {name: [str(file)] if name == "reference" else str(file) for name in given}
+    tables["data"] = data | tables.get("data", {})
+    with pytest.raises(tc.UsageError) as found:
+        tc.run(tables)
+    assert f"{key} " in str(found.value)
+    assert said in str(found.value)
+
+
+def test_every_number_that_is_a_share_or_a_count_has_a_range():
+    free = {"threshold", "threshold_a", "threshold_b", "floor", "bounds", "training_prior"}
+    free |= {"priors", "cost_matrix", "max_rfpr", "min_rrecall", "grid", "budget"}
+    for task in names():
+        for option in options_of(find(task), "score"):
+            if option.kind in (int, float) and option.key not in free:
+                assert option.option.range, (task, option.key)
+
+
+def test_fields_that_are_not_given_are_not_checked():
+    check_fields(StreamScoring(), StreamTable)
+    with pytest.raises(tc.UsageError, match="--max-gap is None: give a number at least 0"):
+        ReferenceOptions(max_gap=None)
