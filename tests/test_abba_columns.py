@@ -431,7 +431,7 @@ USAGE = {
     "parts": ({"units": (9, 5.5)}, "--units-b is 5.5: give a whole number at least 1"),
     "nan units": ({"units": (9, np.nan)}, "--units-b is nan: give a whole number at least 1"),
     "split": ({"split": 1.0}, "--split is 1: give a number above 0 and below 1"),
-    "percent": ({"split": 50}, "--split is 50: give a number above 0 and below 1; did you mean 0.5?"),
+    "percent": ({"split": 50}, "--split is 50: give a number above 0 and below 1; did you"),
 }  # fmt: skip
 
 

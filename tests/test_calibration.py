@@ -1047,7 +1047,7 @@ def test_a_scoring_after_calibration_leaves_what_belonged_to_the_raw_scores():
     raw = tc.Scoring(
         measures=("cllr",), choices=tc.TrialsScoring(training_prior=(0.9, 0.1), threshold=3.0)
     )
-    assert scoring_after(raw) == tc.Scoring(measures=("cllr",))
+    assert scoring_after(raw) == tc.Scoring(measures=("cllr",), choices=tc.TrialsScoring())
 
 
 def test_messages_agree_with_one():

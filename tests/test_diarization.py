@@ -434,9 +434,9 @@ def test_options_that_are_refused():
                 DiarizationOptions(**{option: value})
     with pytest.raises(UsageError, match=r"--collar is 250: .* did you mean 0.25\?"):
         DiarizationOptions(collar=250)
-    with pytest.raises(UsageError, match="--mapping 'best': choose one of scored, evaluated"):
+    with pytest.raises(UsageError, match="--mapping is 'best': choose one of scored, evaluated"):
         DiarizationOptions(mapping="best")
-    with pytest.raises(UsageError, match="--missing 'no': choose one of error, drop, worst"):
+    with pytest.raises(UsageError, match="--missing is 'no': choose one of error, drop, worst"):
         DiarizationOptions(missing="no")
 
 

@@ -16,7 +16,8 @@ PLAN = tc.Plan(40, seed=1)
 
 
 def rows_of(*measures, trials=TRIALS, **more):
-    scoring = tc.Scoring(measures=measures, plan=PLAN, subsets=("room",), **more)
+    how = tc.TrialsScoring(**more)
+    scoring = tc.Scoring(measures=measures, plan=PLAN, subsets=("room",), choices=how)
     return {(row.dims.get("subset", ""), row.label): row for row in tc.score(trials, scoring)}
 
 

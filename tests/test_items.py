@@ -167,7 +167,7 @@ def test_moving_blocks_follow_the_numbers_of_lines():
 @pytest.mark.parametrize("name", ["wer", "bleu", "der"])
 def test_measures_of_items_are_refused_for_trials(name):
     trials = tc.Trials.of([1.0, -1.0], [1, 0], kind="llr")
-    with pytest.raises(UsageError, match="is not for trials: see truecost transcripts"):
+    with pytest.raises(UsageError, match="is not for trials: truecost list measures"):
         tc.score(trials, tc.Scoring(measures=(name,)))
 
 

@@ -288,7 +288,7 @@ def test_a_kind_that_contradicts_the_run_is_refused(whole, run):
     logs = whole / "run/logs/own/assisted"
     code, _, err = run("lifelong", "score", logs, "--kind", "transcripts")
     assert code == 2
-    assert "--kind transcripts" in err
+    assert "--output-kind transcripts" in err
     assert "by courses/seed-0.json of its run they are classes; leave the kind out" in err
     assert run("lifelong", "score", logs, "--kind", "classes", "-q")[0] == 0
 

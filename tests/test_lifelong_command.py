@@ -450,7 +450,7 @@ def test_the_kind_of_logs_is_named_by_kind_or_task(run, folder, verb):
         assert "texts" in err
     code, out, err = run(line)
     assert (code, out) == (2, "")
-    assert "--kind" in err
+    assert "--output-kind" in err
 
 
 def test_every_key_of_the_study_is_an_option():

@@ -461,7 +461,7 @@ def test_what_an_output_lacks_may_count_as_empty(there, capsys):
     ("line", "said"),
     [
         ("--task translation", "needs --base, --adapted, --reference, --corrected"),
-        (f"{SENTENCES}", "needs --task"),
+        (f"{SENTENCES}", "needs --output-kind"),
         (f"--task translation {SENTENCES} --score wer", "no score of translation"),
         (f"--task translation {SENTENCES} --score mae", "no largest value"),
         (f"--task translation {SENTENCES} --measure penalty:wer", "no score of translation"),

@@ -12,7 +12,8 @@ POINT = tc.Plan(replicates=1)
 
 
 def value(trials, name, application=None, **options):
-    scoring = tc.Scoring(application or tc.Application(), (name,), POINT, **options)
+    how = tc.TrialsScoring(**options)
+    scoring = tc.Scoring(application or tc.Application(), (name,), POINT, choices=how)
     return tc.score(trials, scoring)[0]
 
 

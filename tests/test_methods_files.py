@@ -242,7 +242,7 @@ def test_runs_that_do_not_agree(place, capsys, spoil, message):
         (["score", "r.csv", *MAPPED, "--runs", "a+b+c"], 2, "name one column or two"),
         (["score", "r.csv", *MAPPED, "--runs", "seed+"], 2, "name one column or two"),
         (["score", "r.csv", *SEED, "--method", "bca"], 2, "bca intervals are not defined for met"),
-        (["score", "r.csv", *SEED, "--hold", "sedd"], 2, "the plan names sedd"),
+        (["score", "r.csv", *SEED, "--hold", "sedd"], 2, "--hold sedd: the factors are"),
         (["compare", "r.csv", *SEED], 2, "at least two methods, and there is only 'method'"),
         (["score", "r.csv", "--type", "llr", "--map", "score=s,label=y", "--runs", "seed"], 2,
          "--map id=COLUMN"),

@@ -513,7 +513,7 @@ WRONG = {
     "of another type": ({**CHOSEN, "seed": "x"}, "seed is 'x' (str): give a whole number"),
     "no such column": ({**CHOSEN, "unit": "spk"}, "map one with unit=COLUMN"),
     "of another length": ({**CHOSEN, "unit": [1, 2]}, "unit has 2 values, but system has 1940"),
-    "flags": ({"type": "score", "llr_base": 2}, 'llr_base needs type="llr" and a base above 1'),
+    "flags": ({"type": "score", "llr_base": 2}, 'llr_base goes with type="llr": leave it out'),
     "map": (
         {"type": "llr", "annotators": "any"},
         """annotators="any" needs the labels of the annotators: map={'annotators': "a+b+c"}""",
@@ -585,3 +585,84 @@ def test_the_example_of_the_specification_works():
         [sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True
     )
     assert "act_dcf      0.5097      [0.378, 0.6741]" in done.stdout
+
+
+REFUSED = {  # what a verb has no use for, or cannot understand
+    "a mapping": (tc.score, {"weight": {"a": [1]}}, "weight is a mapping, which only scores"),
+    "twice": (tc.score, {"unit": "speaker", "map": {"unit": "trial"}}, "unit is given twice"),
+    "two names": (tc.score, {"label": "label", "labels": "trial"}, "label is given twice"),
+    "the worst": (tc.score, {"worst": 3}, "score has no argument 'worst'"),
+    "measures": (tc.validate, {"measures": "auc"}, "validate has no argument 'measures'"),
+    "subsets": (tc.leaderboard, {"subsets": "label"}, "leaderboard has no argument 'subsets'"),
+    "a plan's subsets": (tc.plan, {"subsets": "label"}, "plan has no argument 'subsets'"),
+    "a text": (tc.plan, {"half_width": "x"}, "half_width is 'x' (str): give a number"),
+    "progress": (tc.score, {"progress": 3}, "progress is 3 (int): give a function"),
+    "a training prior": (tc.score, {"training_prior": 0.3}, 'training_prior goes with type="post'),
+    "icc": (tc.score, {"icc": 0.2, "method": "percentile"}, 'icc goes with method="auto": leave'),
+    "a near name": (tc.score, {"measures": "err"}, "did you mean 'eer'?"),
+    "a preset": (tc.score, {"preset": "zzz"}, "zzz"),
+    "a dictionary": (
+        tc.score,
+        {"priors": {"a": 1}},
+        "priors is of type dict: give number; several",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_a_verb_has_no_use_for_is_refused(case):
+    verb, given, said = REFUSED[case]
+    with pytest.raises(tc.UsageError) as found:
+        verb(FRAME, **{"type": "llr", "id": "trial", **given})
+    assert said in str(found.value)
+
+
+def test_tables_of_boards_and_comparisons_hold_the_result():
+    frames = {"network": FRAME, "logistic": pl.read_csv(LOGISTIC)}
+    board = tc.leaderboard(frames, id="trial", measures="act_dcf,auc", **CHOSEN).to_polars()
+    first = board.row(0, named=True)
+    assert (first["system"], first["rank"], first["place_upper"]) == ("network", 1, 2)
+    assert first["may_be_best"]
+    assert board.filter(pl.col("measure") == "auc")["rank"].to_list() == [None, None]
+    compared = tc.compare(frames, id="trial", measures="auc", **CHOSEN)
+    verdicts = compared.to_polars().filter(pl.col("kind") == "difference")["verdict"].to_list()
+    assert verdicts == [one.verdict for one in compared.comparisons]
+
+
+def test_warnings_are_wrong_where_checks_are_strict():
+    frame = FRAME.with_columns(pl.lit(1.0).alias("score"))
+    loose = tc.validate(frame, type="llr", unit="speaker")
+    strict = tc.validate(frame, type="llr", unit="speaker", strict=True)
+    assert any(check.state == "warning" for of in loose.checks.values() for check in of)
+    assert (loose.valid, strict.valid) == (True, False)
+
+
+def test_a_stream_of_arrow_is_a_table():
+    class Bare:
+        def __arrow_c_stream__(self, requested_schema=None):
+            return FRAME.__arrow_c_stream__(requested_schema)
+
+    found = tc.score(Bare(), measures="auc", **CHOSEN)
+    assert rows_of(found) == rows_of(tc.score(FRAME, measures="auc", **CHOSEN))
+
+
+def test_nothing_is_said_to_be_empty():
+    with pytest.raises(tc.UsageError, match="data is empty: give a path"):
+        tc.score([], type="llr")
+
+
+def test_a_run_names_keys(tmp_path, capsys):
+    path = tmp_path / "study.toml"
+    path.write_text(f"[data]\ntype = 'llr'\nclip = 0.1\n[systems.a]\nfile = '{NETWORK}'\n")
+    assert cli.run(["run", str(path), "--no-ledger"]) == 2
+    assert 'clip goes with type = "posterior"' in capsys.readouterr().err
+    path.write_text(f"[interval]\nmethod = 'bc'\n[systems.a]\nfile = '{NETWORK}'\n")
+    assert cli.run(["run", str(path), "--no-ledger"]) == 2
+    said = "interval.method is 'bc' (did you mean 'bca'?): choose one of auto, percentile, bca"
+    assert said in capsys.readouterr().err
+
+
+def test_intervals_of_nothing_say_why(capsys):
+    flags = f"{FLAGS} --measure act_dcf --hold speaker"
+    assert cli.run(["score", NETWORK, *flags.split()]) == 0
+    assert "every factor is held" in capsys.readouterr().out

@@ -78,6 +78,13 @@ class _Columns:
     def take(self, key: str, given: Any) -> None:
         """Take what a key was given: a column, several in a tuple, or values."""
         several = isinstance(given, tuple) and bool(given)
+        if key in self.map or (key == "score" and self.scores):
+            raise UsageError(f"{key} is given twice: by its own name, by another one, or in map")
+        if isinstance(given, Mapping) and key != "score":
+            raise UsageError(
+                f"{key} is a mapping, which only scores of several systems are: name a column, or "
+                f"put the values into the table of each system"
+            )
         values = self.beside if self.leads and key in OF_ITEMS else self.values
         if isinstance(given, str):
             self.map[key] = given
@@ -207,7 +214,8 @@ def _systems(data: Any, columns: _Columns, held: Held) -> dict[str, str]:
     elif data is not None and is_table(data):
         systems = {SYSTEM: data}
     elif data is not None:
-        raise UsageError(f"data is {_shown(data)}: {HOW}")
+        empty = isinstance(data, list | tuple | Mapping) and not data
+        raise UsageError(f"data is {'empty' if empty else _shown(data)}: {HOW}")
     elif columns.scores:
         systems = {str(name): {} for name in columns.scores}
     else:
@@ -286,7 +294,7 @@ def _misfit(option: Declared, given: Any) -> str:
     if not option.choices:
         known = KINDS.get(option.kind, "")
         said = f"{option.flag} is {shown_as(given)}"
-        return f"{said}: give {known}" if known else f"{said}: {option.option.help}"
+        return f"{said}: give {known or option.values}"
     close = get_close_matches(str(given), map(str, option.choices), n=1)
     meant = f" (did you mean {close[0]!r}?)" if close else ""
     shown = repr(given) if isinstance(given, str) else shown_as(given)

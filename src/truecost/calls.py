@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from truecost.arguments import HOW, Asked, asked_of, texts_of
-from truecost.errors import UsageError
+from truecost.errors import UsageError, shown_as
 from truecost.face import Face
 from truecost.phrasing import key, phrased, rephrased
 from truecost.tasks import find, names
-from truecost.verbs import arguments_of, options_of, study_of
+from truecost.verbs import arguments_of, further_of, options_of, study_of
 
 if TYPE_CHECKING:
     from truecost.scoring import Scoring
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from truecost.task import Record
 
 T = TypeVar("T")
-SHARED = ("task", "measures", "subsets", "worst", "config", "progress")  # of every verb and task
+SHARED = ("task", "config", "progress")  # of every verb and task
 
 
 @overload
@@ -150,11 +150,13 @@ def plan(data: Any = None, /, *, half_width: float | None = None, **options: Any
     from truecost.study.planning import plan_rows
     from truecost.study.shown import Planned
 
+    if not (half_width is None or isinstance(half_width, int | float)):
+        raise UsageError(f"half_width is {shown_as(half_width)}: give a number")
     outcome = _done("plan", data, options, _scored)
     return Planned(tuple(plan_rows(outcome, half_width)), outcome)
 
 
-def validate(data: Any = None, /, **options: Any) -> "Checked":
+def validate(data: Any = None, /, *, strict: bool = False, **options: Any) -> "Checked":
     """The checks of the data of systems, as scoring would read them: every fault is listed.
 
     Parameters
@@ -162,6 +164,8 @@ def validate(data: Any = None, /, **options: Any) -> "Checked":
     data, **options
         As `score` takes them; also a path, frame or list of what has to be there (`trials=`,
         `ids=`).
+    strict : bool
+        Warnings make data invalid too.
 
     Returns
     -------
@@ -185,7 +189,8 @@ def validate(data: Any = None, /, **options: Any) -> "Checked":
             {
                 name: tuple(replace(one, message=rephrased(one.message, known)) for one in of)
                 for name, of in found.items()
-            }
+            },
+            strict,
         )
 
     return _done("validate", data, options, done)
@@ -291,13 +296,16 @@ def _done(
     do: "Callable[[Study, Progress | None, Asked], T]",
 ) -> T:
     """What a verb does with the study that its arguments make."""
-    shared = {name: arguments.get(name) for name in SHARED}
-    rest = {name: value for name, value in arguments.items() if name not in SHARED}
-    face = _face(shared["task"], shared["config"])
+    face = _face(arguments.get("task"), arguments.get("config"))
     if verb not in face.verbs:
         raise UsageError(f"{face.name} has no {verb}: it has {', '.join(face.verbs)}")
+    known = (*SHARED, *further_of(face, verb))
+    shared = {name: arguments.get(name) for name in known}
+    rest = {name: value for name, value in arguments.items() if name not in known}
+    if not (shared["progress"] is None or callable(shared["progress"])):
+        raise UsageError(f"progress is {shown_as(shared['progress'])}: give a function")
     with phrased(arguments_of(face, verb)):
-        asked = asked_of(face, verb, options_of(face, verb), data, rest, SHARED)
+        asked = asked_of(face, verb, options_of(face, verb), data, rest, known)
         if not asked.systems and shared["config"] is None:
             raise UsageError(f"no data are given: {HOW}")
         study = study_of(
@@ -305,9 +313,9 @@ def _done(
             asked.systems,
             asked.given,
             references=asked.references,
-            measures=texts_of("measures", shared["measures"]),
-            subsets=_subsets(shared["subsets"]),
-            worst=shared["worst"] if face.worst else None,
+            measures=texts_of("measures", shared.get("measures")),
+            subsets=_subsets(shared.get("subsets")),
+            worst=shared.get("worst"),
             config=None if shared["config"] is None else str(shared["config"]),
             compare=verb == "compare",
         )

@@ -205,8 +205,17 @@ def item_face(
             "half_width": "Wanted half-width as a share, 0.01 for 1 pp.",
             **about,
         },
-        examples=examples,
+        examples={**_EXAMPLES, **examples},
     )
+
+
+_EXAMPLES = {  # of tasks with a reference, where they say no other
+    "score": "reference.csv system.csv",
+    "compare": "reference.csv old.csv new.csv",
+    "plan": "reference.csv system.csv",
+    "validate": "system.csv --reference reference.csv",
+    "leaderboard": "reference.csv a.csv b.csv -o board",
+}
 
 
 def at(place: str) -> Any:

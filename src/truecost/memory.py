@@ -87,9 +87,9 @@ def is_frame(given: Any) -> bool:
     """Whether something has named columns, other than a mapping."""
     if isinstance(given, Table | pl.LazyFrame) or _names_of_array(given):
         return True
-    return any(hasattr(given, name) for name in ("columns", "column_names")) or (
-        hasattr(given, "__arrow_c_stream__") and hasattr(given, "schema")
-    )
+    if any(hasattr(given, name) for name in ("columns", "column_names", "schema")):
+        return True
+    return hasattr(given, "__arrow_c_stream__") and not hasattr(given, "__len__")
 
 
 def is_table(given: Any) -> bool:

@@ -11,7 +11,7 @@ options of a table; the command line, Python and the documentation are made of t
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from functools import cache
 from numbers import Real
@@ -58,6 +58,9 @@ class Option:
         From the text of a flag, and the flag, to the value.
     verbs : tuple of str
         The verbs that take it alone, where not all of its table's do.
+    needs : mapping of str to tuple
+        Keys of the same table, and the values with one of which it applies: any value where the
+        tuple is empty. What is not given has its default; where there is none, it is not known.
     """
 
     help: str
@@ -78,6 +81,7 @@ class Option:
     repeat: bool = False
     read: Callable[[str, str], Any] | None = None
     verbs: tuple[str, ...] = ()
+    needs: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
 
     @property
     def range(self) -> str:
@@ -151,6 +155,11 @@ class Declared:
         return f"--{self.name.replace('_', '-')}"
 
     @property
+    def place(self) -> str:
+        """Where it stands in a study: `[data] map.unit` of a column."""
+        return f"[data] map.{self.key}" if self.table == "map" else f"[{self.table}] {self.key}"
+
+    @property
     def many(self) -> bool:
         """Whether it may be given several times."""
         return get_origin(self.kind) is tuple
@@ -178,7 +187,12 @@ class Declared:
         elif get_origin(kind) is dict:
             said = "pairs"
         elif get_origin(kind) in (Union, UnionType):
-            said = " or ".join(_KINDS.get(one, "several") for one in get_args(kind))
+            said = " or ".join(
+                ", ".join(map(str, get_args(one)))
+                if get_origin(one) is Literal
+                else _KINDS.get(one, "several")
+                for one in get_args(kind)
+            )
         said = f"{said} {self.option.range}" if self.option.range else said
         return f"{said}; several" if self.many else said
 
@@ -285,6 +299,27 @@ def check(table: Any, door: Callable[[Declared], str]) -> None:
             option.check(given[option.key], door(option))
 
 
+def idle(table: Any) -> dict[Declared, str]:
+    """The options that a table gives and that cannot apply, with what each would need.
+
+    Parameters
+    ----------
+    table : PartialTable
+    """
+    kind: Any = type(table)
+    given, found = table.given(), {}
+    known = {option.key: option for option in declared(kind)}
+    for option in (known[key] for key in given if key in known):
+        for key, values in option.option.needs.items():
+            other = given.get(key, known[key].option.default)
+            if values and other is not None and other not in values:
+                words = [f"{known[key].flag} {value}" for value in values]
+                found[option] = " or ".join(words)
+            elif not values and key not in given:
+                found[option] = known[key].flag
+    return found
+
+
 def check_fields(given: Any, table: type) -> None:
     """Refuse what an object holds that the options of the same names do not allow: UsageError.
 
@@ -295,10 +330,10 @@ def check_fields(given: Any, table: type) -> None:
     table : type
     """
     known = {option.key: option for option in declared(table)}
-    for field in fields(given):
-        value = getattr(given, field.name)
-        if field.name in known and not (value is None and field.default is None):
-            known[field.name].check(value, known[field.name].flag)
+    for one in fields(given):
+        value = getattr(given, one.name)
+        if one.name in known and not (value is None and one.default is None):
+            known[one.name].check(value, known[one.name].flag)
 
 
 def check_keys(given: Iterable[str], known: Collection[str], flag: str = "--map") -> None:

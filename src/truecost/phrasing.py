@@ -12,7 +12,7 @@ from truecost.errors import TruecostError
 from truecost.options import Declared
 
 FLAG = re.compile(r"(?<![\w-])--([a-z][a-z0-9-]*[a-z0-9])(?: ([^\s,;:()]+))?")
-OF_STUDY = re.compile(r",? or [a-z_]+ = \S+ under \[\w+\]")
+OF_STUDY = re.compile(r",? or [a-z_]+ = \S+ under \[\w+\]| \([a-z_]+ under \[\w+\]\)")
 NUMBER = re.compile(r"-?\d+(\.\d+)?")
 RENAMED = {"measure": "measures", "subset": "subsets"}
 SWITCHES = ("keep_going",)  # of verbs, beside the options of tasks

@@ -73,6 +73,15 @@ def arguments_of(face: Face, verb: str) -> dict[str, Declared]:
     return {option.name: option for option in options_of(face, verb)}
 
 
+def further_of(face: Face, verb: str) -> tuple[str, ...]:
+    """What a verb takes beside its options: measures, subsets, and how many of the worst."""
+    if verb == "validate":
+        return ()
+    scored = verb in ("score", "compare")
+    shown = face.worst and verb != "plan"
+    return ("measures", *(("subsets",) if scored else ()), *(("worst",) if shown else ()))
+
+
 def _picked(table: type, keys: Iterable[str]) -> list[Declared]:
     """Some options of a table, in the order of the table."""
     wanted = {*keys}

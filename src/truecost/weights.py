@@ -114,7 +114,9 @@ class Plan:
         unknown = [name for name in (*self.schemes, *self.hold) if name not in factors]
         if unknown:
             raise UsageError(
-                f"the plan names {', '.join(unknown)}, but the factors are {', '.join(factors)}"
+                f"--hold {', '.join(unknown)}: the factors are {', '.join(factors)}"
+                if {*unknown} <= {*self.hold}
+                else f"schemes name {', '.join(unknown)}, but the factors are {', '.join(factors)}"
             )
         return Weights(dict(factors), self.replicates, self)
 

@@ -49,7 +49,7 @@ class Wanted:
     target: LabelTarget = "rfpr"
     """The result that is to be surest; fpr is the share of false accepts among all items."""
     floor: Whole = None
-    """Labels that each stratum has at least (10 unless given)."""
+    """Labels that each stratum has at least. Default: 10."""
     rates: str = ""
     """Shares of false accepts to assume, as CELL=RATE,... (cells: 11A, 10A, 11B, 01B)."""
     seed: Integer = 0
@@ -83,7 +83,8 @@ class Mapping:
     train: str | None = None
     """File with labels and scores of the same machine to fit to; LOG is cross-fitted without."""
     method: CalibrationMethod | None = None
-    """spline unless given, affine (Platt) below 100 labels; poly3 is that of the paper."""
+    """How probabilities are fitted; poly3 is that of the paper. Default: spline, below 100 labels
+    affine (Platt)."""
     folds: Integer = 5
     """Folds of whole users for cross-fitting."""
     seed: Integer = 0
@@ -131,7 +132,7 @@ def select(
 
     Fill in the column label of the file that is written, and score with it: --labels to_label.csv.
 
-    Example: truecost abba select log.csv --map ... --budget 400 --target rfpr -o to_label.csv
+    Example: truecost abba select log.csv --budget 400 --target rfpr -o to_label.csv
 
     Parameters
     ----------
@@ -177,7 +178,7 @@ def calibrate(
 ) -> int:
     """Turn machine scores into probabilities of a true accept, held against labels in each cell.
 
-    Example: truecost abba calibrate log.csv --map label=y,machine=m,... -o calibrated.csv
+    Example: truecost abba calibrate log.csv --map label=y,machine=m -o calibrated.csv
 
     Parameters
     ----------

@@ -34,9 +34,9 @@ def simulate(
         table1 (two populations with known ratios), table2 (machine labels that err) or correction
         (what few human labels mend).
     datasets
-        Number of data sets (2,000 for table1, 200 for the others unless given).
+        Number of data sets. Default: 2,000 for table1, 200 for the others.
     replicates
-        Number of bootstrap replicates in each data set (1,000 unless given).
+        Number of bootstrap replicates in each data set. Default: 1,000.
     seed
         Seed of all random numbers.
     json

@@ -23,7 +23,7 @@ class Written:
     output: Annotated[str, Parameter(name=["--output", "-o"])]
     """File to write (gzipped with the ending .gz), folder of arrays, or - for standard output."""
     output_format: str | None = None
-    """From the file's ending unless given (csv for -). See: truecost list formats"""
+    """Format of the output (truecost list formats). Default: by its ending, csv for -."""
     force: Annotated[bool, Parameter(negative=())] = False
     """Replace the output when it is there already."""
     quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=())] = False
@@ -45,7 +45,7 @@ class Given:
     """What is read."""
 
     input_format: str | None = None
-    """From the file's ending or content unless given. See: truecost list formats"""
+    """Format of the input (truecost list formats). Default: by ending or content."""
     map: str = ""
     """New names of columns, as NEW=COLUMN,...; score=a+b+c is a matrix of scores (npz, npy)."""
     type: Annotated[ScoreType | None, Parameter(show_choices=True)] = None
@@ -61,6 +61,8 @@ GIVEN = Given()
 
 def convert(file: str, /, *, written: Written, given: Given = GIVEN) -> None:
     """Convert a file to another format, without loss as far as the format goes.
+
+    Example: truecost convert scores.txt -o scores.parquet
 
     Parameters
     ----------

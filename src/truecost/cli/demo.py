@@ -47,6 +47,8 @@ def demo(
     `lifelong`: two classifiers of all ten digits, of which two more arrive every third day, and
     what each is worth to users who care about today, about always, or about the first days.
 
+    Example: truecost demo terms -o out
+
     Parameters
     ----------
     name

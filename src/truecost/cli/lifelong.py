@@ -2,7 +2,9 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
+
+from cyclopts import Parameter
 
 from truecost.cli import made
 from truecost.tasks import find
@@ -21,5 +23,6 @@ def __getattr__(name: str) -> Callable[..., Any]:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     face = find("lifelong")
     others = made.others_of(face, "score")
-    others["measure"] = (made.NAMES, (AREA,))
+    shown = Parameter(negative=(), show_default=False, help=f"NAME or NAME:SCORE. Default: {AREA}.")
+    others["measure"] = (Annotated[tuple[str, ...], shown], (AREA,))
     return made.command(face, "curve", options_of(face), others, partial(made.done), ABOUT)

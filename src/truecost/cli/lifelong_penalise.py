@@ -49,13 +49,13 @@ class Given:
     lines: Annotated[tuple[str, ...], Flag] = ()
     """COLUMN=FILE: one value (document) a line, for texts that have one a line."""
     missing: Missing | None = None
-    """What to do with what an output lacks (error unless given; worst counts it as empty)."""
+    """What to do with what an output lacks; worst counts it as empty. Default: error."""
     allow_duplicates: Annotated[bool, Flag] = False
     """Accept words and turns that stand twice at the same time (transcripts, diarization)."""
     input_format: str | None = None
-    """Format of the outputs; recognised unless given. See: truecost list formats"""
+    """Format of the outputs (truecost list formats). Default: recognised."""
     reference_format: str | None = None
-    """Format of the reference; recognised unless given."""
+    """Format of the reference. Default: recognised."""
 
 
 @Parameter(name="*", group="Score")
@@ -68,7 +68,7 @@ class Chosen:
     normalise: Annotated[tuple[str, ...], Flag] = ()
     """Of transcripts: step, or steps separated by commas: truecost list normalisations"""
     tokenizer: str | None = None
-    """Of translation: one of sacrebleu's (13a unless given)."""
+    """Of translation: one of sacrebleu's. Default: 13a."""
     lowercase: Annotated[bool, Flag] = False
     """Of translation: ignore case."""
     collar: float | None = None
@@ -76,17 +76,17 @@ class Chosen:
     skip_overlap: Annotated[bool, Flag] = False
     """Of diarization: leave out where several reference speakers speak."""
     mapping: SpeakerMapping | None = None
-    """Of diarization: map speakers by scored time (unless given), or with collars and overlap."""
+    """Of diarization: map speakers by scored time, or with collars and overlap. Default: scored."""
     uem: str | None = None
     """Of diarization: file with the regions that are scored."""
     impaired_speakers: ImpairedSpeakers | None = None
-    """Of diarization: each speaker is impaired by itself (unless given), or all are as one."""
+    """Of diarization: each speaker is impaired by itself, or all are as one. Default: each."""
     classes: str | None = None
     """Of classes: all names, comma-separated, in the order of the cost matrix."""
     cost_matrix: str | None = None
     """Of classes: rows are true, columns said; "0 1; 10 0" or a file."""
     cost: Cost | None = None
-    """What the minimal supervision rate counts (words unless given)."""
+    """What the minimal supervision rate counts. Default: words."""
     item_seconds: float | None = None
     """Seconds that correcting a part takes, for a minimal supervision rate in seconds."""
 
@@ -124,11 +124,11 @@ class Drawn:
     unit: str | None = None
     """Column that items share which are drawn together, such as document or speaker."""
     level: float | None = None
-    """Level of the intervals (0.95 unless given)."""
+    """Level of the intervals. Default: 0.95."""
     replicates: Whole = None
-    """Number of bootstrap replicates (2,000 unless given)."""
+    """Number of bootstrap replicates. Default: 2000."""
     seed: Whole = None
-    """Seed of all random numbers (0 unless given)."""
+    """Seed of all random numbers. Default: 0."""
     method: Method | None = None
     """auto: by the kind of measure; percentile: of replicates. Default: auto."""
     icc: float | None = None
@@ -175,7 +175,7 @@ def penalise(
         given); repeat or separate by commas.
     measure
         penalised_score, penalty, generalisation_gain and others, perhaps with their score
-        (penalised_score:bleu); repeat or separate by commas (all that suit unless given).
+        (penalised_score:bleu); repeat or separate by commas. Default: all that suit.
     subset
         A column of the items (each level is a subset) or a condition on columns; may be repeated.
     """

@@ -42,6 +42,8 @@ def show(
 ) -> None:
     """List what there is to choose from.
 
+    Example: truecost list measures terms
+
     Parameters
     ----------
     kind
@@ -88,13 +90,15 @@ def options(task: str | None) -> list[dict[str, Any]]:
     from truecost.verbs import options_of
 
     face = find(task)
-    verbs = (*face.verbs, *(name for name, *_ in face.commands))
+    own = (name for name, *_ in face.commands)
+    stated = {verb for option in options_of(face, "score") for verb in option.option.verbs}
+    verbs = (*face.verbs, *(name for name in own if name in stated))
     found = dict.fromkeys(option for verb in verbs for option in options_of(face, verb))
     several = {option.key: option for option in found}  # a task says some defaults of its own
     return [
         {
             "name": option.flag,
-            "section": f"[{option.table}] {option.key}",
+            "section": option.place,
             "text": f"{option.help} ({option.values})",
             "meaning": option.option.help,
             "values": option.values,
@@ -294,6 +298,8 @@ def _ruled(rule: str) -> dict[str, str]:
 
 def schema(which: Which = "result", /) -> None:
     """Print the JSON schema of result.json (and of what --json prints), study.toml or a record.
+
+    Example: truecost schema study
 
     Parameters
     ----------

@@ -11,6 +11,7 @@ from truecost.cli.output import CHECKED, KEPT, PLAIN, Checked, Kept, Output
 from truecost.errors import UsageError
 from truecost.face import VERBS, Face, at
 from truecost.options import Declared, declared
+from truecost.verbs import further_of
 
 if TYPE_CHECKING:
     from truecost.study import Study
@@ -128,11 +129,12 @@ def others_of(face: Face, name: str) -> dict[str, tuple[Any, Any]]:
             option = Parameter(name=f"--{face.wanted}")
             found["wanted"] = (Annotated[str | None, option], None)
         return {**found, "strict": switch, "output": (Checked, CHECKED)}
-    found["measure"] = texts
-    if name in ("score", "compare"):
-        found["subset"] = texts
-    if face.worst:
-        found["worst"] = (Whole, None)
+    flags: dict[str, tuple[str, tuple[Any, Any]]] = {
+        "measures": ("measure", texts),
+        "subsets": ("subset", texts),
+        "worst": ("worst", (Whole, None)),
+    }
+    found |= dict(flags[key] for key in further_of(face, name))
     if name in ("score", "compare"):
         if face.outputs:
             kind = headings(declared(at(face.outputs)))["Output"]

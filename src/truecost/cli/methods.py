@@ -76,7 +76,7 @@ def compare(
     methods
         Column that names the method of each row, in place of NAME=.
     estimator
-        Compare the means of the methods (unless given), or one run of each.
+        Compare the means of the methods, or one run of each. Default: mean.
     measure
         NAME or NAME:PARAMETER; repeat or separate by commas. See: truecost list measures
     subset

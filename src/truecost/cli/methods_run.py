@@ -31,7 +31,7 @@ def run(
     resume
         Go on where runs are: after a fault, or with more seeds, training sets or methods.
     workers
-        Trainings at the same time (one a core unless given); the result does not depend on it.
+        Trainings at the same time; the result does not depend on it. Default: one a core.
     """
     import msgspec
 

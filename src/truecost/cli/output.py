@@ -16,7 +16,7 @@ class Output:
     output: Annotated[str | None, Parameter(name=["--output", "-o"])] = None
     """Directory for result.json, report.html and, of curves or items, a table of these."""
     json: Annotated[bool, Flag] = False
-    """Print result.json on standard output."""
+    """Print the result as JSON."""
     config: str | None = None
     """A study file whose settings hold where the command line gives none."""
     print_config: Annotated[bool, Flag] = False
@@ -52,6 +52,7 @@ class Checked(Output):
     """The same for checks, which write no directory: the option is refused, and not offered."""
 
     output: Annotated[str | None, Parameter(name=["--output", "-o"], show=False)] = None
+    cite: Annotated[bool, Parameter(negative=(), show=False)] = False
 
 
 PLAIN, CHECKED, KEPT = Output(), Checked(), Kept()

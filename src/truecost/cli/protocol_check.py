@@ -34,9 +34,9 @@ class Given:
     conditions: str = ""
     """Columns of conditions that every set should have, comma-separated."""
     input_format: str | None = None
-    """Format of the table; by its ending unless given."""
+    """Format of the table. Default: by its ending."""
     nested: bool | None = None
-    """Check the inner folds of a nested plan too (where they are there, unless given)."""
+    """Check the inner folds of a nested plan too. Default: where they are there."""
 
 
 @Parameter(name="*", group="Copies")
@@ -47,7 +47,7 @@ class Copies:
     features: str | None = None
     """Columns (f* for all that begin with f), or a file with a row for each sample."""
     near: float | None = None
-    """Largest distance of a near copy (0.1 unless given); unrelated samples are about 1 apart."""
+    """Largest distance of a near copy; unrelated samples are about 1 apart. Default: 0.1."""
     files: str | None = None
     """Column of paths of files to compare; wav files by their samples."""
     audio: str | None = None
@@ -64,7 +64,7 @@ class Use:
     prior: float | None = None
     """Prior of the target in use."""
     target: str | None = None
-    """Label of the target (1, target, true or yes unless given)."""
+    """Label of the target. Default: 1, target, true or yes."""
     priors: str = ""
     """Prior of each class in use, as CLASS=P,..."""
     replicates: Integer = 2000

@@ -34,7 +34,7 @@ class Given:
     conditions: str = ""
     """Columns of conditions to spread evenly too, comma-separated; numbers by their quartiles."""
     input_format: str | None = None
-    """Format of the table; by its ending unless given."""
+    """Format of the table. Default: by its ending."""
 
 
 @Parameter(name="*", group="Split")

@@ -32,11 +32,11 @@ class Known:
     audio: str | None = None
     """Column of paths of wav files, from the folder of SAMPLES: their non-speech is listened to."""
     vad: Literal["energy", "silero"] | None = None
-    """What finds speech: energy unless given; silero needs the extra vad."""
+    """What finds speech; silero needs the extra vad. Default: energy."""
     model: Literal["logistic", "boosting"] | None = None
-    """What predicts: logistic unless given; boosting follows interactions, and needs learn."""
+    """What predicts; boosting follows interactions, and needs learn. Default: logistic."""
     folds: Whole = None
-    """Folds of whole groups (5 unless given); --seed deals them too."""
+    """Folds of whole groups; --seed deals them too. Default: 5."""
 
 
 @Parameter(name="*", group="Systems")
@@ -55,11 +55,11 @@ class Beside:
     classes: str | None = None
     """Class names in the order of the score columns, comma-separated."""
     missing: Missing | None = None
-    """What to do with samples that have no score (error unless given)."""
+    """What to do with samples that have no score. Default: error."""
     llr_base: float | None = None
-    """Base of the logarithm of likelihood ratios (e unless given)."""
+    """Base of the logarithm of likelihood ratios. Default: e."""
     training_prior: str | None = None
-    """Prior of the target, or of each class, that posteriors contain (data unless given)."""
+    """Prior of the target, or of each class, that posteriors contain. Default: that of the data."""
     threshold: float | None = None
     """Deployed threshold on the score, in place of the Bayes threshold."""
     clip: float | None = None
@@ -67,7 +67,7 @@ class Beside:
     allow_reversed: Annotated[bool, Flag] = False
     """Accept scores that rank nontargets above targets."""
     input_format: str | None = None
-    """Format of the scores; recognised unless given. See: truecost list formats"""
+    """Format of the scores (truecost list formats). Default: recognised."""
 
     def table(self) -> "DataTable":
         """`[data]` of the study."""

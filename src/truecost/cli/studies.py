@@ -9,6 +9,7 @@ from truecost.cli.flags import Flag
 from truecost.cli.options import NO_INTERVAL, Interval
 from truecost.cli.output import KEPT, Kept, Output
 from truecost.errors import UsageError, message
+from truecost.phrasing import key, phrased
 
 if TYPE_CHECKING:
     from truecost.study import Study
@@ -43,24 +44,33 @@ def run(
         Go on with a live run or trainings that were killed, or that shall have more seeds, budgets,
         strategies or training sets.
     """
-    from truecost.cli.trials import execute
     from truecost.study import Study
+    from truecost.tasks import find
+    from truecost.verbs import arguments_of
 
     if output.config is not None:
         raise UsageError("run takes its settings from the study file: leave out --config")
     chosen = Study(interval=interval.table()).over(Study.read(study))
-    if chosen.training.given():
+    with phrased(arguments_of(find(chosen.task), "score"), key):
+        return _run(chosen, output, resume=resume, file=study)
+
+
+def _run(study: "Study", output: Output, *, resume: bool, file: str) -> int:
+    """Run what a file says: a live run, trainings, or the scoring of files."""
+    from truecost.cli.trials import execute
+
+    if study.training.given():
         from truecost.study.training_checks import check_training
 
-        check_training(chosen)
-    if chosen.source.given() or chosen.training.given():
-        return live(chosen, output, resume=resume, beside=study)
+        check_training(study)
+    if study.source.given() or study.training.given():
+        return live(study, output, resume=resume, beside=file)
     if resume:
         raise UsageError(
-            f"{study}: nothing to resume: only a live run, which has [source], makes logs to go "
+            f"{file}: nothing to resume: only a live run, which has [source], makes logs to go "
             f"on with, and only [training] makes runs; leave out --resume"
         )
-    return execute(chosen, output, beside=study)
+    return execute(study, output, beside=file)
 
 
 def live(study: "Study", output: Output, *, resume: bool, beside: str | None = None) -> int:
@@ -100,12 +110,14 @@ def report(
 ) -> None:
     """Draw report.html again from a stored result, without computing anything anew.
 
+    Example: truecost report out
+
     Parameters
     ----------
     result
         A result directory, or its result.json.
     output
-        The page to write; report.html of the result directory unless given.
+        The page to write. Default: report.html of the result directory.
     """
     from truecost.study.directory import render_again
 

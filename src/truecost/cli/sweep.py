@@ -45,9 +45,9 @@ def sweep(
     study
         TOML file with [source]; paths in it are meant from its folder. See: truecost schema study
     budgets
-        Questions a batch, comma-separated (those under [sweep] unless given).
+        Questions a batch, comma-separated. Default: those under [sweep].
     strategies
-        Names, comma-separated (that of the study unless given).
+        Names, comma-separated. Default: that of the study.
     seeds
         Number of runs, each with its own order of the items, bootstrap set and person; equal for
         all budgets and strategies.

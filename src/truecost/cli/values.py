@@ -83,6 +83,6 @@ def note_of(row: Row) -> str:
 
 def marks_of(row: Row) -> list[str]:
     """Why a row has no value, or what is special about it."""
-    if row.value is None and row.reason:
+    if row.reason and (row.value is None or row.reason.startswith("no interval")):
         return [row.reason.removeprefix("undefined: ")]
     return marks(row.flags)

@@ -26,7 +26,7 @@ class ToFile(Output):
     """Output of commands that write a table: `output` names its file."""
 
     output_format: str | None = None
-    """From the file's ending unless given (csv for -). See: truecost list formats"""
+    """Format of the output (truecost list formats). Default: by its ending, csv for -."""
     force: Annotated[bool, Flag] = False
     """Replace the output when it is there already."""
 

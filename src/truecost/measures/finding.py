@@ -174,8 +174,11 @@ def find(text: str, task: str = "") -> Measure:
         rule, why = REPLACED[name.lower()]
         raise UsageError(f"{name} is no measure of truecost: {why} (truecost list advice: {rule})")
     if found is None:
-        own = (m.name if m.task in ("", task) else m.key for m in registry().values())
-        close = get_close_matches(name.lower(), [*own], n=1)
+        own = [m.name for m in registry(task or None).values()]
+        others = [m.name if m.task in ("", task) else m.key for m in registry().values()]
+        searched = (others, own) if name.lower() in others else (own, others)
+        every = (get_close_matches(name.lower(), names, n=1) for names in searched)
+        close = next(filter(None, every), [])
         hint = f"did you mean {close[0]!r}? " if close else ""
         raise UsageError(
             f"measure {name!r} is not known: {hint}`truecost list measures` shows them all"

@@ -1,9 +1,11 @@
 """One validator for every task: each file as scoring would read it, and every fault listed."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
-from truecost.errors import TruecostError
+from truecost.errors import InputError, TruecostError
 from truecost.formats import Table
+from truecost.names import STANDARD_INPUT
 from truecost.study.config import Study
 from truecost.study.reader import Reader
 from truecost.study.sources import Source, sources_of
@@ -38,7 +40,11 @@ def validate(
         When a file that all systems share cannot be read.
     """
     work = find(study.task).load()
-    work.unjudged(study, wanted).check()
+    judged = work.unjudged(study, wanted)
+    judged.check()
+    for path in _beside(judged):
+        if path in _beside(study) and path not in (held or {}) and not Path(path).exists():
+            raise InputError(f"{path}: there is no such file")
     reader = Reader(study.task or DEFAULT, held)
     found: dict[str, Sequence[Check]] = {}
     for collection in study.collections or ("",):
@@ -46,6 +52,19 @@ def validate(
             name = f"{collection}, {source.name}" if collection else source.name
             found[name] = [*work.checks(source, reader, study, wanted)]
     return found
+
+
+def _beside(study: Study) -> list[str]:
+    """The files that a study names beside those of its systems."""
+    named: list[str] = []
+    own = {path for of in study.systems.values() for path in (of.file, *of.files.values())}
+
+    def noted(path: str) -> str:
+        named.append(path)
+        return path
+
+    study.moved(noted)
+    return [path for path in dict.fromkeys(named) if path not in {*own, *STANDARD_INPUT}]
 
 
 def read_alone(source: Source, reader: Reader, study: Study, wanted: str | None) -> Sequence[Check]:

@@ -40,6 +40,7 @@ import msgspec
 from truecost.errors import UsageError
 from truecost.gates import Gate
 from truecost.options import check as check_ranges
+from truecost.options import idle
 from truecost.study.checking import check_task
 from truecost.study.loop_tables import (
     ExpertTable,
@@ -317,6 +318,7 @@ class Study(
         for name, system in () if lived else self.systems.items():
             self._check_files(name, system)
         self._check_ranges()
+        self._check_idle()
         check_task(self)
 
     def _check_ranges(self) -> None:
@@ -326,6 +328,17 @@ class Study(
             tables += table.values() if isinstance(table, dict) else [table]
         for table in tables:
             check_ranges(table, lambda option: option.key)
+
+    def _check_idle(self) -> None:
+        """Options that cannot apply are refused: of systems, those that apply to none of them."""
+        every = [system.over(self.data) for system in self.systems.values()]
+        own = ([table] for table in self.own.values() if not isinstance(table, dict))
+        tables: list[list[Any]] = [[*every] or [self.data], [self.interval], *own]
+        for of in tables if not self.collections else tables[1:]:
+            found = [idle(table) for table in of]
+            for option, needed in found[0].items():
+                if all(option in one for one in found):
+                    raise UsageError(f"{option.flag} goes with {needed}: leave it out")
 
     def _check_files(self, name: str, system: SystemTable) -> None:
         """Each system has a file for each collection, and no other."""

@@ -31,12 +31,13 @@ def application_of(table: ApplicationTable) -> Application:
     """
     given = table.given()
     if table.preset is not None:
+        known = preset(table.preset)
         if len(given) > 1:
             raise UsageError(
                 f"preset {table.preset} sets costs and prior: leave out "
                 f"{_named(k for k in given if k != 'preset')}"
             )
-        return preset(table.preset)
+        return known
     single = [k for k in ("cost_miss", "cost_fa", "prior") if k in given]
     if not table.cost_matrix and not table.priors:
         miss = 1.0 if table.cost_miss is None else table.cost_miss

@@ -16,7 +16,7 @@ from truecost.face import at
 if TYPE_CHECKING:
     import polars as pl
 
-    from truecost.results import Estimate
+    from truecost.results import Estimate, Row, Standing
     from truecost.study.outcome import Outcome
     from truecost.tasks.validation import Check
 
@@ -139,14 +139,18 @@ class Checked(Shown):
     ----------
     checks : dict of str to tuple of Check
         By name of the system, after its collection where there are several.
+    strict : bool
+        Whether warnings make data invalid.
     """
 
     checks: Mapping[str, "tuple[Check, ...]"]
+    strict: bool = False
 
     @property
     def valid(self) -> bool:
-        """Whether nothing is wrong; warnings are not."""
-        return not any(check.state == "error" for of in self.checks.values() for check in of)
+        """Whether nothing is wrong; warnings are wrong only where that is `strict`."""
+        wrong = ("error", "warning") if self.strict else ("error",)
+        return not any(check.state in wrong for of in self.checks.values() for check in of)
 
     def _tables(self) -> Sequence[Cells]:
         names = ("system", "state", "message")
@@ -202,6 +206,7 @@ def records_of(outcome: "Outcome") -> list[dict[str, Any]]:
     """The rows of an outcome as flat records: what they are about, then the figures."""
     rows = outcome.rows
     dims = dict.fromkeys(name for row in rows for name in row.dims)
+    board = {line.system: line for line in outcome.leaderboard}
     return [
         {
             **{name: row.dims.get(name) for name in dims},
@@ -214,9 +219,25 @@ def records_of(outcome: "Outcome") -> list[dict[str, Any]]:
             "reason": row.reason or None,
             "flags": " ".join(row.flags),
             "signature": row.signature,
+            **({"verdict": _verdict(row)} if outcome.comparisons else {}),
+            **(_ranked(row, board) if board else {}),
         }
         for row in rows
     ]
+
+
+def _verdict(row: "Row") -> str | None:
+    """The verdict of a difference; None of anything else."""
+    return at("truecost.results:verdict_of")(row) if row.kind == "difference" else None
+
+
+def _ranked(row: "Row", board: "Mapping[str, Standing]") -> dict[str, Any]:
+    """Where a system stands, in the row that it is ranked by."""
+    keys = ("rank", "place_lower", "place_upper", "may_be_best")
+    line = board.get(row.dims["system"])
+    same = line is not None and (row.label, row.value) == (line.measure, line.value)
+    own = same and "subset" not in row.dims
+    return {key: getattr(line, key) if own else None for key in keys}
 
 
 def verdict_of(outcome: "Outcome") -> list[str]:

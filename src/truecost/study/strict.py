@@ -7,7 +7,8 @@ neighbours, which a converter that stops at the first cannot.
 import json
 from collections.abc import Collection, Iterator, Mapping
 from difflib import get_close_matches
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from types import NoneType, UnionType
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -53,6 +54,17 @@ def convert(
         raise UsageError(f"{source}: {said}") from error
 
 
+def _words(kind: Any) -> tuple[str, ...]:
+    """The words that a key may be; empty where it may be anything else."""
+    kinds = (
+        [k for k in get_args(kind) if k is not NoneType]
+        if get_origin(kind) in (Union, UnionType)
+        else []
+    )
+    only = kinds[0] if len(kinds) == 1 else kind
+    return get_args(only) if get_origin(only) is Literal else ()
+
+
 def _unknown(content: Any, kind: Any, place: str, names: Collection[str] = ()) -> Iterator[str]:
     """What is wrong with the keys of a table and of the tables in it; lists given as a text."""
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct) and isinstance(content, Mapping):
@@ -66,6 +78,10 @@ def _unknown(content: Any, kind: Any, place: str, names: Collection[str] = ()) -
             close = get_close_matches(key, names, n=1)
             hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(names)}"
             yield f"{place}{key} is not known: {hint}"
+    elif isinstance(content, str) and (choices := _words(kind)) and content not in choices:
+        close = get_close_matches(content, choices, n=1)
+        hint = f" (did you mean {close[0]!r}?)" if close else ""
+        yield f"{place[:-1]} is {content!r}{hint}: choose one of {', '.join(choices)}"
     elif get_origin(kind) is tuple and get_args(kind)[0] is str and isinstance(content, str):
         words = content.split() or ["python", "train.py"] if _COMMANDS in place else [content]
         what = "words" if _COMMANDS in place else "texts"

@@ -10,8 +10,19 @@ from typing import Annotated, Any, ClassVar, Self
 import msgspec
 
 from truecost.flag_texts import matrix, number_or_numbers, numbers, pairs, words
-from truecost.names import ICC, Annotators, Estimator, Method, Missing, Scheme, ScoreType
+from truecost.names import (
+    ICC,
+    POSTERIORS,
+    Annotators,
+    Estimator,
+    Method,
+    Missing,
+    Scheme,
+    ScoreType,
+)
 from truecost.options import Option, declared
+
+THRESHOLDED = ("llr", "posterior", "log-posterior", "score")  # types that a threshold decides
 
 
 class PartialTable(
@@ -131,6 +142,7 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
             shown="any of them",
             gt=0,
             le=1,
+            needs={"annotators": ("any",)},
         ),
     ] = None
     missing: Annotated[
@@ -142,7 +154,13 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
         Option(help="Accept words and turns that stand twice at the same time."),
     ] = None
     llr_base: Annotated[
-        float | None, Option(help="Base of the logarithm of likelihood ratios.", shown="e", gt=1)
+        float | None,
+        Option(
+            help="Base of the logarithm of likelihood ratios.",
+            shown="e",
+            gt=1,
+            needs={"type": ("llr",)},
+        ),
     ] = None
     training_prior: Annotated[
         float | tuple[float, ...] | None,
@@ -150,26 +168,42 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
             help="Prior of the target, or of each class, that the posteriors contain.",
             shown="the shares in the data",
             read=number_or_numbers,
+            needs={"type": POSTERIORS},
         ),
     ] = None
     threshold: Annotated[
         float | None,
-        Option(help="Deployed threshold on the score.", shown="the Bayes threshold"),
+        Option(
+            help="Deployed threshold on the score.",
+            shown="the Bayes threshold",
+            needs={"type": THRESHOLDED},
+        ),
     ] = None
     clip: Annotated[
         float | None,
-        Option(help="Least probability that a class is given; enters the signature.", gt=0, lt=0.5),
+        Option(
+            help="Least probability that a class is given; enters the signature.",
+            gt=0,
+            lt=0.5,
+            needs={"type": POSTERIORS},
+        ),
     ] = None
     allow_reversed: Annotated[
-        bool | None, Option(help="Accept scores that rank nontargets above targets.")
+        bool | None,
+        Option(
+            help="Accept scores that rank nontargets above targets.", needs={"type": THRESHOLDED}
+        ),
     ] = None
     input_format: Annotated[
         str | None,
         Option(help="Format of the files: truecost list formats.", shown="recognised"),
     ] = None
-    key_format: Annotated[str | None, Option(help="Format of the key.", shown="recognised")] = None
+    key_format: Annotated[
+        str | None, Option(help="Format of the key.", shown="recognised", needs={"key": ()})
+    ] = None
     reference_format: Annotated[
-        str | None, Option(help="Format of the reference.", shown="recognised")
+        str | None,
+        Option(help="Format of the reference.", shown="recognised", needs={"reference": ()}),
     ] = None
     threshold_a: Annotated[
         float | None,
@@ -352,9 +386,7 @@ class IntervalTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     seed: Annotated[int | None, Option(help="Seed of all random numbers.", shown="0", ge=0)] = None
     method: Annotated[
         Method | None,
-        Option(
-            help="auto: by the kind of measure; percentile or bca: of replicates.", default="auto"
-        ),
+        Option(help="auto: by the kind of measure; others: of replicates.", default="auto"),
     ] = None
     icc: Annotated[
         float | None,
@@ -363,6 +395,7 @@ class IntervalTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
             default=ICC,
             ge=0,
             le=1,
+            needs={"method": ("auto",)},
         ),
     ] = None
     resample: Annotated[

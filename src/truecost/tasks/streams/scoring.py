@@ -113,8 +113,13 @@ def batches(online: Online, scoring: Scoring, dims: Dims, whole: object) -> Iter
             f"events (record_cpu = true in a live run), name records of truecost resources "
             f"(resources of the system in a study), or leave out --cpu-price"
         )
-    chosen = replace(scoring, application=application)
-    yield from Rows(Counted.of(online, application, how), chosen, dims).batches(measures)
+    chosen, count = replace(scoring, application=application), Counted.of(online, application, how)
+    if scoring.plan.block_length is not None and not count.by_batch:
+        raise UsageError(
+            f"--block-length goes with --resample batch: {online.name} is resampled by "
+            f"{count.resample}, so that no blocks are drawn; leave it out"
+        )
+    yield from Rows(count, chosen, dims).batches(measures)
 
 
 def application_of(application: Application, online: Online) -> Application:

@@ -20,7 +20,13 @@ class TermsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
 
     unit: Annotated[TrialUnit | None, Option(help="What a trial is.", default="occurrence")] = None
     trials_per_second: Annotated[
-        float | None, Option(help="Trials of a query in a second of audio.", default=1, gt=0)
+        float | None,
+        Option(
+            help="Trials of a query in a second of audio.",
+            default=1,
+            gt=0,
+            needs={"unit": ("occurrence",)},
+        ),
     ] = None
     tolerance: Annotated[
         float | None,
@@ -30,6 +36,7 @@ class TermsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
             ge=0,
             le=60,
             thousandths=True,
+            needs={"unit": ("occurrence",)},
         ),
     ] = None
     max_gap: Annotated[
@@ -76,6 +83,7 @@ class TermsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
         Option(
             help="Attribute that queries share which are drawn together: a voice, a topic.",
             group="Interval",
+            needs={"resample": ("query", "both")},
         ),
     ] = None
     query_seconds: Annotated[

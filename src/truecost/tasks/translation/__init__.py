@@ -37,8 +37,8 @@ FACE = item_face(
     libraries=("sacrebleu",),
     about={
         "": "Translation: BLEU and its like.",
-        "reference": "File with the right translations, one a line, or a table; --reference for "
-        "more.",
+        "reference": "File with the right translations, one a line, or a table; repeat --reference "
+        "for more.",
         "files": "Files with the translations of the systems",
     },
     examples={

@@ -123,8 +123,8 @@ def _allowed(measure: Measure, trials: Trials, available: set[str]) -> Measure:
     if lacking:
         if measure.parts[0] not in {part for parts in PARTS_OF.values() for part in parts}:
             raise UsageError(
-                f"measure {measure.label!r} is not for trials: see truecost transcripts, "
-                f"translation or diarization"
+                f"measure {measure.label!r} is not for trials: truecost list measures says for "
+                f"which task it is"
             )
         wanted = [k for k, parts in PARTS_OF.items() if set(measure.parts) <= set(parts)]
         raise UsageError(

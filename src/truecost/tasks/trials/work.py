@@ -54,8 +54,10 @@ def defaults(kind: str | None) -> tuple[str, ...]:
 
 def check(study: "Study") -> None:
     """What `[spurious]` lacks, and what does not go with it."""
-    for data in (study.data, *study.collections.values(), *study.systems.values()):
-        _check_clip(data.over(study.data))
+    kinds = {data.over(study.data).type for data in (*study.systems.values(), study.data)}
+    if kinds == {"number"} and study.application.given():
+        given = ", ".join(f"--{key.replace('_', '-')}" for key in study.application.given())
+        raise UsageError(f"{given}: numbers have no errors of classes that cost: leave it out")
     if not study.table(SpuriousTable).given():
         return
     if study.table(MethodsTable).given():
@@ -71,15 +73,6 @@ def check(study: "Study") -> None:
         raise UsageError(
             "[spurious] with [collections.NAME] needs systems, whose trials are looked up among "
             "the samples"
-        )
-
-
-def _check_clip(data: DataTable) -> None:
-    """Refuse a least probability where scores are none, nor become one: UsageError."""
-    if data.clip is not None and data.type in ("llr", "score", "decision", "number"):
-        raise UsageError(
-            f"clip is the least probability that a class is given, and type {data.type} gives "
-            f"none: leave it out"
         )
 
 

@@ -1,0 +1,35 @@
+"""Every command shows one example, and its options are those that the command has."""
+
+import re
+import shlex
+
+import pytest
+
+from truecost.cli import GLOBAL, METHODS, PROTOCOL, run
+from truecost.tasks import find, names
+
+COMMANDS = [
+    *(f"{task} {verb}" for task in names() for verb in find(task).verbs),
+    *(f"{task} {name}" for task in names() for name, *_ in find(task).commands),
+    *(name for name, *_ in GLOBAL),
+    *(f"methods {name}" for name, *_ in METHODS),
+    *(f"protocol {name}" for name, *_ in PROTOCOL),
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_one_example_with_options_that_there_are(command, capsys):
+    assert run([*command.split(), "--help"]) == 0
+    text = capsys.readouterr().out
+    examples = re.findall(r"^Example: (truecost (?:.+\n)+)", text, re.MULTILINE)
+    assert len(examples) == 1
+    words = shlex.split(examples[0].replace("\n", " "))
+    words = words[: words.index("--")] if "--" in words else words
+    called = " ".join(words[1:]).replace("trials ", "")
+    assert called.startswith(command.replace("trials ", ""))
+    flags = {word for word in words if re.match(r"--?[a-z]", word)}
+    known = {*re.findall(r"(?<![\w-])--?[a-z][a-z-]*", text.replace(examples[0], ""))}
+    assert flags <= known
+    assert "..." not in {*words}
+    for wrong in ("unless given", "default: ()", 'default: ""', "default: (", "Default: ()"):
+        assert wrong not in text, wrong
