@@ -29,7 +29,7 @@ from truecost.jackknife import LeftOut
 from truecost.measures.base import Measure, Values
 from truecost.names import ICC, Method
 from truecost.replication import Progress, replicate
-from truecost.results import Estimate
+from truecost.results import HELD, Estimate
 from truecost.version import __version__
 from truecost.weights import Plan, Weights
 
@@ -289,7 +289,7 @@ class Setting:
     def _no_interval(self, units: Mapping[str, int], replicates: int) -> str:
         """Why there can be no interval; empty when there can."""
         if not units:
-            return "no interval: every factor is held"
+            return HELD
         if max(units.values()) < 2:
             return ONE_UNIT
         one = replicates < 2 and self.method != "auto"

@@ -14,6 +14,7 @@ from truecost.jackknife import LeftOut
 from truecost.names import Ends
 
 Floats = npt.NDArray[np.float64]
+HELD = "no interval: every factor is held"  # why nothing was resampled
 MOST_UNITS = 1e12  # no plan goes further
 SPARE = 1.2  # times the units of a plan, as widths vary
 Side = Literal["better", "worse", "same", "undecided"]  # of a system against another one

@@ -7,7 +7,7 @@ from truecost.cli.columns import Columns
 from truecost.digits import percent
 from truecost.errors import amount
 from truecost.flags import marks
-from truecost.results import Row, figures, shown
+from truecost.results import HELD, Row, figures, shown
 
 ABOVE = ("measure", "system")
 
@@ -83,6 +83,6 @@ def note_of(row: Row) -> str:
 
 def marks_of(row: Row) -> list[str]:
     """Why a row has no value, or what is special about it."""
-    if row.reason and (row.value is None or row.reason.startswith("no interval")):
+    if row.reason and (row.value is None or row.reason == HELD):
         return [row.reason.removeprefix("undefined: ")]
     return marks(row.flags)

@@ -173,11 +173,11 @@ class Study(
         UsageError
             When a key is not known or a value is of another type.
         """
-        from truecost.study.strict import convert
+        from truecost.study.strict import columns_joined, convert
 
         if isinstance(task := tables.get("task"), str):
             find(task).table_types()  # says what is wrong with it
-        tables = _columns_joined(tables)
+        tables = columns_joined(tables)
         kinds = table_types()
         own = {k: v for k, v in tables.items() if k in kinds}
         names = [n for n in (*cls.__struct_fields__, *kinds) if n != "own"]  # in a fixed order
@@ -392,23 +392,6 @@ def _each(value: Any, place: Callable[[str], str]) -> Any:
     if isinstance(value, dict):
         return {name: _each(table, place) for name, table in value.items()}
     return value.moved(place) if isinstance(value, PartialTable) else value
-
-
-def _columns_joined(tables: Mapping[str, Any]) -> dict[str, Any]:
-    """The tables with columns that a map lists (`unit = ["enrol", "test"]`) joined by +."""
-    return {
-        name: _columns_joined(value) if isinstance(value, Mapping) else value
-        for name, value in tables.items()
-    } | {name: _map_joined(tables[name]) for name in ("map", "reference_map") if name in tables}
-
-
-def _map_joined(columns: Any) -> Any:
-    if not isinstance(columns, Mapping):
-        return columns
-    return {
-        key: "+".join(of) if isinstance(of, list) and all(isinstance(c, str) for c in of) else of
-        for key, of in columns.items()
-    }
 
 
 def _over(over: Any, base: Any) -> Any:

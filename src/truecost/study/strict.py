@@ -93,3 +93,20 @@ def _unknown(content: Any, kind: Any, place: str, names: Collection[str] = ()) -
     elif get_origin(kind) is tuple and isinstance(content, list | tuple):
         for number, value in enumerate(content, 1):
             yield from _unknown(value, get_args(kind)[0], f"{place[:-1]}[{number}].")
+
+
+def columns_joined(tables: Mapping[str, Any]) -> dict[str, Any]:
+    """The tables with columns that a map lists (`unit = ["enrol", "test"]`) joined by +."""
+    return {
+        name: columns_joined(value) if isinstance(value, Mapping) else value
+        for name, value in tables.items()
+    } | {name: _map_joined(tables[name]) for name in ("map", "reference_map") if name in tables}
+
+
+def _map_joined(columns: Any) -> Any:
+    if not isinstance(columns, Mapping):
+        return columns
+    return {
+        key: "+".join(of) if isinstance(of, list) and all(isinstance(c, str) for c in of) else of
+        for key, of in columns.items()
+    }
