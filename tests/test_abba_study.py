@@ -112,7 +112,7 @@ def test_a_study_over_another():
         ({"transcripts": {"by": "id"}}, "[transcripts] goes with task transcripts"),
         ({"abba": {"estimators": ["dircet"]}}, "estimator 'dircet' is not known: choose of corr"),
         ({"abba": {"max_rfpr": 1.0}}, "max_rfpr under [abba] goes with the choice of a threshold"),
-        ({"abba": {"mismatch": "ignore"}}, "Invalid enum value 'ignore', in abba.mismatch"),
+        ({"abba": {"mismatch": "ignore"}}, "abba.mismatch is 'ignore': choose one of error, drop"),
         ({"abba": {"treshold": True}}, "abba.treshold is not known: did you mean 'thresholds'?"),
         (
             {"abba": {"thresholds": True}, "measures": ["rrecall"]},

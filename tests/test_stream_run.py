@@ -523,7 +523,7 @@ REFUSED = {
     "passive": ({"strategy": {"name": "passive"}}, "'passive' is no strategy"),
     "who asks": ({"strategy": {"name": None}}, "the learner callable may ask by itself: say who"),
     "option": ({"strategy": {"options": {"beta": 1}}}, "strategy margin has no option 'beta'"),
-    "order": ({"source": {"order": "sorted"}}, "Invalid enum value 'sorted', in source.order"),
+    "order": ({"source": {"order": "sorted"}}, "source.order is 'sorted': choose one of"),
     "baseline": ({"baseline": "old"}, "baseline 'old' is no system: this run makes margin-2"),
     "measure": ({"measures": ["imlmm"]}, "imlmm"),
     "source": ({"source": {"file": None}}, "[source] name = 'table' needs file = ..."),
