@@ -1,17 +1,22 @@
 """`truecost lifelong penalise`: one output before and after a person's help."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from truecost.cli.flags import Flag, Whole
+from truecost.cli.flags import Flag, Flags, flags_of, merged
 from truecost.cli.output import Output
 from truecost.errors import UsageError
-from truecost.flag_texts import matrix, pairs
-from truecost.names import LifelongKind, Method, Missing, SpeakerMapping
-from truecost.tasks.lifelong.options import Cost, ImpairedSpeakers
-from truecost.tasks.lifelong.options import Organisers as Compat
+from truecost.names import LifelongKind
+from truecost.options import Declared, declared
+from truecost.study.tables import ApplicationTable, DataTable
+from truecost.tasks import find
+from truecost.tasks.diarization.options import DiarizationTable
+from truecost.tasks.transcripts.options import TranscriptsTable
+from truecost.tasks.translation.options import TranslationTable
+from truecost.verbs import options_of
 
 if TYPE_CHECKING:
     from truecost.scoring import Scoring
@@ -19,6 +24,47 @@ if TYPE_CHECKING:
 
 NAMED = Parameter(name=["--output-kind", "--kind", "--task"])
 Names = Annotated[tuple[str, ...], Parameter(negative=())]
+LIFELONG = {option.key: option for option in options_of(find("lifelong"))}
+
+
+def _picked(table: type, *keys: str) -> tuple[Declared, ...]:
+    """Some options of a table."""
+    return tuple(option for option in declared(table) if option.key in keys)
+
+
+OF_KIND: dict[str, tuple[Declared, ...]] = {
+    "classes": (*_picked(DataTable, "classes"), *_picked(ApplicationTable, "cost_matrix")),
+    "transcripts": _picked(TranscriptsTable, "normalise"),
+    "translation": declared(TranslationTable),
+    "diarization": (
+        *_picked(DiarizationTable, "collar", "skip_overlap", "mapping", "uem"),
+        LIFELONG["impaired_speakers"],
+    ),
+}
+OF_SCORE = tuple(LIFELONG[key] for key in ("compat", "cost", "item_seconds"))
+OF_DATA = _picked(
+    DataTable,
+    *("reference", "map", "reference_map", "metadata", "lines", "missing", "allow_duplicates"),
+    *("input_format", "reference_format"),
+)
+OF_INTERVAL = tuple(
+    LIFELONG[key] for key in ("unit", "level", "replicates", "seed", "method", "icc", "jobs")
+)
+if TYPE_CHECKING:
+
+    class Data(Flags):
+        """What the files hold."""
+
+    class Chosen(Flags):
+        """How the score is computed."""
+
+    class Drawn(Flags):
+        """How the intervals are made."""
+
+else:
+    Data = flags_of("Data", OF_DATA)
+    Chosen = flags_of("Score", (*OF_SCORE, *(option for of in OF_KIND.values() for option in of)))
+    Drawn = flags_of("Interval", OF_INTERVAL)
 
 
 @Parameter(name="*", group="Data")
@@ -34,108 +80,10 @@ class Given:
     adapted: Annotated[tuple[str, ...], Flag] = ()
     """File with the output after the help; NAME=PATH names the system. Repeat it for several
     systems: later ones are compared with the first."""
-    reference: Annotated[tuple[str, ...], Flag] = ()
-    """File with what is right; may be repeated (translation)."""
     corrected: Annotated[tuple[str, ...], Flag] = ()
     """File with the ids that the person corrected, one a line, or a table; of recordings a table of
     regions (recording, start, end), or a uem. One for all systems, or one for each in their
     order."""
-    map: str = ""
-    """Columns, as KEY=COLUMN,...: id, text (diarization: recording, speaker, start, end), unit."""
-    reference_map: str = ""
-    """Columns of the reference, where they are others."""
-    metadata: Annotated[tuple[str, ...], Flag] = ()
-    """FILE with further columns (document, speaker), joined by id, or COLUMN=FILE."""
-    lines: Annotated[tuple[str, ...], Flag] = ()
-    """COLUMN=FILE: one value (document) a line, for texts that have one a line."""
-    missing: Missing | None = None
-    """What to do with what an output lacks; worst counts it as empty. Default: error."""
-    allow_duplicates: Annotated[bool, Flag] = False
-    """Accept words and turns that stand twice at the same time (transcripts, diarization)."""
-    input_format: str | None = None
-    """Format of the outputs (truecost list formats). Default: recognised."""
-    reference_format: str | None = None
-    """Format of the reference. Default: recognised."""
-
-
-@Parameter(name="*", group="Score")
-@dataclass(frozen=True, kw_only=True)
-class Chosen:
-    """How the score is computed."""
-
-    compat: Compat | None = None
-    """Penalise BLEU as the organisers' program of 2020 did."""
-    normalise: Annotated[tuple[str, ...], Flag] = ()
-    """Of transcripts: step, or steps separated by commas: truecost list normalisations"""
-    tokenizer: str | None = None
-    """Of translation: one of sacrebleu's. Default: 13a."""
-    lowercase: Annotated[bool, Flag] = False
-    """Of translation: ignore case."""
-    collar: float | None = None
-    """Of diarization: seconds on each side of a reference boundary that are not scored."""
-    skip_overlap: Annotated[bool, Flag] = False
-    """Of diarization: leave out where several reference speakers speak."""
-    mapping: SpeakerMapping | None = None
-    """Of diarization: map speakers by scored time, or with collars and overlap. Default: scored."""
-    uem: str | None = None
-    """Of diarization: file with the regions that are scored."""
-    impaired_speakers: ImpairedSpeakers | None = None
-    """Of diarization: each speaker is impaired by itself, or all are as one. Default: each."""
-    classes: str | None = None
-    """Of classes: all names, comma-separated, in the order of the cost matrix."""
-    cost_matrix: str | None = None
-    """Of classes: rows are true, columns said; "0 1; 10 0" or a file."""
-    cost: Cost | None = None
-    """What the minimal supervision rate counts. Default: words."""
-    item_seconds: float | None = None
-    """Seconds that correcting a part takes, for a minimal supervision rate in seconds."""
-
-    def options(self, kind: str) -> dict[str, Any]:
-        """The options of a kind; UsageError when one is of another kind."""
-        own = {name: getattr(self, name) for names in OF_KIND.values() for name in names}
-        given = {name: value for name, value in own.items() if value not in (None, (), False)}
-        for name in given:
-            if name not in OF_KIND[kind]:
-                owner = next(k for k, names in OF_KIND.items() if name in names)
-                raise UsageError(f"--{name.replace('_', '-')} is for {owner}, not for {kind}")
-        if "normalise" in given:
-            given["normalise"] = tuple(s for text in self.normalise for s in text.split(","))
-        if self.classes is not None:
-            given["classes"] = tuple(self.classes.split(","))
-        if self.cost_matrix is not None:
-            given["costs"] = matrix(self.cost_matrix)
-            del given["cost_matrix"]
-        return {name: value for name, value in given.items() if name != "uem"}
-
-
-OF_KIND: dict[str, tuple[str, ...]] = {
-    "classes": ("classes", "cost_matrix"),
-    "transcripts": ("normalise",),
-    "translation": ("tokenizer", "lowercase"),
-    "diarization": ("collar", "skip_overlap", "mapping", "uem", "impaired_speakers"),
-}
-
-
-@Parameter(name="*", group="Interval")
-@dataclass(frozen=True, kw_only=True)
-class Drawn:
-    """How the intervals are made."""
-
-    unit: str | None = None
-    """Column that items share which are drawn together, such as document or speaker."""
-    level: float | None = None
-    """Level of the intervals. Default: 0.95."""
-    replicates: Whole = None
-    """Number of bootstrap replicates. Default: 2000."""
-    seed: Whole = None
-    """Seed of all random numbers. Default: 0."""
-    method: Method | None = None
-    """auto: by the kind of measure; percentile: of replicates. Default: auto."""
-    icc: float | None = None
-    """Correlation of the trials of a unit that auto assumes where the data do not show it.
-    Default: 0.1."""
-    jobs: Whole = None
-    """Threads; the result does not depend on them."""
 
 
 @Parameter(name="*", group="Output")
@@ -147,12 +95,14 @@ class Told(Output):
     print_config: Annotated[bool, Parameter(show=False, negative=())] = False
 
 
-GIVEN, CHOSEN, DRAWN, TOLD = Given(), Chosen(), Drawn(), Told()
+GIVEN, TOLD = Given(), Told()
+DATA, CHOSEN, DRAWN = Data(), Chosen(), Drawn()
 
 
 def penalise(
     *,
     given: Given = GIVEN,
+    data: Data = DATA,
     score: Names = (),
     measure: Names = (),
     subset: Names = (),
@@ -171,8 +121,8 @@ def penalise(
     Parameters
     ----------
     score
-        What is measured of an output, such as wer, bleu or der (the first of the task unless
-        given); repeat or separate by commas.
+        What is measured of an output, such as wer, bleu or der; repeat or separate by commas.
+        Default: the first of its kind.
     measure
         penalised_score, penalty, generalisation_gain and others, perhaps with their score
         (penalised_score:bleu); repeat or separate by commas. Default: all that suit.
@@ -187,7 +137,7 @@ def penalise(
     if output.config is not None or output.print_config:
         raise UsageError("penalise has no study file: --config and --print-config are not for it")
     asked = [name for text in (*score, *measure) for name in text.split(",")]
-    wanted = penalised_of(given, chosen, drawn)
+    wanted = penalised_of(given, data, chosen, drawn)
     if output.cite:
         print(_cited(wanted[0].kind, asked), end="")
         return 0
@@ -199,41 +149,50 @@ def penalise(
     return report(outcome, output, screen)
 
 
-def penalised_of(given: Given, chosen: Chosen, drawn: Drawn = DRAWN) -> "list[Penalised]":
+def penalised_of(
+    given: Given, data: Data, chosen: Chosen, drawn: Drawn = DRAWN
+) -> "list[Penalised]":
     """What the options name for each system, refused where something is lacking: UsageError."""
     from truecost.study.lifelong_penalised import Penalised
     from truecost.study.naming import name_systems
-    from truecost.study.tables import DataTable
 
+    checked = merged((data, chosen, drawn))
+    for option, value in checked.items():
+        option.check(value, option.flag)
+    known = {**data.keys(), **vars(given)}
     needed = ("output_kind", "base", "adapted", "reference", "corrected")
-    if lacking := [f"--{name.replace('_', '-')}" for name in needed if not getattr(given, name)]:
+    if lacking := [f"--{name.replace('_', '-')}" for name in needed if not known.get(name)]:
         raise UsageError(
             f"penalise needs {', '.join(lacking)}: truecost lifelong penalise --output-kind KIND "
             f"--base BEFORE --adapted AFTER --reference RIGHT --corrected IDS"
         )
     kind, systems = str(given.output_kind), name_systems([*given.adapted])
     bases, corrected = (_each(given, what, len(systems)) for what in ("base", "corrected"))
-    columns = pairs(given.map)
-    if drawn.unit is not None:
+    columns = dict(known.get("map", {}))
+    if (unit := drawn.keys().get("unit")) is not None:
         if "unit" in columns:
             raise UsageError("the unit is given twice: by --unit and by --map unit=...")
-        columns["unit"] = drawn.unit
-    data = DataTable(
-        map=columns,
-        reference_map=pairs(given.reference_map, "--reference-map"),
-        reference=given.reference,
-        metadata=given.metadata,
-        lines=given.lines,
-        missing=given.missing,
-        allow_duplicates=given.allow_duplicates or None,
-        input_format=given.input_format,
-        reference_format=given.reference_format,
-    )
-    own = chosen.options(kind)
+        columns["unit"] = unit
+    table = DataTable(**{**data.keys(), "map": columns})
+    own = _own(chosen, kind)
+    uem = own.pop("uem", None)
     return [
-        Penalised(kind, name, base, adapted, ids, data, own, chosen.uem)
+        Penalised(kind, name, base, adapted, ids, table, own, uem)
         for (name, adapted), base, ids in zip(systems, bases, corrected, strict=True)
     ]
+
+
+def _own(chosen: Chosen, kind: str) -> dict[str, Any]:
+    """The options of a kind; UsageError when one is of another kind."""
+    of_scores = {option.key for option in OF_SCORE}
+    for option in chosen.given():
+        if option.key not in of_scores and option not in OF_KIND[kind]:
+            owner = next(name for name, options in OF_KIND.items() if option in options)
+            raise UsageError(f"{option.flag} is for {owner}, not for {kind}")
+    found = {key: value for key, value in chosen.keys().items() if key not in of_scores}
+    if "cost_matrix" in found:
+        found["costs"] = found.pop("cost_matrix")
+    return found
 
 
 def _each(given: Given, what: str, systems: int) -> tuple[str, ...]:
@@ -247,7 +206,7 @@ def _each(given: Given, what: str, systems: int) -> tuple[str, ...]:
     return files * systems if len(files) == 1 else files
 
 
-def _scoring(chosen: Chosen, drawn: Drawn, subset: tuple[str, ...], progress: Any) -> "Scoring":
+def _scoring(chosen: Chosen, drawn: Drawn, subset: Sequence[str], progress: Any) -> "Scoring":
     """How it is scored."""
     from truecost.names import ICC
     from truecost.scoring import Scoring
@@ -255,16 +214,17 @@ def _scoring(chosen: Chosen, drawn: Drawn, subset: tuple[str, ...], progress: An
     from truecost.study.tables import IntervalTable
     from truecost.tasks.lifelong.options import LifelongScoring
 
-    how = {k: getattr(chosen, k) for k in ("compat", "cost", "item_seconds")}
+    keys = {key: value for key, value in drawn.keys().items() if key != "unit"}
+    interval, how = IntervalTable(**keys), chosen.keys()
     return Scoring(
-        plan=plan_of(IntervalTable(replicates=drawn.replicates, seed=drawn.seed)),
-        level=0.95 if drawn.level is None else drawn.level,
-        method=drawn.method or "auto",
-        icc=ICC if drawn.icc is None else drawn.icc,
-        subsets=subset,
-        jobs=drawn.jobs,
+        plan=plan_of(interval),
+        level=0.95 if interval.level is None else interval.level,
+        method=interval.method or "auto",
+        icc=ICC if interval.icc is None else interval.icc,
+        subsets=tuple(subset),
+        jobs=interval.jobs,
         progress=progress,
-        choices=LifelongScoring(**{k: v for k, v in how.items() if v is not None}),
+        choices=LifelongScoring(**{o.key: how[o.key] for o in OF_SCORE if o.key in how}),
     )
 
 
