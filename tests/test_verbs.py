@@ -666,3 +666,16 @@ def test_intervals_of_nothing_say_why(capsys):
     flags = f"{FLAGS} --measure act_dcf --hold speaker"
     assert cli.run(["score", NETWORK, *flags.split()]) == 0
     assert "every factor is held" in capsys.readouterr().out
+
+
+def test_a_column_outside_the_map_is_told():
+    tables = {"data": {"type": "llr", "unit": "speaker"}, "systems": {"a": {"file": NETWORK}}}
+    with pytest.raises(
+        tc.UsageError, match=r"data\.unit is a key of the map: write data\.map\.unit"
+    ):
+        tc.run(tables)
+
+
+def test_lists_of_one_task_do_not_repeat_it(capsys):
+    assert cli.run(["list", "formats", "terms"]) == 0
+    assert "; for " not in capsys.readouterr().out

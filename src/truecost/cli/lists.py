@@ -67,7 +67,8 @@ def show(
     sections = max(len(e.get("section", "")) for e in entries)
     for entry in entries:
         section = f"{entry.get('section', ''):<{sections}}  " if sections else ""
-        tasks = f"; for {', '.join(entry['tasks'])}" if "tasks" in entry else ""
+        of = entry.get("tasks", ()) if task is None else ()
+        tasks = f"; for {', '.join(of)}" if of else ""
         print(f"{entry['name']:<{width}}  {section}{entry['text']}{tasks}")
 
 

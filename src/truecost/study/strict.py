@@ -13,10 +13,12 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 import msgspec
 
 from truecost.errors import UsageError
+from truecost.names import COLUMNS, ITEM_MAP_KEYS
 
 Table = TypeVar("Table", bound=msgspec.Struct)
 
 
+OF_MAP = {*ITEM_MAP_KEYS, *COLUMNS} - {"id"}  # keys that are no options of a study themselves
 _COMMANDS = ".commands."  # the tables in which a text is likely a whole command
 
 
@@ -74,6 +76,9 @@ def _unknown(content: Any, kind: Any, place: str, names: Collection[str] = ()) -
         for key, value in content.items():
             if key in known and key in names:
                 yield from _unknown(value, known[key], f"{place}{key}.")
+                continue
+            if "map" in names and key in OF_MAP:
+                yield f"{place}{key} is a key of the map: write {place}map.{key} = COLUMN"
                 continue
             close = get_close_matches(key, names, n=1)
             hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(names)}"
