@@ -313,8 +313,7 @@ def idle(table: Any) -> dict[Declared, str]:
         for key, values in option.option.needs.items():
             other = given.get(key, known[key].option.default)
             if values and other is not None and other not in values:
-                words = [f"{known[key].flag} {value}" for value in values]
-                found[option] = " or ".join(words)
+                found[option] = f"{known[key].flag} {'|'.join(map(str, values))}"
             elif not values and key not in given:
                 found[option] = known[key].flag
     return found
