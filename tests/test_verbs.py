@@ -679,3 +679,8 @@ def test_a_column_outside_the_map_is_told():
 def test_lists_of_one_task_do_not_repeat_it(capsys):
     assert cli.run(["list", "formats", "terms"]) == 0
     assert "; for " not in capsys.readouterr().out
+
+
+def test_a_demo_takes_no_study(capsys):
+    assert cli.run(["demo", "--config", "nope.toml"]) == 2
+    assert "demo has a study of its own: leave out --config" in capsys.readouterr().err

@@ -10,6 +10,7 @@ from cyclopts import Parameter
 from truecost.cli.output import PLAIN, Output
 from truecost.cli.studies import live
 from truecost.cli.trials import execute
+from truecost.errors import UsageError
 
 if TYPE_CHECKING:
     from truecost.study import Study
@@ -56,6 +57,8 @@ def demo(
     """
     from truecost.cli.terminal import Screen
 
+    if output.config is not None:
+        raise UsageError("demo has a study of its own: leave out --config")
     Screen(output).say(SAID[name])
     target = "truecost-demo" if name == "detection" else f"truecost-demo-{name}"
     with as_file(files("truecost") / "data" / "demo") as folder:
