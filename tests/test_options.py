@@ -131,3 +131,18 @@ def test_fields_that_are_not_given_are_not_checked():
     check_fields(StreamScoring(), StreamTable)
     with pytest.raises(tc.UsageError, match="--max-gap is None: give a number at least 0"):
         ReferenceOptions(max_gap=None)
+
+
+@pytest.mark.parametrize("place", ["data", "first", "second"])
+def test_an_option_that_cannot_apply_is_refused_wherever_it_stands(place):
+    systems = {"first": {"file": "a.csv"}, "second": {"file": "b.csv"}}
+    tables = {"data": {"type": "llr"}, "systems": systems}
+    {"data": tables["data"], **systems}[place]["clip"] = 0.1
+    with pytest.raises(tc.UsageError, match="clip goes with --type posterior"):
+        tc.Study.of(tables).check()
+    systems["second"]["type"] = "posterior"
+    if place == "first":
+        with pytest.raises(tc.UsageError, match="clip goes with --type posterior"):
+            tc.Study.of(tables).check()
+    else:
+        tc.Study.of(tables).check()

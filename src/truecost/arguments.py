@@ -5,14 +5,13 @@ A text names a column or a file, an array holds values, a tuple of texts names s
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
 
-from truecost.errors import UsageError, shown_as
+from truecost.errors import UsageError, near, shown_as
 from truecost.face import Face
 from truecost.memory import Held, is_frame, is_path, is_table, with_columns
 from truecost.names import COLUMNS, ITEM_MAP_KEYS
@@ -195,8 +194,7 @@ def _joins_by_id(face: Face) -> bool:
 
 def _unknown(verb: str, face: Face, key: str, names: set[str]) -> str:
     """That there is no such argument, and which there are."""
-    close = get_close_matches(key, names, n=1)
-    meant = f" (did you mean {close[0]!r}?)" if close else ""
+    meant = near(key, names)
     return f"{verb} has no argument {key!r}{meant}; of {face.name} it takes " + ", ".join(
         sorted(names)
     )
@@ -295,8 +293,7 @@ def _misfit(option: Declared, given: Any) -> str:
         known = KINDS.get(option.kind, "")
         said = f"{option.flag} is {shown_as(given)}"
         return f"{said}: give {known or option.values}"
-    close = get_close_matches(str(given), map(str, option.choices), n=1)
-    meant = f" (did you mean {close[0]!r}?)" if close else ""
+    meant = near(given, option.choices)
     shown = repr(given) if isinstance(given, str) else shown_as(given)
     return f"{option.flag} is {shown}{meant}: choose one of {', '.join(map(str, option.choices))}"
 

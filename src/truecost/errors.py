@@ -12,6 +12,7 @@ are NaN, never an exception in the middle of a report.
 import os
 import re
 from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 
 LONGEST = 200  # letters of an example in a message
 HIDDEN = re.compile(  # control characters, ends of lines, marks of direction, lone surrogates
@@ -64,6 +65,12 @@ def visible(text: str, keep: str = "") -> str:
 def message(text: str) -> str:
     """A message for a terminal: its own lines and tabs stay."""
     return visible(text, keep="\n\t")
+
+
+def near(word: object, known: Iterable[object]) -> str:
+    """`(did you mean ...?)` behind a word, where a known one is close; empty otherwise."""
+    close = get_close_matches(str(word), map(str, known), n=1)
+    return f" (did you mean {close[0]!r}?)" if close else ""
 
 
 def refuse_text(**given: object) -> None:

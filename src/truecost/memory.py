@@ -87,9 +87,10 @@ def is_frame(given: Any) -> bool:
     """Whether something has named columns, other than a mapping."""
     if isinstance(given, Table | pl.LazyFrame) or _names_of_array(given):
         return True
-    if any(hasattr(given, name) for name in ("columns", "column_names", "schema")):
+    if any(hasattr(given, name) for name in ("columns", "column_names")):
         return True
-    return hasattr(given, "__arrow_c_stream__") and not hasattr(given, "__len__")
+    stream = hasattr(given, "__arrow_c_stream__")  # a column has one too, and a length
+    return stream and (hasattr(given, "schema") or not hasattr(given, "__len__"))
 
 
 def is_table(given: Any) -> bool:

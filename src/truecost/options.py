@@ -12,13 +12,12 @@ options of a table; the command line, Python and the documentation are made of t
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from difflib import get_close_matches
 from functools import cache
 from numbers import Real
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from truecost.errors import UsageError
+from truecost.errors import UsageError, near
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -223,9 +222,8 @@ class Declared:
     def _check(self, value: Any, door: str) -> None:
         if words := self.words:
             if value not in words:
-                close = get_close_matches(str(value), words, n=1)
-                hint = f" (did you mean {close[0]!r}?)" if close else ""
-                raise UsageError(f"{door} is {value!r}{hint}: choose one of {', '.join(words)}")
+                said = f"{door} is {value!r}{near(value, words)}"
+                raise UsageError(f"{said}: choose one of {', '.join(words)}")
         elif self.option.range:
             number = isinstance(value, Real) and not isinstance(value, bool)
             whole = self.kind is int and not (number and float(value).is_integer())

@@ -6,12 +6,11 @@ line and in Python (`truecost.calls`); what differs a `Face` says.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from truecost.errors import UsageError
+from truecost.errors import UsageError, near
 from truecost.face import Face, at
 from truecost.options import Declared, Option, declared, narrowed
 from truecost.study.tables import ApplicationTable, DataTable, IntervalTable, SystemTable
@@ -239,6 +238,4 @@ def records_of(
 
 def _no_system(name: str, systems: Sequence[str]) -> str:
     """That there is no such system, and which there are."""
-    close = get_close_matches(name, systems, n=1)
-    meant = f" (did you mean {close[0]!r}?)" if close else ""
-    return f"there is no system {name!r}{meant}; the systems are {', '.join(systems)}"
+    return f"there is no system {name!r}{near(name, systems)}; the systems are {', '.join(systems)}"

@@ -78,7 +78,7 @@ def plot(outcome: "Outcome", name: str = "") -> Picture:
     UsageError
         When the page has no such picture; the message names those that it has.
     """
-    every = drawings_of(outcome)
+    every = _drawings(outcome)
     if not every:
         raise UsageError("the page of this outcome has no picture")
     wanted = name.casefold()
@@ -90,7 +90,12 @@ def plot(outcome: "Outcome", name: str = "") -> Picture:
     return Picture(found[0], drawing.alternative, drawing.alone())
 
 
-def drawings_of(outcome: "Outcome") -> dict[str, "Drawing"]:
+def first_picture(outcome: "Outcome") -> str:
+    """The SVG of the first picture of the page; empty where it has none."""
+    return next((drawing.alone() for drawing in _drawings(outcome).values()), "")
+
+
+def _drawings(outcome: "Outcome") -> dict[str, "Drawing"]:
     """The pictures of the page of an outcome by their headings, none of them made yet."""
     page = page_of(outcome.task)
     curves = page.curves(outcome) if page.draws else None

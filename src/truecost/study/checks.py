@@ -42,8 +42,8 @@ def validate(
     work = find(study.task).load()
     judged = work.unjudged(study, wanted)
     judged.check()
-    for path in _beside(judged):
-        if path in _beside(study) and path not in (held or {}) and not Path(path).exists():
+    for path in sorted({*_beside(judged)} & {*_beside(study)} - {*(held or {})}):
+        if not Path(path).exists():
             raise InputError(f"{path}: there is no such file")
     reader = Reader(study.task or DEFAULT, held)
     found: dict[str, Sequence[Check]] = {}

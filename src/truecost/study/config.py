@@ -335,9 +335,9 @@ class Study(
         own = ([table] for table in self.own.values() if not isinstance(table, dict))
         tables: list[list[Any]] = [[*every] or [self.data], [self.interval], *own]
         for of in tables if not self.collections else tables[1:]:
-            found = [idle(table) for table in of]
-            for option, needed in found[0].items():
-                if all(option in one for one in found):
+            found = [(table.given(), idle(table)) for table in of]
+            for option, needed in (one for _, every in found for one in every.items()):
+                if all(option in every for given, every in found if option.key in given):
                     raise UsageError(f"{option.flag} goes with {needed}: leave it out")
 
     def _check_files(self, name: str, system: SystemTable) -> None:

@@ -318,9 +318,9 @@ class Outcome(Shown):
         return plot(self, name)
 
     def _repr_html_(self) -> str:
-        from truecost.report.pictures import drawings_of, plot
+        from truecost.report.pictures import first_picture
 
-        return super()._repr_html_() + (plot(self).svg if drawings_of(self) else "")
+        return super()._repr_html_() + first_picture(self)
 
     def _tables(self) -> Sequence[Cells]:
         return tables_of(self)

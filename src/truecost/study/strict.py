@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 
 import msgspec
 
-from truecost.errors import UsageError
+from truecost.errors import UsageError, near
 from truecost.names import COLUMNS, ITEM_MAP_KEYS
 
 Table = TypeVar("Table", bound=msgspec.Struct)
@@ -84,9 +84,8 @@ def _unknown(content: Any, kind: Any, place: str, names: Collection[str] = ()) -
             hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(names)}"
             yield f"{place}{key} is not known: {hint}"
     elif isinstance(content, str) and (choices := _words(kind)) and content not in choices:
-        close = get_close_matches(content, choices, n=1)
-        hint = f" (did you mean {close[0]!r}?)" if close else ""
-        yield f"{place[:-1]} is {content!r}{hint}: choose one of {', '.join(choices)}"
+        said = f"{place[:-1]} is {content!r}{near(content, choices)}"
+        yield f"{said}: choose one of {', '.join(choices)}"
     elif get_origin(kind) is tuple and get_args(kind)[0] is str and isinstance(content, str):
         words = content.split() or ["python", "train.py"] if _COMMANDS in place else [content]
         what = "words" if _COMMANDS in place else "texts"

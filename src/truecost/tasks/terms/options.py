@@ -2,12 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from math import isfinite
 from numbers import Real
 from typing import Annotated, ClassVar
 
-from truecost.errors import UsageError
+from truecost.errors import UsageError, near
 from truecost.names import Normalise, SearchFactor, TrialUnit
 from truecost.options import Option, check_fields
 from truecost.study.tables import PartialTable
@@ -164,9 +163,9 @@ def choose(given: object, known: Sequence[str], what: str) -> None:
     UsageError
     """
     if given not in known:
-        close = get_close_matches(str(given), known, n=1)
-        hint = f" (did you mean {close[0]!r}?)" if close else ""
-        raise UsageError(f"{what} {given!r} is not known{hint}: give {', '.join(known)}")
+        raise UsageError(
+            f"{what} {given!r} is not known{near(given, known)}: give {', '.join(known)}"
+        )
 
 
 def is_number(given: object) -> bool:
