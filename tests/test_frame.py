@@ -1,6 +1,7 @@
 """The frame knows no task: a walk through its code counts the places that still do."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,7 @@ FRAME = (
         f"study/{name}"
         for name in (
             *("running", "ranking", "checking", "settings", "sources"),
-            *("outcome", "advice", "evaluated", "directory"),
+            *("outcome", "advice", "evaluated", "directory", "codabench", "live"),
         )
     ),
     *(
@@ -38,7 +39,7 @@ FRAME = (
             *("cases", "units", "words", "tables", "curves/store", "curves/__init__"),
         )
     ),
-    *(f"cli/{name}" for name in ("terminal", "values", "layout")),
+    *(f"cli/{name}" for name in ("terminal", "values", "layout", "lists")),
 )
 KNOWN = {  # places that know a task; a number may only fall
     "report/curves/store": 4,  # the noun: a column of that name
@@ -93,6 +94,12 @@ def test_the_frame_knows_no_task(name):
     text = (ROOT / f"{name}.py").read_text(encoding="utf-8")
     found = [*places(text, descriptions() | RECORDS)]
     assert len(found) == KNOWN.get(name, 0), found
+
+
+def test_the_template_of_the_page_knows_no_task():
+    text = (ROOT / "report" / "page.html.j2").read_text(encoding="utf-8")
+    code = " ".join(re.findall(r"{[%{](.*?)[%}]}", text, re.DOTALL))
+    assert not [name for name in NAMES if f'"{name}"' in code or f"'{name}'" in code]
 
 
 @pytest.mark.parametrize(

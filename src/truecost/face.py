@@ -78,6 +78,8 @@ class Face:
         What computes besides, whose versions stand in the result.
     commands : tuple of (str, str, str)
         Further commands: name, place (`module:function`) and what help says.
+    live : str
+        How a live run makes its logs, a `Live`: `module:NAME`; empty where none does.
     unnamed : bool
         Whether it is meant where no task is named.
     measures : tuple of str
@@ -112,6 +114,7 @@ class Face:
     blocks: bool = False
     libraries: tuple[str, ...] = ()
     commands: tuple[tuple[str, str, str], ...] = ()
+    live: str = ""
     unnamed: bool = False
 
     @property

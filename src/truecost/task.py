@@ -288,6 +288,31 @@ class Page:
     draws: bool = False
     items: "Callable[[Outcome], pl.DataFrame | None]" = _nothing_stored
 
+    @property
+    def stored(self) -> str:
+        """The file of the numbers of its pictures that the result has not; empty for none."""
+        files = {"curves.parquet": self.curves, "items.parquet": self.items}
+        return next((name for name, made in files.items() if made is not _nothing_stored), "")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Live:
+    """How a live run makes the logs that a task scores.
+
+    Attributes
+    ----------
+    check : callable
+        Refuses a study that makes no sense, before anything runs: UsageError.
+    make : str
+        Where the function is that takes a study to what makes its logs: `module:NAME`.
+    systems : bool
+        Whether `[systems.NAME]` says how a system learns, in place of naming its files.
+    """
+
+    check: Callable[["Study"], None]
+    make: str
+    systems: bool = False
+
 
 def flagged(flag: "Flag", rows: "Sequence[Estimate]", every: int, parts: "Sequence[Part]") -> str:
     """The advice of a flag of some rows of all."""

@@ -225,8 +225,6 @@ def _measures() -> list[dict[str, Any]]:
     """Every measure, those of a task together."""
     from truecost.measures import registry
     from truecost.tasks import names
-    from truecost.tasks.abba.scoring import LABELS  # ratios whose parameter is the estimator
-    from truecost.tasks.lifelong.measures.lifelong import inner_of  # the score is theirs to name
 
     tasks: dict[str, str] = {}
     for task in reversed(names()):
@@ -236,7 +234,7 @@ def _measures() -> list[dict[str, Any]]:
             warn(str(error))
     return [
         {
-            "name": m.name if m.name in LABELS or m.parse is inner_of else m.label,
+            "name": m.name if m.open else m.label,
             "text": f"{m.title}; {_better(m)} ({m.source})",
             "tasks": [tasks[m.key]],
             "direction": m.direction,
@@ -250,9 +248,7 @@ def _measures() -> list[dict[str, Any]]:
 
 def _better(measure: "Measure") -> str:
     """Which values of a measure are better."""
-    from truecost.tasks.lifelong.measures.lifelong import follows_score
-
-    return "better as its score is" if follows_score(measure) else f"{measure.direction} is better"
+    return "better as its score is" if measure.follows else f"{measure.direction} is better"
 
 
 def _formats() -> list[dict[str, Any]]:

@@ -108,6 +108,10 @@ class Measure:
         Whether it is a sum that more units make larger: they narrow no interval of it.
     shown_in : {"", "percent"}
         How readers see it: a share in percent, say (values stay shares).
+    open : bool
+        Whether an option says its parameter: lists show its name alone.
+    follows : bool
+        Whether the measure that its parameter names says which values are better.
     interval : Rule
         Which interval suits it; that of a positive smooth figure when left out.
     """
@@ -131,6 +135,8 @@ class Measure:
     shown_in: ShownIn = ""
     task: str = ""
     total: bool = False
+    open: bool = False
+    follows: bool = False
     interval: Rule = SMOOTH
 
     @property

@@ -143,6 +143,7 @@ def render(
         signatures=tuple(dict.fromkeys(r.signature for r in story.values)),
         bibtex=_sources(result.rows),
         result=result,
+        stored=story.page.stored,
     )
     return str(page)
 

@@ -4,13 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from truecost.errors import UsageError, first_five
-from truecost.face import Face
+from truecost.face import Face, at
 from truecost.names import STANDARD_INPUT
 from truecost.study.tables import DataTable, PartialTable
 from truecost.tasks import find, names
 
 if TYPE_CHECKING:
     from truecost.study.config import Study
+    from truecost.task import Live
 
 LIVE = ("source", "loop", "learner", "strategy", "expert", "sweep", "help")  # tables of live runs
 ALWAYS = ("file", "files")
@@ -28,11 +29,9 @@ def check_task(study: "Study") -> None:
     UsageError
         When a key is of another task, there is no reference, or a number is out of range.
     """
-    if live := [name for name in LIVE if getattr(study, name).given()]:
-        from truecost.study.live_checks import check_live
-
-        check_live(study, live)
     face = find(study.task)
+    if live := [name for name in LIVE if getattr(study, name).given()]:
+        _check_live(study, live, face)
     for name, table in study.own.items():
         if name not in face.tables and _given(table):
             raise UsageError(
@@ -49,6 +48,24 @@ def check_task(study: "Study") -> None:
         raise UsageError(f"worst is {study.worst}: give 0 or more")
     _check_standard_input(study)
     face.load().check(study)
+
+
+def _check_live(study: "Study", given: Sequence[str], face: Face) -> None:
+    """Refuse tables of a live run where there is none, and what the task does not run."""
+    said = f"{', '.join(f'[{name}]' for name in given)}"
+    if not face.live:
+        runs = [name for name in names() if find(name).live]
+        raise UsageError(
+            f"{said} {'goes' if len(given) == 1 else 'go'} with task {runs[0]}; the task of the "
+            f"study is {face.name}: say task = {' or '.join(map(repr, runs))}"
+        )
+    if "source" not in given:
+        raise UsageError(
+            f"{said} without [source]: say where the items come from, such as "
+            f"[source] name = 'digits'"
+        )
+    live: Live = at(face.live)
+    live.check(study)
 
 
 def _owner(table: str) -> str:

@@ -21,6 +21,7 @@ from truecost.study.directory import page_of
 from truecost.study.outcome import Outcome, json_text
 from truecost.study.running import run
 from truecost.study.tables import SystemTable
+from truecost.tasks import find
 
 SETTINGS = "study.toml"
 SCORES, PAGE = "scores.json", "detailed_results.html"
@@ -63,10 +64,10 @@ def codabench(
         study = study.over(Study.read(str(settings)))
     if study.data.key is None and not study.data.reference:
         key = str(_only(reference, "key (or data.key or data.reference in study.toml)"))
-        given = {"key": key} if study.task in (None, "trials") else {"reference": (key,)}
+        given = {"key": key} if "key" in find(study.task).data else {"reference": (key,)}
         study = msgspec.structs.replace(study, data=msgspec.structs.replace(study.data, **given))
     file = _only(handed_in, "submission")
-    if study.task not in (None, "trials") and study.worst is None:
+    if find(study.task).worst and study.worst is None:
         study = msgspec.structs.replace(study, worst=0)
     systems = {"submission": SystemTable(file=str(file))}
     outcome = run(msgspec.structs.replace(study, systems=systems, baseline=None), progress)

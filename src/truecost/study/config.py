@@ -38,6 +38,7 @@ from typing import Any, Self, TypeVar
 import msgspec
 
 from truecost.errors import UsageError
+from truecost.face import at
 from truecost.gates import Gate
 from truecost.options import check as check_ranges
 from truecost.options import idle
@@ -308,7 +309,8 @@ class Study(
         for table in self.own.values():
             for one in table.values() if isinstance(table, dict) else (table,):
                 check_ranges(one, lambda option: f"{option.key} under [{option.table}]")
-        lived = self.task == "lifelong" and self.source.given()  # it makes the files of its systems
+        live = find(self.task).live if self.source.given() and self.task in names() else ""
+        lived = bool(live) and at(live).systems  # it makes the files of its systems
         known = not self.systems or lived or self.baseline in (None, *self.systems)
         if not known:
             raise UsageError(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from truecost.errors import UsageError, first_five
 from truecost.study.live_checks import refuse_out_of_range
 from truecost.study.loop_tables import OF_LIFE, OF_STREAM
+from truecost.task import Live
 
 if TYPE_CHECKING:
     from truecost.study.config import Study
@@ -82,3 +83,6 @@ def _check_system(study: "Study", name: str) -> None:
         raise UsageError(
             f"[systems.{name}]: names that end in {' or '.join(ENDINGS)} are those of the baselines"
         )
+
+
+LIVE = Live(check=check_lifelong_live, make="truecost.study.lifelong_live:lives_of", systems=True)

@@ -19,10 +19,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from truecost.errors import UsageError
+from truecost.face import at
 from truecost.publishing import tidy
 from truecost.study.config import Study
 from truecost.study.kept import TRAINED, work_of
 from truecost.study.outcome import Input, Outcome
+from truecost.task import Live
+from truecost.tasks import find
 
 if TYPE_CHECKING:
     from truecost.study.settings import Progress
@@ -112,10 +115,6 @@ def _making(study: Study) -> Making:
         return trainings_of(study)
     if not study.source.given():
         raise UsageError("the study has no [source]: only live runs make logs, and can be resumed")
-    if study.task == "lifelong":
-        from truecost.study.lifelong_live import lives_of
-
-        return lives_of(study)
-    from truecost.study.live_streams import streams_of
-
-    return streams_of(study)
+    live: Live = at(find(study.task).live)
+    making: Making = at(live.make)(study)
+    return making

@@ -1,10 +1,10 @@
 """What a live study asks for, with its defaults, and what it may not ask for."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from truecost.errors import UsageError, first_five, named
 from truecost.study.loop_tables import OF_LIFE, OF_STREAM
+from truecost.task import Live
 from truecost.tasks.streams.options import StreamTable
 
 if TYPE_CHECKING:
@@ -60,34 +60,8 @@ def options_of(study: "Study", strategy: str) -> dict[str, Any]:
     return study.strategy.options if strategy == (study.strategy.name or STRATEGY) else {}
 
 
-def check_live(study: "Study", given: Sequence[str]) -> None:
-    """Refuse tables of a live run where there is none, and settings that make no sense.
-
-    Parameters
-    ----------
-    study : Study
-    given : sequence of str
-        The tables of a live run that it has.
-
-    Raises
-    ------
-    UsageError
-    """
-    if study.task not in ("stream", "lifelong"):
-        raise UsageError(
-            f"{_listed(given)} {'goes' if len(given) == 1 else 'go'} with task stream; the task of "
-            f"the study is {study.task or 'trials'}: say task = 'stream', or 'lifelong'"
-        )
-    if "source" not in given:
-        raise UsageError(
-            f"{_listed(given)} without [source]: say where the stream comes from, such as "
-            f"[source] name = 'digits'"
-        )
-    if study.task == "lifelong":
-        from truecost.study.lifelong_live_checks import check_lifelong_live
-
-        check_lifelong_live(study)
-        return
+def check_streams_live(study: "Study") -> None:
+    """Refuse what a live run of streams does not do, before anything runs (UsageError)."""
     if study.help.given():
         raise UsageError("[help] goes with task lifelong: of a stream [loop] says the budget")
     _check_source(study)
@@ -109,10 +83,6 @@ def _check_source(study: "Study") -> None:
         raise UsageError(
             "[source] text goes with task lifelong; of a stream features name what the learner sees"
         )
-
-
-def _listed(tables: Sequence[str]) -> str:
-    return ", ".join(f"[{name}]" for name in tables)
 
 
 def _check_beside(study: "Study") -> None:
@@ -213,3 +183,6 @@ def _check_strategies(study: "Study") -> None:
             f"the learner {learner_of(study)} may ask by itself: say who asks, [strategy] name = "
             f"'own' (the learner) or one such as 'margin'"
         )
+
+
+LIVE = Live(check=check_streams_live, make="truecost.study.live_streams:streams_of")

@@ -16,6 +16,7 @@ from truecost.face import at
 if TYPE_CHECKING:
     import polars as pl
 
+    from truecost.report.pictures import Picture
     from truecost.results import Estimate, Row, Standing
     from truecost.study.outcome import Outcome
     from truecost.tasks.validation import Check
@@ -122,6 +123,14 @@ class Planned(Shown):
 
     rows: tuple[dict[str, Any], ...]
     outcome: "Outcome"
+
+    def save(self, folder: str | Path) -> Path:
+        """Write the result that it starts from, as `Outcome.save` does."""
+        return self.outcome.save(folder)
+
+    def plot(self, name: str = "") -> "Picture":
+        """A picture of the result that it starts from, as `Outcome.plot` gives it."""
+        return self.outcome.plot(name)
 
     def _tables(self) -> Sequence[Cells]:
         tables: Sequence[Cells] = at("truecost.cli.terminal:plan_table")(self.rows)

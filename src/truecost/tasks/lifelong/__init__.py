@@ -39,6 +39,7 @@ FACE = Face(
     name="lifelong",
     title="Lifelong learning",
     work="truecost.tasks.lifelong.work:WORK",
+    live="truecost.study.lifelong_live_checks:LIVE",
     data=("labels", "reference", "metadata", "map", "classes", "input_format"),
     measures=("truecost.resources.measures", "truecost.tasks.lifelong.measures"),
     map_keys=MAP_KEYS,

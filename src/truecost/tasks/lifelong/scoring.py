@@ -21,7 +21,7 @@ from truecost.tasks.lifelong.choosing import OF_POLICY, OFFLINES, measures_of, s
 from truecost.tasks.lifelong.direction import refuse_unsaid
 from truecost.tasks.lifelong.evidence import Laid
 from truecost.tasks.lifelong.measures.across import Across
-from truecost.tasks.lifelong.measures.lifelong import follows_score, inner_of, rule_of
+from truecost.tasks.lifelong.measures.lifelong import inner_of, rule_of
 from truecost.tasks.lifelong.measures.supervision import OFFLINE
 from truecost.tasks.lifelong.options import LifelongScoring
 from truecost.tasks.lifelong.policies import Policy
@@ -237,7 +237,7 @@ def finished(measure: Measure, across: Across) -> Measure:
         measure,
         function=function,
         parts=inner.parts,
-        direction=direction if follows_score(measure) else measure.direction,
+        direction=direction if measure.follows else measure.direction,
         shown_in=inner.shown_in,
         interval=rule_of(measure, inner, across),
     )

@@ -30,6 +30,7 @@ FACE = Face(
     name="stream",
     title="Streams",
     work="truecost.tasks.streams.work:WORK",
+    live="truecost.study.live_checks:LIVE",
     measures=("truecost.resources.measures", "truecost.tasks.streams.measures"),
     map_keys=MAP_KEYS,
     formats=EVENT_LOGS,

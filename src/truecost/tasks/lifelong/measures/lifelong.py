@@ -296,11 +296,6 @@ OWN_DIRECTION = (
 DIFFERENCES = (*OWN_DIRECTION, "penalty", "penalised_score")
 
 
-def follows_score(measure: Measure) -> bool:
-    """Whether a measure is better as its score is, higher or lower."""
-    return measure.parse is inner_of and measure.name not in OWN_DIRECTION
-
-
 STATES = {
     "policy_score": BASE,
     "base_score": BASE,
@@ -371,6 +366,8 @@ def _of_score(row: "tuple[Function, str, str, str, tuple[str, ...]]") -> Measure
         f"paper 004, {where}",
         parameter=SCORE,
         parse=inner_of,
+        open=True,
+        follows=function.__name__ not in OWN_DIRECTION,
         undefined=UNDEFINED,
         uses=(),
         task=TASK,
