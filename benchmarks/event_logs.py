@@ -156,7 +156,7 @@ def by_hand(path: str) -> dict[str, float]:
 def by_truecost(path: str) -> dict[str, float]:
     """The same with everything checked, all other measures, and intervals."""
     online = tc.stream.read(path)
-    rows = tc.score(online, tc.Scoring(plan=tc.Plan(REPLICATES)))
+    rows = tc.score_system(online, tc.Scoring(plan=tc.Plan(REPLICATES)))
     return {r.dims["phase"]: r.value for r in rows if r.measure == "imlm" and r.value is not None}
 
 
@@ -183,7 +183,7 @@ def _steps(path: str) -> dict[str, float]:
     log = step("reading", lambda: read_events(path))
     assert not step("checking", lambda: check_events(log))
     online = step("joining", lambda: read_online([log]))
-    step("measures", lambda: tc.score(online, tc.Scoring(plan=tc.Plan(REPLICATES))))
+    step("measures", lambda: tc.score_system(online, tc.Scoring(plan=tc.Plan(REPLICATES))))
     return taken
 
 

@@ -64,7 +64,7 @@ def _translation(sentences: int) -> tuple[list[Row], str]:
         tokeniser.cache_clear()
         made = penalise("translation", base, adapted, references, corrected)
         scoring = tc.Scoring(measures=("penalised_score",), plan=tc.Plan(REPLICATES))
-        return tc.score(made, scoring)[0]
+        return tc.score_system(made, scoring)[0]
 
     def theirs() -> float:
         nothing = "@ " * 100
@@ -111,7 +111,7 @@ def _diarization(recordings: int) -> tuple[list[Row], str]:
             "diarization", tables["base"], tables["adapted"], tables["reference"], where
         )
         scoring = tc.Scoring(measures=("penalised_score",), plan=tc.Plan(REPLICATES))
-        return tc.score(made, scoring)[0]
+        return tc.score_system(made, scoring)[0]
 
     spoken = {side: _annotations(rows) for side, rows in frames.items()}
 
@@ -121,7 +121,7 @@ def _diarization(recordings: int) -> tuple[list[Row], str]:
     ours()  # warm
     taken = Times((seconds(ours),)), Times((seconds(theirs),))
     row, peer = ours(), _der(spoken["reference"], spoken["adapted"])
-    after = tc.score(
+    after = tc.score_system(
         penalise("diarization", tables["base"], tables["adapted"], tables["reference"], where),
         tc.Scoring(measures=("adapted_score",), plan=tc.Plan(10)),
     )[0]
@@ -178,7 +178,7 @@ def _across(items: int) -> tuple[list[Row], str]:
             how = LifelongScoring(policies=(policy,))
             scoring = tc.Scoring(plan=tc.Plan(REPLICATES), choices=how)
             describe(made, scoring)
-            return tc.score(made, scoring)[0]
+            return tc.score_system(made, scoring)[0]
 
         learnt, at = np.array([-np.inf, *range(1, VERSIONS)]), np.arange(VERSIONS) + 0.5
         weights = policy.weights(learnt, at)

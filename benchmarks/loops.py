@@ -209,5 +209,5 @@ def by_loop(data: Data, size: int) -> float:
 def _wrong(path: str) -> int:
     """Misses and false alarms before adaptation, as the log is scored."""
     names = ("n_missed", "n_false_alarms")
-    rows = tc.score(tc.stream.read(path), tc.Scoring(measures=names, plan=tc.Plan(1)))
+    rows = tc.score_system(tc.stream.read(path), tc.Scoring(measures=names, plan=tc.Plan(1)))
     return round(sum(r.value for r in rows if r.dims["phase"] == "pre" and r.value is not None))

@@ -42,7 +42,7 @@ def checked(
 ) -> tc.Estimate:
     """The same through the checked front door, `Trials.of` and `score`."""
     trials = tc.Trials.of(scores, labels, kind="llr", unit=speaker)
-    return tc.score(trials, tc.Scoring(APPLICATION, (name,), tc.Plan(replicates)))[0]
+    return tc.score_system(trials, tc.Scoring(APPLICATION, (name,), tc.Plan(replicates)))[0]
 
 
 def points(scores: Array, labels: Array) -> tuple[tuple[Array, Array, Array], dict[str, float]]:

@@ -308,7 +308,7 @@ def test_no_round_of_labels_biases_the_counts():
     for seed in range(150):
         first = a_round(of, truth, seed)
         for name, file in (("one", first), ("two", a_round(of, truth, seed + 9000, first))):
-            row = tc.score(load(join_labels(of, file, OPEN).log, OPEN), scoring)[0]
+            row = tc.score_system(load(join_labels(of, file, OPEN).log, OPEN), scoring)[0]
             totals[name].append([row.counts[c] for c in CELLS])
         known = file.frame.join(of.frame.with_columns(at=cell), on="id")
         shares = known.group_by("at").agg(pl.col("label").mean()).sort("at")["label"].to_numpy()

@@ -330,7 +330,7 @@ def test_score_takes_a_deployment(folder):
     outcome = tc.run(study(folder))
     [found] = outcome.systems
     scoring = tc.Scoring(plan=tc.Plan(100), choices=AbbaScoring(("direct",)))
-    rows = tc.score(found, scoring)
+    rows = tc.score_system(found, scoring)
     assert [row.row() for row in rows] == [
         e.row() for e in outcome.estimates if e.dims["estimator"] == "direct"
     ]

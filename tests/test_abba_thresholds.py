@@ -240,7 +240,7 @@ def test_few_labels_widen_the_curves_as_they_widen_rows():
     scoring = tc.Scoring(
         plan=tc.Plan(300), method="percentile", choices=AbbaScoring(("corrected",))
     )
-    rows = {r.measure: r for r in tc.score(d, scoring)}
+    rows = {r.measure: r for r in tc.score_system(d, scoring)}
     chosen, [plane] = choose(d, scoring, Choice(max_rfpr=5.0, grid=(0.3,)))
     for name, row in rows.items():
         assert "few_labels" in row.flags
@@ -255,7 +255,7 @@ def test_small_cells_take_the_delta_method_at_thresholds_too():
     rows, [plane] = choose(d, scoring, Choice(max_rfpr=0.2, grid=(0.3, 1.0, 2.0)))
     assert rows[1].method == "delta"
     assert "small_cells" in rows[1].flags
-    [at] = [r for r in tc.score(d.at_threshold(2.0), scoring) if r.measure == "rfpr"][:1]
+    [at] = [r for r in tc.score_system(d.at_threshold(2.0), scoring) if r.measure == "rfpr"][:1]
     assert plane.rfpr[2] == at.value
     assert plane.rfpr_upper[2] >= at.counts["delta_upper"] > 0
 
@@ -303,7 +303,7 @@ def test_a_higher_threshold_is_that_of_a_log_cut_there():
     d = log(items=2000)
     there = d.at_threshold(0.9)
     [recall, fpr] = (
-        next(r for r in tc.score(there, tc.Scoring(plan=tc.Plan(20))) if r.measure == m)
+        next(r for r in tc.score_system(there, tc.Scoring(plan=tc.Plan(20))) if r.measure == m)
         for m in ("rrecall", "rfpr")
     )
     assert (recall.value, fpr.value) == pytest.approx(by_hand(d, 0.9, np.ones(len(d))), rel=1e-12)
@@ -379,7 +379,7 @@ def test_at_the_deployed_threshold_intervals_are_those_of_the_score():
     d = replace(d, label=label, inclusion=inclusion)
     estimators = ("corrected", "direct", "pooled", "soft")
     scoring = tc.Scoring(plan=tc.Plan(200), method="percentile", choices=AbbaScoring(estimators))
-    rows = {(r.measure, r.dims["estimator"]): r for r in tc.score(d, scoring)}
+    rows = {(r.measure, r.dims["estimator"]): r for r in tc.score_system(d, scoring)}
     chosen, _ = choose(d, scoring, Choice(max_rfpr=19.0, grid=(0.3,)))
     for row in chosen:
         there = rows[row.measure, row.dims["estimator"]]

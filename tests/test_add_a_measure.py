@@ -134,9 +134,9 @@ def decided(misses: int, false_alarms: int) -> tc.Trials:
 def test_few_errors_are_those_that_the_measure_counts(registered, kind, misses, false_alarms, few):
     registered(replace(find("p_miss"), name="mine", errors=kind))
     scoring = tc.Scoring(measures=("mine",), plan=tc.Plan(9), method="percentile")
-    [row] = tc.score(decided(misses, false_alarms), scoring)
+    [row] = tc.score_system(decided(misses, false_alarms), scoring)
     assert ("few_errors" in row.flags) is few
-    [row] = tc.score(decided(misses, false_alarms), replace(scoring, method="auto"))
+    [row] = tc.score_system(decided(misses, false_alarms), replace(scoring, method="auto"))
     assert ("few_errors" in row.flags) is (misses < 10)  # its rate says which errors it counts
 
 

@@ -60,7 +60,7 @@ def table_of(**columns):
 def loaded(kind="llr", mapping=None, *, options=None, **columns):
     base = {"id": ["a", "b", "c"], "score": [1.0, 2.0, -1.0], "label": ["1", "0", "1"]}
     table = table_of(**(base | columns))
-    return tc.load(table, tc.Options(kind, mapping or {}, **(options or {})), "s")
+    return tc.trials.load(table, tc.trials.Options(kind, mapping or {}, **(options or {})), "s")
 
 
 def paired(**changes):
@@ -103,7 +103,7 @@ ONE = {  # exactly one bad row
         label=["p", "p", "p"],
         options={"classes": ("p",)},
     ),
-    "unit in two strata": lambda: tc.score(
+    "unit in two strata": lambda: tc.score_system(
         loaded(
             mapping={"unit": "u", "stratum": "g"}, u=["x", "x", "y"], g=["1", "2", "1"], id=None
         ),

@@ -20,7 +20,7 @@ COSTS = ((0.0, 1.0, 2.0, 0.6), (1.0, 0.0, 1.5, 0.6), (3.0, 1.0, 0.0, 0.6))
 
 def loaded(columns, mapping, kind="decision", name="system", **options):
     table = Table("memory", pl.DataFrame(columns))
-    return tc.load(table, tc.Options(kind, mapping, **options), name)
+    return tc.trials.load(table, tc.trials.Options(kind, mapping, **options), name)
 
 
 def people(n=120, seed=0, sizes=(1, 6)):
@@ -57,7 +57,7 @@ def brute(rows, costs, decisions):
 
 def check(trials, scoring, rows, units, costs, decisions):
     """Every replicate against the rows repeated as often as their unit weighs."""
-    found = tc.score(trials, scoring)
+    found = tc.score_system(trials, scoring)
     assert [row.measure for row in found] == list(MEASURES)
     values, references = brute(rows, costs, decisions)
     assert [row.value for row in found] == pytest.approx(values, abs=1e-12)
@@ -160,9 +160,9 @@ def test_one_annotator_a_trial_gives_the_plain_costs():
         tc.Scoring(tc.Application(COSTS), names, tc.Plan(60), method="percentile")
         for names in (("nec", "expected_cost", "total_error"), MEASURES)
     ]
-    plain = tc.score(loaded(columns, {**mapping, "label": "y"}), scorings[0])
+    plain = tc.score_system(loaded(columns, {**mapping, "label": "y"}), scorings[0])
     any_of = loaded(columns, {**mapping, "annotators": "y"}, annotators="any")
-    for one, other in zip(plain, tc.score(any_of, scorings[1]), strict=True):
+    for one, other in zip(plain, tc.score_system(any_of, scorings[1]), strict=True):
         assert other.replicates == pytest.approx(one.replicates, abs=1e-12)
         for name in ("value", "lower", "upper", "reference"):
             assert getattr(other, name) == pytest.approx(getattr(one, name), abs=1e-12)
@@ -192,7 +192,9 @@ def test_votes_for_two_classes_are_soft_labels(kind, weighted):
     votes, soft = votes_and_soft(kind, scores, more)
     assert len(votes) == len(soft)
     scoring = tc.Scoring(plan=tc.Plan(50), choices=tc.TrialsScoring(allow_reversed=True))
-    for one, other in zip(tc.score(votes, scoring), tc.score(soft, scoring), strict=True):
+    for one, other in zip(
+        tc.score_system(votes, scoring), tc.score_system(soft, scoring), strict=True
+    ):
         assert one.value == other.value
         assert one.reference == other.reference
         assert (one.replicates == other.replicates).all()
@@ -218,7 +220,7 @@ def test_soft_labels_of_decisions_judge_the_decisions():
     soft = loaded(
         {"s": ["accept", "reject", "accept"], "p": [0.75, 0.5, 0.0]}, {"score": "s", "soft": "p"}
     )
-    (row,) = tc.score(soft, tc.Scoring(measures=("total_error",), plan=POINT))
+    (row,) = tc.score_system(soft, tc.Scoring(measures=("total_error",), plan=POINT))
     assert row.value == pytest.approx((0.25 + 0.5 + 1) / 3)
 
 
@@ -234,7 +236,7 @@ def test_votes_of_several_classes_are_trials_repeated():
     repeated["y"] = np.concatenate(said)
     plain = loaded(repeated, {**mapping, "label": "y"}, "log-score")
     scoring = tc.Scoring(tc.Application(COSTS), plan=tc.Plan(40))
-    pairs = zip(tc.score(votes, scoring), tc.score(plain, scoring), strict=True)
+    pairs = zip(tc.score_system(votes, scoring), tc.score_system(plain, scoring), strict=True)
     for one, other in pairs:
         assert one.replicates == pytest.approx(other.replicates, abs=1e-12)
         assert one.reference == pytest.approx(other.reference, abs=1e-12)
@@ -261,7 +263,7 @@ def test_a_label_of_a_minority_is_right_when_the_user_says_so(rule, accept, erro
     mapping = {"score": "said", "annotators": "who"}
     trials = loaded(EMOTION, mapping, annotators=rule, accept=accept)
     name = "accepted_error" if rule == "any" else "total_error"
-    (row,) = tc.score(trials, tc.Scoring(measures=(name,), plan=POINT))
+    (row,) = tc.score_system(trials, tc.Scoring(measures=(name,), plan=POINT))
     assert row.value == pytest.approx(error)
     assert ("few_errors" in row.flags) is True
 
@@ -269,13 +271,13 @@ def test_a_label_of_a_minority_is_right_when_the_user_says_so(rule, accept, erro
 def test_the_reference_is_the_best_constant_under_the_same_rule():
     constant = {**EMOTION, "said": ["sad", "sad", "sad", "sad"]}
     trials = loaded(constant, {"score": "said", "annotators": "who"}, annotators="any")
-    nec, cost, error = tc.score(trials, tc.Scoring(plan=POINT))
+    nec, cost, error = tc.score_system(trials, tc.Scoring(plan=POINT))
     assert (nec.value, nec.reference) == (1, 1)
     assert (cost.value, cost.reference) == (0.25, 0.25)  # three of four accept sad
     assert (error.value, error.reference) == (0.25, 0.25)
     everywhere = {**EMOTION, "who": [f"{who}|sad" for who in EMOTION["who"]]}
     trials = loaded(everywhere, {"score": "said", "annotators": "who"}, annotators="any")
-    nec, cost, _ = tc.score(trials, tc.Scoring(plan=POINT))
+    nec, cost, _ = tc.score_system(trials, tc.Scoring(plan=POINT))
     assert (nec.value, cost.value, cost.reference) == (None, 0, 0)
     assert "undefined" in nec.reason
 
@@ -331,7 +333,7 @@ def test_annotators_replace_a_label_that_was_not_asked_for():
     mapping = {"score": "said", "annotators": "who"}
     trials = loaded(columns, mapping, annotators="any")
     scoring = tc.Scoring(measures=("accepted_error",), plan=POINT, subsets=("label",))
-    rows = tc.score(trials, scoring)
+    rows = tc.score_system(trials, scoring)
     assert {r.dims.get("subset") for r in rows} == {
         None,
         "label=angry",
@@ -352,7 +354,7 @@ def test_subsets_are_decided_as_the_whole_and_add_up():
         subsets=("half",),
         choices=tc.TrialsScoring(training_prior=(0.1, 0.2, 0.7)),
     )
-    whole, *parts = tc.score(trials, scoring)
+    whole, *parts = tc.score_system(trials, scoring)
     assert [p.n_trials for p in parts] == [80, 40]
     for name in ("errors", "several_accepted", "class a"):
         assert whole.counts[name] == sum(p.counts[name] for p in parts)
@@ -379,7 +381,9 @@ def test_systems_are_paired_whatever_the_order_of_rows(rule):
     assert same.difference.lower <= 0 <= same.difference.upper
     better = [Counter(w.split("|")).most_common(1)[0][0] for w in who]
     rows, [[compared]] = tc.compare_systems([system(straight), system(mixed, better)], scoring)
-    alone = [tc.score(system(straight, d), scoring)[0] for d in (decisions, np.array(better))]
+    alone = [
+        tc.score_system(system(straight, d), scoring)[0] for d in (decisions, np.array(better))
+    ]
     assert compared.difference.replicates == pytest.approx(
         alone[1].replicates - alone[0].replicates, abs=1e-12
     )
@@ -414,7 +418,7 @@ def values_of(said, decisions, accept=None):
     names = ("a", "b", "c")
     trials = loaded(columns, mapping, annotators="any", accept=accept, classes=names)
     application = tc.Application(tuple(row[:3] for row in COSTS))
-    rows = tc.score(trials, tc.Scoring(application, plan=POINT))
+    rows = tc.score_system(trials, tc.Scoring(application, plan=POINT))
     return {row.measure: row for row in rows}, trials
 
 

@@ -57,7 +57,7 @@ PAV = {
 
 def trials_of(shared, case, target=None):
     folder = shared / SCORES / case
-    return tc.load(tc.read(str(folder)), tc.Options("log-score", target=target), case)
+    return tc.trials.load(tc.read(str(folder)), tc.trials.Options("log-score", target=target), case)
 
 
 def figures(trials):
@@ -79,7 +79,7 @@ def values(trials, measures, application):
     scoring = tc.Scoring(
         application, measures=measures, plan=POINT, choices=tc.TrialsScoring(clip=1e-30)
     )
-    return [row.point for row in tc.score(trials, scoring)]
+    return [row.point for row in tc.score_system(trials, scoring)]
 
 
 @pytest.mark.parametrize("case", AFFINE)
@@ -637,7 +637,7 @@ def test_trials_with_two_sides_share_no_side_with_their_training_part():
 
     frame = pl.DataFrame({"s": rng.normal(labels), "y": labels, "a": sides[0], "b": sides[1]})
     columns = {"score": "s", "label": "y", "unit": "a+b"}
-    trials = tc.load(Table("two", frame), tc.Options("score", columns), "two")
+    trials = tc.trials.load(Table("two", frame), tc.trials.Options("score", columns), "two")
     found = tc.calibrate(trials, folds=4)
     assert len(found.calibrators) == 4 * 5 / 2
     for k, calibrator in enumerate(found.calibrators):
@@ -877,7 +877,7 @@ def test_a_calibration_applies_to_a_table():
     table = Table("new", pl.DataFrame({"score": [1.0, None, 3.0], "n": ["a", "b", "c"]}))
     with pytest.raises(tc.InputError, match="new: 1 score is missing or NaN: row 1"):
         fitted.apply(table)
-    options = tc.Options("llr", missing="drop", llr_base=10)
+    options = tc.trials.Options("llr", missing="drop", llr_base=10)
     found, base = fitted.apply(table, options), np.log(10)
     first, last = fitted.apply([base, 3 * base])
     assert found == pytest.approx([first, np.nan, last], nan_ok=True)
@@ -887,18 +887,21 @@ def test_a_calibration_applies_to_a_table():
     assert written.numbers("score", "score") == pytest.approx(found[[0, 2]])
 
 
+WORST = tc.trials.Options("score", missing="worst")
+
+
 @pytest.mark.parametrize(
     ("train", "scores", "options", "error", "message"),
     [
         ("score", [[1.0, 2.0]], None, tc.InputError, "2 scores a trial, but type score has one"),
         ("score", [[[1.0]]], None, tc.InputError, r"shape \(1, 1, 1\)"),
-        ("score", [1.0], tc.Options("llr"), tc.UsageError, "type that it was trained on, score"),
-        ("score", [1.0], tc.Options("score", missing="worst"), tc.UsageError, "needs labels"),
+        ("score", [1.0], tc.trials.Options("llr"), tc.UsageError, "type that it was trained"),
+        ("score", [1.0], WORST, tc.UsageError, "needs labels"),
         ("score", [np.nan], None, tc.InputError, "1 score is missing or NaN"),
         ("posterior", [1.2], None, tc.InputError, "1 posterior lies outside 0 to 1"),
         ("posterior", [[0.2, 0.8]], None, tc.UsageError, "name the target with --target"),
         ("log-score", [[1.0, 2.0]], None, tc.InputError, "2 scores a trial, but the calibration"),
-        ("log-score", [[1.0, 2.0, 3.0]], tc.Options("log-score", classes=("2", "1", "0")),
+        ("log-score", [[1.0, 2.0, 3.0]], tc.trials.Options("log-score", classes=("2", "1", "0")),
          tc.InputError, "classes 2, 1, 0, but the calibration was trained on the classes 0, 1, 2"),
     ],
 )  # fmt: skip
@@ -921,7 +924,9 @@ def test_soft_labels_stay_in_one_fold():
     rng = np.random.default_rng(0)
     p = rng.uniform(0, 1, 300).round(2)
     frame = pl.DataFrame({"s": rng.normal(2 * p), "p": p})
-    trials = tc.load(Table("soft", frame), tc.Options("score", {"score": "s", "soft": "p"}), "soft")
+    trials = tc.trials.load(
+        Table("soft", frame), tc.trials.Options("score", {"score": "s", "soft": "p"}), "soft"
+    )
     found = tc.calibrate(trials)
     for row in range(300):
         assert len(set(found.used[trials.origin == row])) == 1
@@ -935,7 +940,7 @@ def test_calibrators_stay_in_the_replicates():
     calibrated = tc.calibrate(trials).trials
     fixed = tc.Trials.of(calibrated.scores, trials.labels, kind="llr", unit=trials.units["unit"][0])
     scoring = tc.Scoring(measures=("cllr",), plan=tc.Plan(50))
-    [one], [two] = tc.score(calibrated, scoring), tc.score(fixed, scoring)
+    [one], [two] = tc.score_system(calibrated, scoring), tc.score_system(fixed, scoring)
     assert (one.replicates == two.replicates).all()
 
 

@@ -24,7 +24,7 @@ def trials():
 
 
 def cited(trials, **scoring):
-    [row] = tc.score(trials, tc.Scoring(measures=("act_dcf",), **({"plan": PLAN} | scoring)))
+    [row] = tc.score_system(trials, tc.Scoring(measures=("act_dcf",), **({"plan": PLAN} | scoring)))
     return keys(bibtex(["act_dcf"], [row.signature]))
 
 

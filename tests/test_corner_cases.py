@@ -39,12 +39,14 @@ def test_missing_numbers_satisfy_no_condition():
 
 def test_errors_of_a_partition_add_up_to_the_whole():
     trials = detections(half=np.arange(400) < 150)
-    rows = tc.score(trials, tc.Scoring(measures=("act_dcf", "p_fa"), plan=POINT, subsets=("half",)))
+    rows = tc.score_system(
+        trials, tc.Scoring(measures=("act_dcf", "p_fa"), plan=POINT, subsets=("half",))
+    )
     for name in ("misses", "false_alarms"):
         whole, _, *parts = (row.counts[name] for row in rows)
         assert whole == parts[0] + parts[2]
     assert len({row.threshold for row in rows}) == 1
-    nontargets = tc.score(
+    nontargets = tc.score_system(
         trials, tc.Scoring(measures=("p_fa",), plan=POINT, subsets=("label = 0",))
     )
     assert nontargets[0].value == nontargets[1].value  # decided as the whole is
@@ -66,7 +68,7 @@ def test_a_replicate_without_a_class_is_undefined_for_every_measure(name):
     scoring = tc.Scoring(
         measures=(name,), plan=tc.Plan(300), choices=tc.TrialsScoring(allow_reversed=True)
     )
-    (row,) = tc.score(trials, scoring)
+    (row,) = tc.score_system(trials, scoring)
     weights = scoring.plan.weights({"unit": tc.Factor.of("unit", unit)[0]}).block()["unit"]
     one_class = weights[:, 0] == 0
     if name not in ("precision", "fdr"):  # undefined too where nothing is accepted
@@ -89,12 +91,12 @@ def test_clipping_reaches_every_measure_and_the_signature():
         scoring = tc.Scoring(
             measures=(name,), plan=POINT, choices=tc.TrialsScoring(allow_reversed=True)
         )
-        (row,) = tc.score(trials, scoring)
+        (row,) = tc.score_system(trials, scoring)
         assert row.value is None
         clipped = tc.Scoring(
             measures=(name,), plan=POINT, choices=tc.TrialsScoring(clip=0.01, allow_reversed=True)
         )
-        (row,) = tc.score(trials, clipped)
+        (row,) = tc.score_system(trials, clipped)
         assert row.value is not None
         assert "clip:0.01" in row.signature
 
@@ -104,11 +106,13 @@ def test_an_impossible_truth_of_a_class_without_prior_costs_nothing():
     trials = tc.Trials.of(posteriors, [0, 1, 2], kind="posterior")
     for priors, infinite in (((0.5, 0.5, 0.0), False), ((0.4, 0.4, 0.2), True)):
         scoring = tc.Scoring(tc.Application(priors=priors), ("nce",), POINT)
-        assert np.isinf(tc.score(trials, scoring)[0].point) == infinite
+        assert np.isinf(tc.score_system(trials, scoring)[0].point) == infinite
 
 
 def loaded(columns, mapping, kind="llr"):
-    return tc.load(Table("memory", pl.DataFrame(columns)), tc.Options(kind, mapping), "system")
+    return tc.trials.load(
+        Table("memory", pl.DataFrame(columns)), tc.trials.Options(kind, mapping), "system"
+    )
 
 
 COLUMNS = {
@@ -123,7 +127,7 @@ MAPPED = {"score": "s", "label": "y"}
 
 def test_strata_of_trials_without_a_unit_are_kept():
     trials = loaded(COLUMNS, {**MAPPED, "stratum": "g"})
-    (row,) = tc.score(trials, tc.Scoring(measures=("p_miss",)))
+    (row,) = tc.score_system(trials, tc.Scoring(measures=("p_miss",)))
     assert "trial:multinomial:strata" in row.signature
     assert row.n_units == 6
 
@@ -132,9 +136,9 @@ def test_a_unit_in_two_strata_is_refused():
     wrong = {**COLUMNS, "u": [1, 2, 1, 1, 4, 3]}
     trials = loaded(wrong, {**MAPPED, "unit": "u", "stratum": "g"})
     with pytest.raises(tc.InputError, match="1 unit of 'u' in more than one stratum: 1"):
-        tc.score(trials, tc.Scoring(measures=("p_miss",)))
+        tc.score_system(trials, tc.Scoring(measures=("p_miss",)))
     scoring = tc.Scoring(measures=("p_miss",), plan=tc.Plan(scheme="blocks"))
-    assert tc.score(trials, scoring)[0].n_units == 5  # batch 1 of two streams
+    assert tc.score_system(trials, scoring)[0].n_units == 5  # batch 1 of two streams
 
 
 @pytest.mark.parametrize("what", ["w", "p", "g"])
@@ -152,12 +156,12 @@ def test_systems_are_paired_only_on_equal_trials(what):
 
 
 def test_estimates_of_other_units_or_subsets_are_not_paired():
-    one = tc.score(detections(half=np.arange(400) % 2), tc.Scoring(subsets=("half",)))
+    one = tc.score_system(detections(half=np.arange(400) % 2), tc.Scoring(subsets=("half",)))
     shifted = detections()
     moved = tc.Trials.of(shifted.scores, shifted.labels, kind="llr",
                          unit=shifted.units["unit"][0] + 1)  # fmt: skip
     with pytest.raises(tc.InputError, match="resampling"):
-        compare(one[0], tc.score(moved, tc.Scoring())[0])
+        compare(one[0], tc.score_system(moved, tc.Scoring())[0])
     with pytest.raises(tc.InputError, match="subset"):
         compare(one[7], one[14])
 
@@ -167,7 +171,7 @@ def test_the_order_of_rows_means_nothing_when_trials_are_units_with_ids():
     order = np.random.default_rng(1).permutation(400)
     ids = np.array([f"t{i}" for i in range(400)])
     rows = [
-        tc.score(
+        tc.score_system(
             tc.Trials.of(base.scores[o], base.labels[o], kind="llr", ids=ids[o]), tc.Scoring()
         )[0]
         for o in (np.arange(400), order)
@@ -178,7 +182,7 @@ def test_the_order_of_rows_means_nothing_when_trials_are_units_with_ids():
 def test_one_unit_gives_no_interval():
     trials = tc.Trials.of([1.0, -1, 2, -2], [1, 0, 0, 1], kind="llr", unit=["a"] * 4)
     for method in ("percentile", "bca"):
-        (row,) = tc.score(
+        (row,) = tc.score_system(
             trials,
             tc.Scoring(
                 measures=("nec",), method=method, choices=tc.TrialsScoring(allow_reversed=True)
@@ -188,7 +192,7 @@ def test_one_unit_gives_no_interval():
         assert "one unit" in row.reason
     plan = tc.Plan(scheme="blocks", block_length=40)
     with pytest.raises(tc.UsageError, match="block length is 40"):
-        tc.score(detections(), tc.Scoring(measures=("nec",), plan=plan))
+        tc.score_system(detections(), tc.Scoring(measures=("nec",), plan=plan))
 
 
 @pytest.mark.parametrize(
@@ -201,7 +205,7 @@ def test_a_deployed_threshold_is_on_the_scale_of_the_scores(kind, threshold):
     scoring = tc.Scoring(
         measures=("p_miss", "p_fa"), plan=POINT, choices=tc.TrialsScoring(threshold=threshold)
     )
-    miss, fa = tc.score(trials, scoring)
+    miss, fa = tc.score_system(trials, scoring)
     assert (miss.value, fa.value) == pytest.approx((1 / 3, 1 / 3))
     assert miss.threshold == pytest.approx(np.log(0.7 / 0.3))  # shares are equal
 
@@ -217,7 +221,7 @@ def test_a_deployed_threshold_is_on_the_scale_of_the_scores(kind, threshold):
 def test_numbers_that_mean_nothing_are_refused(options):
     trials = tc.Trials.of([0.2, 0.8, 0.4], [0, 1, 1], kind="posterior")
     with pytest.raises(tc.UsageError):
-        tc.score(trials, tc.Scoring(plan=POINT, choices=tc.TrialsScoring(**options)))
+        tc.score_system(trials, tc.Scoring(plan=POINT, choices=tc.TrialsScoring(**options)))
 
 
 def test_threads_are_at_least_one():
@@ -232,7 +236,7 @@ def test_labels_and_units_of_any_kind_are_read_or_refused():
     with pytest.raises(tc.InputError, match="empty"):
         loaded({**COLUMNS, "g": ["a", None, "a", "b", "b", "b"]}, {**MAPPED, "stratum": "g"})
     trials = loaded({**COLUMNS, "v": list("xyzxyz")}, {**MAPPED, "unit": "u+v"})
-    assert tc.score(trials, tc.Scoring(measures=("nec",), plan=POINT))[0].n_units == 7
+    assert tc.score_system(trials, tc.Scoring(measures=("nec",), plan=POINT))[0].n_units == 7
     with pytest.raises(tc.InputError, match="no trials"):
         tc.Trials.of([], [], kind="llr")
 
@@ -314,14 +318,14 @@ def test_intervals_without_width_and_few_errors_of_one_kind_are_flagged():
     measures = ("eer", "min_dcf")
     for method, flag in (("percentile", "no_spread"), ("auto", "few_errors")):
         scoring = tc.Scoring(measures=measures, plan=tc.Plan(50), method=method)
-        for row in tc.score(perfect, scoring):
+        for row in tc.score_system(perfect, scoring):
             assert flag in row.flags
             assert (row.lower < row.upper) == (method == "auto")
     scores = labels * 4.0 - 2
     scores[labels == 1][:50] = -3
     scores = np.where((labels == 1) & (np.arange(400) < 100), -3.0, scores)
     trials = tc.Trials.of(scores, labels, kind="llr", unit=unit)
-    rows = tc.score(trials, tc.Scoring(measures=("p_miss", "p_fa"), plan=tc.Plan(50)))
+    rows = tc.score_system(trials, tc.Scoring(measures=("p_miss", "p_fa"), plan=tc.Plan(50)))
     assert ["few_errors" in r.flags for r in rows] == [False, True]
 
 
@@ -352,7 +356,9 @@ def test_hints_on_files_that_are_almost_right(tmp_path):
         (tmp_path / name).write_text(text)
         mapping = {"score": "s", "label": "y", **columns}
         with pytest.raises(tc.TruecostError) as caught:
-            tc.load(tc.read(str(tmp_path / name)), tc.Options(kind, mapping), "system")
+            tc.trials.load(
+                tc.read(str(tmp_path / name)), tc.trials.Options(kind, mapping), "system"
+            )
         return str(caught.value)
 
     assert "separated by ';'" in refused("s;y\n1;0\n2;1\n")
@@ -361,7 +367,9 @@ def test_hints_on_files_that_are_almost_right(tmp_path):
     assert "divide by 100" not in refused("s,y\n-1.5,0\n2.5,1\n", kind="posterior")
     trailing = tmp_path / "b.csv"
     trailing.write_text("s,y\n1.5,0\n2.5,1\n\n  \n")
-    assert len(tc.load(tc.read(str(trailing)), tc.Options("llr", MAPPED), "system")) == 2
+    assert (
+        len(tc.trials.load(tc.read(str(trailing)), tc.trials.Options("llr", MAPPED), "system")) == 2
+    )
 
 
 def test_subsets_of_many_levels_or_misspelt_are_refused():
@@ -388,6 +396,6 @@ def test_the_order_of_batches_survives_pairing():
         tc.Trials.of(rng.normal(labels), labels, kind="llr", ids=ids, name=name) for name in "ab"
     ]
     scoring = tc.Scoring(measures=("nec",), plan=tc.Plan(200, scheme="blocks"))
-    alone = tc.score(systems[1], scoring)[0]
+    alone = tc.score_system(systems[1], scoring)[0]
     rows, _ = tc.compare_systems(systems, scoring)
     assert rows[1][0].row() == alone.row()

@@ -13,7 +13,7 @@ POINT = tc.Plan(1)
 
 def loaded(columns, mapping, kind="llr", name="system", **options):
     table = Table("memory", pl.DataFrame(columns))
-    return tc.load(table, tc.Options(kind, mapping, **options), name)
+    return tc.trials.load(table, tc.trials.Options(kind, mapping, **options), name)
 
 
 def detections(name="system", gain=1.0, order=None, **more):
@@ -87,7 +87,7 @@ def test_clipped_posteriors_still_sum_to_one():
     posteriors = np.tile([[0.98, 0.01, 0.01], [0.3, 0.6, 0.1], [0.2, 0.2, 0.6]], (10, 1))
     trials = tc.Trials.of(posteriors, np.tile([0, 1, 2], 10), kind="posterior")
     values = [
-        tc.score(
+        tc.score_system(
             trials,
             tc.Scoring(
                 measures=("nbs",), plan=POINT, choices=tc.TrialsScoring(clip=0.1, training_prior=p)
@@ -109,7 +109,7 @@ def test_a_score_at_the_deployed_threshold_is_accepted(kind, columns):
         scoring = tc.Scoring(
             measures=("p_miss",), plan=POINT, choices=tc.TrialsScoring(threshold=threshold)
         )
-        assert tc.score(trials, scoring)[0].value == 0
+        assert tc.score_system(trials, scoring)[0].value == 0
 
 
 def test_names_with_dollars_are_names(tmp_path, ran):
@@ -150,7 +150,7 @@ def test_the_first_system_says_which_trials_a_subset_holds():
     rows, _ = tc.compare_systems(systems, scoring)
     for name, row in zip(("a", "b"), rows[1][1:], strict=True):
         held = systems[1].take(np.array(rooms) == name)
-        wanted = tc.score(
+        wanted = tc.score_system(
             held,
             tc.Scoring(measures=("p_miss",), plan=POINT, choices=tc.TrialsScoring(threshold=0.0)),
         )
@@ -173,7 +173,7 @@ def test_progress_is_told_and_shown_on_terminals_only(tmp_path, monkeypatch, cap
 
     told = []
     scoring = tc.Scoring(measures=("cllr",), plan=tc.Plan(600), progress=lambda *x: told.append(x))
-    tc.score(loaded(detections(), MAPPED), scoring)
+    tc.score_system(loaded(detections(), MAPPED), scoring)
     assert [done for _, done, _ in told] == sorted(done for _, done, _ in told)
     assert told[-1] == ("system", 600, 600)
 

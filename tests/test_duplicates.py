@@ -110,5 +110,5 @@ def test_segments_in_python():
     with pytest.raises(tc.InputError, match=r"hypothesis: 1 turn repeats .* row 1, repeats row 0"):
         tc.count_diarization(once, twice)
     plan = tc.Scoring(measures=("der",), plan=tc.Plan(2))
-    (row,) = tc.score(tc.count_diarization(once, twice, allow_duplicates=True), plan)
+    (row,) = tc.score_system(tc.count_diarization(once, twice, allow_duplicates=True), plan)
     assert row.value == 0

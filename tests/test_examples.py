@@ -51,12 +51,12 @@ def points(outcome):
 
 
 def system(prepared, name):
-    return tc.load(tc.read(str(prepared / f"{name}.npz")), tc.Options("llr"), name)
+    return tc.trials.load(tc.read(str(prepared / f"{name}.npz")), tc.trials.Options("llr"), name)
 
 
 def values(trials, measures, application):
     scoring = tc.Scoring(application, measures=tuple(measures), plan=POINT)
-    return [row.point for row in tc.score(trials, scoring)]
+    return [row.point for row in tc.score_system(trials, scoring)]
 
 
 def test_the_raw_system_has_the_figures_of_independent_tools(prepared):

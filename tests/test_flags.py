@@ -19,7 +19,7 @@ from truecost.results import Row
 
 SOURCE = Path(__file__).parents[1] / "src" / "truecost"
 TRIALS = tc.Trials.of([1, 0] * 30, [1, 0] * 25 + [0, 1] * 5, kind="decision", name="mine")
-[ESTIMATE] = tc.score(TRIALS, tc.Scoring(measures=("total_error",), plan=tc.Plan(50)))
+[ESTIMATE] = tc.score_system(TRIALS, tc.Scoring(measures=("total_error",), plan=tc.Plan(50)))
 ROW = ESTIMATE.row()
 
 
@@ -71,11 +71,11 @@ def test_what_always_decides_as_the_naive_system_has_spread_enough():
         how = tc.Scoring(
             tc.Application.detection(prior=0.1), measures, plan=tc.Plan(50), method="percentile"
         )
-        rows = tc.score(trials, how)
+        rows = tc.score_system(trials, how)
         assert all(row.lower == row.upper for row in rows)
         assert ["no_spread" in row.flags for row in rows] == flagged
     late = tc.Trials.of([3.0] * 5 + [1.0, 0.0] * 30, [0] * 5 + [1, 0] * 30, kind="llr")
-    [row] = tc.score(
+    [row] = tc.score_system(
         late,
         tc.Scoring(
             tc.Application.detection(prior=0.01),

@@ -18,7 +18,9 @@ PLAN = tc.Plan(40, seed=1)
 def rows_of(*measures, trials=TRIALS, **more):
     how = tc.TrialsScoring(**more)
     scoring = tc.Scoring(measures=measures, plan=PLAN, subsets=("room",), choices=how)
-    return {(row.dims.get("subset", ""), row.label): row for row in tc.score(trials, scoring)}
+    return {
+        (row.dims.get("subset", ""), row.label): row for row in tc.score_system(trials, scoring)
+    }
 
 
 def threshold_of(name, rate):
@@ -57,7 +59,7 @@ def test_a_subset_is_judged_at_the_threshold_of_the_whole(name, rate):
 def test_its_own_threshold_is_chosen_when_asked_for():
     found = rows_of("miss_at_fa:0.1", "miss_at_fa:0.1:own")
     alone = TRIALS.take(ROOM == 1)
-    (expected,) = tc.score(alone, tc.Scoring(measures=("miss_at_fa:0.1",), plan=PLAN))
+    (expected,) = tc.score_system(alone, tc.Scoring(measures=("miss_at_fa:0.1",), plan=PLAN))
     own = found["room=b", "miss_at_fa:0.1:own"]
     assert own.value == expected.value
     assert own.replicates.tolist() == expected.replicates.tolist()
@@ -73,14 +75,14 @@ def test_the_threshold_is_held_in_replicates():
         kind="decision",
         unit=alone.units["unit"][0],
     )
-    (expected,) = tc.score(decided, tc.Scoring(measures=("p_miss",), plan=PLAN))
+    (expected,) = tc.score_system(decided, tc.Scoring(measures=("p_miss",), plan=PLAN))
     assert found.replicates.tolist() == expected.replicates.tolist()
 
 
 def test_rows_keep_the_order_of_the_measures_and_are_compared():
     names = ("miss_at_fa:0.1", "eer", "fa_at_miss:0.1", "auc")
     scoring = tc.Scoring(measures=names, plan=PLAN, subsets=("room",))
-    labels = [row.label for row in tc.score(TRIALS, scoring)]
+    labels = [row.label for row in tc.score_system(TRIALS, scoring)]
     assert labels == ["miss_at_fa:0.1", "eer:rocch", "fa_at_miss:0.1", "auc"] * 3
     _, [compared] = tc.compare_systems([TRIALS, TRIALS], scoring)
     assert [c.difference.value for c in compared] == [0.0] * 12

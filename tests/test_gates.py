@@ -461,7 +461,9 @@ def scored():
     found = []
     for noise in (1.5, 1.0):
         scores = 3 * labels - 1.5 + noise * rng.normal(size=800)
-        found.append(tc.score(tc.Trials.of(scores, labels, kind="llr", unit=speakers), scoring))
+        found.append(
+            tc.score_system(tc.Trials.of(scores, labels, kind="llr", unit=speakers), scoring)
+        )
     (old, _), (new, auc) = found
     return old, new, compare(new, old), auc
 
@@ -534,7 +536,7 @@ def test_assert_gate_refuses_ratios(scored):
 )
 def test_a_limit_in_percent_on_a_share_is_refused(limit, message):
     items = tc.count_transcripts(["a b", "c"] * 5, ["a b", "d"] * 5)
-    [share] = tc.score(items, tc.Scoring(measures=("wer",), plan=tc.Plan(50)))
+    [share] = tc.score_system(items, tc.Scoring(measures=("wer",), plan=tc.Plan(50)))
     with pytest.raises(tc.UsageError, match=re.escape(message)):
         assert_gate(share, **limit)
     with pytest.raises(tc.UsageError, match=re.escape(message)):

@@ -167,7 +167,7 @@ def test_published_interval_of_400_trials_in_20_conditions(shared):
     def accuracy(unit):
         trials = tc.Trials.of(data["dec_sys1"], labels, kind="decision", unit=unit)
         scoring = tc.Scoring(measures=("accuracy",), plan=tc.Plan(200_000), method="percentile")
-        return tc.score(trials, scoring)[0]
+        return tc.score_system(trials, scoring)[0]
 
     found = accuracy(data["conditions"])
     assert found.value == pytest.approx(0.855, abs=1e-12)
@@ -222,7 +222,7 @@ def test_undefined_replicates_are_counted_and_left_out():
     )
     weights = plan.weights({"unit": tc.Factor("unit", np.arange(30))}).block()["unit"]
     lost = weights[:, :2].sum(axis=1) == 0
-    for found in tc.score(trials, scoring):
+    for found in tc.score_system(trials, scoring):
         assert found.n_undefined == lost.sum() > 0
         assert np.array_equal(np.isnan(found.replicates), lost)
         assert "undefined_replicates" in found.flags
@@ -231,7 +231,7 @@ def test_undefined_replicates_are_counted_and_left_out():
 
 def test_a_value_without_its_class_is_undefined_with_a_reason():
     trials = tc.Trials.of([1.0, 2, 3], [0, 0, 0], kind="llr", unit=[1, 2, 3])
-    (found,) = tc.score(
+    (found,) = tc.score_system(
         trials, tc.Scoring(DETECTION, ("p_miss",), choices=tc.TrialsScoring(allow_reversed=True))
     )
     row = found.row().to_dict()
@@ -245,7 +245,7 @@ def test_a_truth_of_probability_0_costs_infinity(method):
     posteriors, labels = np.tile([[0.8, 0.2], [0.3, 0.7]], (15, 1)), np.tile([0, 1], 15)
     posteriors[4] = [0, 1]
     trials = tc.Trials.of(posteriors, labels, kind="posterior", unit=np.arange(30))
-    (found,) = tc.score(trials, tc.Scoring(measures=("nce",), plan=tc.Plan(), method=method))
+    (found,) = tc.score_system(trials, tc.Scoring(measures=("nce",), plan=tc.Plan(), method=method))
     assert found.point == np.inf
     assert (found.value, found.upper) == (None, None)
     assert found.reason.startswith("infinite")
@@ -262,13 +262,15 @@ def test_few_units_and_few_errors_are_flagged(units, flagged):
     scoring = tc.Scoring(
         DETECTION, ("act_dcf",), method="percentile", choices=tc.TrialsScoring(allow_reversed=True)
     )
-    (found,) = tc.score(detections(units, units), scoring)
+    (found,) = tc.score_system(detections(units, units), scoring)
     assert ("few_units" in found.flags) == flagged
     count = found.counts
     shares = count["misses"] / count["targets"], count["false_alarms"] / count["nontargets"]
     costly = count["misses"] if shares[0] >= shares[1] else count["false_alarms"]
     assert ("few_errors" in found.flags) == (costly < 10)  # equal costs and priors
-    (found,) = tc.score(detections(units, units), dataclasses.replace(scoring, method="auto"))
+    (found,) = tc.score_system(
+        detections(units, units), dataclasses.replace(scoring, method="auto")
+    )
     least = min(count["misses"], count["false_alarms"])  # each class counts for itself
     assert ("few_errors" in found.flags) == (least < 10)
     assert found.n_units == units
@@ -306,7 +308,7 @@ def test_a_difference_spreads_on_its_own_account():
     scoring = tc.Scoring(measures=("total_error",), plan=tc.Plan(200), method="percentile")
     systems = (labels, np.where(rng.random(400) < 0.2, 1 - labels, labels))
     right, wrong = (tc.Trials.of(made, labels, kind="decision", unit=speakers) for made in systems)
-    [sure], [varies] = tc.score(right, scoring), tc.score(wrong, scoring)
+    [sure], [varies] = tc.score_system(right, scoring), tc.score_system(wrong, scoring)
     assert "no_spread" in sure.flags
     assert "no_spread" not in compare(varies, sure).difference.flags
     assert "no_spread" not in compare(sure, sure).difference.flags
@@ -320,7 +322,7 @@ def test_a_class_in_which_two_systems_never_differ_leaves_their_costs_uncertain(
     new = np.r_[old[:30], np.maximum(old[30:], rng.random(300) < 0.08)]
     scoring = tc.Scoring(DETECTION, ("act_dcf", "p_miss", "p_fa"))
     first, second, again = (
-        tc.score(tc.Trials.of(d, labels, kind="decision"), scoring) for d in (old, new, old)
+        tc.score_system(tc.Trials.of(d, labels, kind="decision"), scoring) for d in (old, new, old)
     )
     cost, miss, false_alarm = (compare(b, a).difference for a, b in zip(first, second, strict=True))
     assert miss.value == 0
@@ -338,6 +340,6 @@ def test_what_is_0_lies_in_its_interval_at_every_level():
     trials = tc.Trials.of(labels * 2.0 - 1, labels, kind="llr")
     for level in (0.5, 0.8, 0.95):
         measures = ("eer", "miss_at_fa", "fa_at_miss", "min_cllr", "p_miss")
-        for row in tc.score(trials, tc.Scoring(DETECTION, measures, level=level)):
+        for row in tc.score_system(trials, tc.Scoring(DETECTION, measures, level=level)):
             assert row.lower is None or row.lower <= row.value <= row.upper
             assert "outside" not in row.flags

@@ -26,7 +26,7 @@ def score(trials, *measures, application=EQUAL, plan=None, **more):
         choices=tc.TrialsScoring(allow_reversed=True),
         **more,
     )
-    return {row.label.removesuffix(":rocch"): row for row in tc.score(trials, scoring)}
+    return {row.label.removesuffix(":rocch"): row for row in tc.score_system(trials, scoring)}
 
 
 def ends(row):
@@ -270,7 +270,7 @@ def test_strata_of_one_unit_have_no_interval():
     for row in score(lonely, "act_dcf", "cllr", "eer").values():
         assert (row.lower, row.upper) == (None, None)
         assert "stratum have one unit" in row.reason or "one unit" in row.reason
-    assert name in tc.score(lonely, tc.Scoring(EQUAL, plan=tc.Plan(10)))[0].factors
+    assert name in tc.score_system(lonely, tc.Scoring(EQUAL, plan=tc.Plan(10)))[0].factors
 
 
 def test_held_factors():

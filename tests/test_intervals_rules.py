@@ -61,7 +61,7 @@ def score(records, measures, application=None, plan=FEW, *, kind="llr", icc=0.1,
         jobs=1,
         choices=tc.TrialsScoring(allow_reversed=True),
     )
-    return tc.score(trials_of(records, kind, **more), scoring)
+    return tc.score_system(trials_of(records, kind, **more), scoring)
 
 
 def ends(row):

@@ -211,7 +211,7 @@ def test_every_measure_of_numbers_has_an_interval(name):
     trials = tc.Trials.of(
         truth + rng.normal(0, 1, 60), truth, kind="number", unit=np.arange(60) // 4
     )
-    [row] = tc.score(trials, tc.Scoring(measures=(name,), plan=PLAN))
+    [row] = tc.score_system(trials, tc.Scoring(measures=(name,), plan=PLAN))
     sound(row)
 
 
@@ -224,18 +224,18 @@ def accepted(share):
     if share == 0:
         decided = ["abc"[t] for t in truth]
     frame = pl.DataFrame({"said": said, "d": decided, "who": [f"s{k // 4}" for k in range(60)]})
-    options = tc.Options(
+    options = tc.trials.Options(
         "decision", {"annotators": "said", "score": "d", "unit": "who"}, annotators="any"
     )
-    return tc.load(Table("memory", frame), options, "mine")
+    return tc.trials.load(Table("memory", frame), options, "mine")
 
 
 @pytest.mark.parametrize("name", ["accepted_nec", "accepted_cost", "accepted_error"])
 def test_accepted_labels_have_intervals_with_and_without_errors(name):
     scoring = tc.Scoring(measures=(name,), plan=PLAN)
-    [row] = tc.score(accepted(0.2), scoring)
+    [row] = tc.score_system(accepted(0.2), scoring)
     sound(row)
-    [none] = tc.score(accepted(0.0), scoring)
+    [none] = tc.score_system(accepted(0.0), scoring)
     assert none.value == none.lower == 0
     assert 0.01 < none.upper < 0.6
 

@@ -343,13 +343,13 @@ def test_the_verdict_names_what_bleu_is(outcomes):
 def test_the_naive_edit_rate_of_several_references_is_explained():
     items = tc.count_translations([["a b c", "d e"], ["a b c d e", "d"]], ["a b", "d"],
                                   measures=("ter",))  # fmt: skip
-    [row] = tc.score(items, tc.Scoring(measures=("ter",), plan=tc.Plan(20)))
+    [row] = tc.score_system(items, tc.Scoring(measures=("ter",), plan=tc.Plan(20)))
     assert row.reference == pytest.approx(4 / 5.5)
     assert "each word of the shortest reference, over the mean length" in words.shortest(row)
     result = study_result(row, "translation")
     assert plain(page.render(result, ())).count("the shortest reference, over the mean length") == 2
     alone = tc.count_translations(["a b c", "d e"], ["a b", "d"], measures=("ter",))
-    [row] = tc.score(alone, tc.Scoring(measures=("ter",), plan=tc.Plan(20)))
+    [row] = tc.score_system(alone, tc.Scoring(measures=("ter",), plan=tc.Plan(20)))
     assert words.shortest(row) == ""
 
 
@@ -583,7 +583,7 @@ def test_units_with_numbers_for_names_stand_in_their_order(tmp_path):
 
 def test_units_without_reference_are_undefined():
     items = tc.count_transcripts(["", "a b", "a"], ["a", "a", "a"], unit=["x", "y", "z"])
-    [row] = tc.score(items, tc.Scoring(measures=("wer",), plan=tc.Plan(50)))
+    [row] = tc.score_system(items, tc.Scoring(measures=("wer",), plan=tc.Plan(50)))
     found = units.units_of(items, row)
     assert [found.value(k) for k in range(3)] == ["", "50%", "0%"]
     drawn = plots.by_unit([found])
@@ -658,7 +658,7 @@ def test_bars_are_as_long_as_the_shares(outcomes, task, label):
 
 def test_bars_end_at_three_times_the_reference():
     items = tc.count_transcripts(["a", "b c"], ["x " * 30, "b c"], unit=["s", "t"])
-    [row] = tc.score(items, tc.Scoring(measures=("wer",), plan=tc.Plan(50)))
+    [row] = tc.score_system(items, tc.Scoring(measures=("wer",), plan=tc.Plan(50)))
     assert row.value > 3
     ax = plots.error_breakdown([row])
     assert ax.get_xlim()[1] == 3
@@ -698,7 +698,7 @@ def test_a_unit_far_off_does_not_widen_the_axis():
     said = [w.replace("a", "x") if k % 2 else w for k, w in enumerate(words[:9])] + ["b " * 40]
     items = tc.count_transcripts(words, said, unit=[f"s{k}" for k in range(10)])
     scoring = tc.Scoring(measures=("wer",), plan=tc.Plan(50), method="percentile")
-    [row] = tc.score(items, scoring)
+    [row] = tc.score_system(items, scoring)
     found = units.units_of(items, row)
     ax = plots.by_unit([found])
     assert ax.get_xlim()[1] < found.values.max() / 2
@@ -762,7 +762,7 @@ def awful(systems=3, speakers=24):
         said = ["y " * 100] * speakers if k == systems - 1 else said
         items = tc.count_transcripts(right, said, name=f"s{k}", measures=("wer",),
                                      unit=[f"u{n:02}" for n in range(speakers)])  # fmt: skip
-        [row] = tc.score(items, tc.Scoring(measures=("wer",), plan=tc.Plan(50)))
+        [row] = tc.score_system(items, tc.Scoring(measures=("wer",), plan=tc.Plan(50)))
         found.append(units.units_of(items, row))
     return found
 

@@ -168,7 +168,7 @@ def test_moving_blocks_follow_the_numbers_of_lines():
 def test_measures_of_items_are_refused_for_trials(name):
     trials = tc.Trials.of([1.0, -1.0], [1, 0], kind="llr")
     with pytest.raises(UsageError, match="is not for trials: truecost list measures"):
-        tc.score(trials, tc.Scoring(measures=(name,)))
+        tc.score_system(trials, tc.Scoring(measures=(name,)))
 
 
 def test_trials_and_items_are_not_compared():
@@ -209,12 +209,12 @@ def test_a_unit_in_two_strata_is_refused():
 def test_a_measure_of_what_was_not_counted_says_so():
     items = tc.count_transcripts(["a cat"], ["a dog"], measures=("wer",))
     with pytest.raises(UsageError, match=r"cer cannot be computed .* measures=\('cer',\)"):
-        tc.score(items, tc.Scoring(measures=("cer",)))
+        tc.score_system(items, tc.Scoring(measures=("cer",)))
 
 
 def test_an_undefined_value_says_why():
     items = tc.count_transcripts(["", ""], ["a", ""], measures=("wer",))
-    [row] = tc.score(items, tc.Scoring(measures=("wer",), plan=tc.Plan(10)))
+    [row] = tc.score_system(items, tc.Scoring(measures=("wer",), plan=tc.Plan(10)))
     assert (row.value, row.reason) == (None, "undefined: the references have no words")
     _, [[comparison]] = tc.compare_systems(
         [items_of([(5, 0, 0, 0)] * 4, "old"), items_of([(4, 1, 0, 0)] * 4)], PLAN

@@ -82,7 +82,7 @@ def points(trials, measures=EVERY, application=DETECTION, **more):
     scoring = tc.Scoring(
         application, measures, PLAN, choices=tc.TrialsScoring(allow_reversed=True), **more
     )
-    return tc.score(trials, scoring)
+    return tc.score_system(trials, scoring)
 
 
 def values(estimates):
@@ -210,8 +210,8 @@ def test_the_best_constant_gets_1(labels, seed):
     costs = np.random.default_rng(seed).uniform(0.1, 10, (4, 4))
     best = (np.bincount(labels, minlength=4) @ costs).argmin()
     frame = {"score": [str(best)] * len(labels), "label": [str(k) for k in labels]}
-    options = tc.Options("decision", classes=("0", "1", "2", "3"))
-    trials = tc.load(Table("constant", pl.DataFrame(frame)), options, "constant")
+    options = tc.trials.Options("decision", classes=("0", "1", "2", "3"))
+    trials = tc.trials.load(Table("constant", pl.DataFrame(frame)), options, "constant")
     (found,) = points(trials, ("nec",), tc.Application(tuple(map(tuple, costs.tolist()))))
     assert found.point == pytest.approx(1, abs=1e-12)
     assert np.all(found.replicates >= 1 - 1e-12)  # another constant may be best there
@@ -237,7 +237,7 @@ def test_a_whole_weight_is_a_repetition(whole):
 def test_a_soft_label_is_a_trial_counted_twice(whole, seed):
     p = np.random.default_rng(seed).choice([0, 0.25, 0.5, 0.9, 1], len(whole))
     frame = pl.DataFrame({"score": whole.scores, "p": p, "unit": whole.enroll})
-    soft = tc.load(Table("soft", frame), tc.Options("llr", {"soft": "p"}), "soft")
+    soft = tc.trials.load(Table("soft", frame), tc.trials.Options("llr", {"soft": "p"}), "soft")
     twice = whole[np.tile(np.arange(len(whole)), 2)]
     twice = replace(twice, labels=np.repeat([1, 0], len(whole)))
     counted = twice.trials(weight=np.concatenate([p, 1 - p]))
@@ -328,9 +328,9 @@ def test_a_measure_may_say_more_than_its_value():
 def test_a_soft_label_is_one_trial_in_every_count():
     table = {"score": [2.0, -1.0, 0.5], "soft": [0.9, 0.2, 0.5]}
     frame = pl.DataFrame(table)
-    options = tc.Options("llr", {"soft": "soft", "score": "score"})
-    loaded = tc.load(Table("memory", frame), options, "system")
-    (row,) = tc.score(loaded, tc.Scoring(measures=("act_dcf",)))
+    options = tc.trials.Options("llr", {"soft": "soft", "score": "score"})
+    loaded = tc.trials.load(Table("memory", frame), options, "system")
+    (row,) = tc.score_system(loaded, tc.Scoring(measures=("act_dcf",)))
     assert (row.n_trials, row.n_units) == (3, 3)
     assert row.counts["targets"] == pytest.approx(1.6)
     assert "trials_as_units" in row.flags
@@ -386,7 +386,7 @@ def test_a_replicate_without_any_weight_is_undefined():
     trials = tc.Trials.of([1.0, 0.0], [1, 0], kind="decision", unit=["a", "b"])
     plan = tc.Plan(1000, scheme="poisson")
     for name in ("expected_cost", "total_error", "accuracy", "nec"):
-        (row,) = tc.score(trials, tc.Scoring(measures=(name,), plan=plan))
+        (row,) = tc.score_system(trials, tc.Scoring(measures=(name,), plan=plan))
         weights = plan.weights({"unit": tc.Factor("unit", np.array(["a", "b"]))}).block()["unit"]
         assert row.n_undefined >= (weights.sum(axis=1) == 0).sum() > 50
 
@@ -396,5 +396,5 @@ def test_a_prior_of_nothing_leaves_no_naive_cost(prior):
     application = tc.Application(((0, 1), (1, 0)), (1 - prior, prior))
     assert application.threshold == (np.inf if prior == 0 else -np.inf)
     trials = tc.Trials.of([1.0, -1.0], [1, 0], kind="llr")
-    (row,) = tc.score(trials, tc.Scoring(application, measures=("nec",)))
+    (row,) = tc.score_system(trials, tc.Scoring(application, measures=("nec",)))
     assert row.value is None

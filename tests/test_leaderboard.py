@@ -90,7 +90,7 @@ def test_standings_against_a_brute_force():
             np.where(wrong, 1 - labels, labels), labels, kind="decision", unit=speakers, name=name
         )
         scoring = tc.Scoring(measures=("total_error",), plan=tc.Plan(300), method="percentile")
-        rows += tc.score(trials, scoring)
+        rows += tc.score_system(trials, scoring)
     lift = np.sqrt(50 / 49)
     found = {  # of each pair: difference, standard error, and the difference in replicates
         (a, b): (a.point - b.point, (a.replicates - b.replicates).std(ddof=1) * lift,

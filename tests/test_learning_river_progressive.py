@@ -78,7 +78,7 @@ def counts(path):
     """Misses and false alarms before adaptation, as the log is scored."""
     names = ("n_missed", "n_false_alarms")
     scoring = tc.Scoring(measures=names, plan=tc.Plan(20))
-    rows = tc.score(tc.stream.read(path), scoring)
+    rows = tc.score_system(tc.stream.read(path), scoring)
     found = {row.measure: row.value for row in rows if row.dims["phase"] == "pre"}
     return tuple(found[name] for name in names)
 

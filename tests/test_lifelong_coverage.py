@@ -108,7 +108,7 @@ def coverage(utterances, runs, resample):
             own, wanted = 0.0, truth(expected(np.ones((4, 1)), np.zeros((4, 1)), HARD), np.ones(4))
         cells = LOGITS + draws.normal(0, own, (runs, *LOGITS.shape))
         errors = draws.binomial(words, share(cells[..., None] + hard))
-        for row in tc.score(record(words, errors), scoring):
+        for row in tc.score_system(record(words, errors), scoring):
             held[row.measure] += int(row.lower <= wanted[row.measure] <= row.upper)
     return {measure: count / SETS for measure, count in held.items()}
 

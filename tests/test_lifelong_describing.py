@@ -39,7 +39,7 @@ def test_the_area_is_that_of_the_steps_over_the_range_of_costs(seeds):
     lifelong = replace(lifelong, offline=offline)
     for maximum in (None, 7.0, 40.0):
         asked = replace(scoring(cost="answers", max_cost=maximum), measures=("area_under_curve",))
-        row = tc.score(lifelong, asked)[-1]
+        row = tc.score_system(lifelong, asked)[-1]
         end = maximum or max(
             offline.filter(pl.col("seed") == s)["answers"].sum() for s in range(seeds)
         )
@@ -61,7 +61,7 @@ def test_the_area_is_that_of_the_steps_over_the_range_of_costs(seeds):
     assert curve.cost == "answers"
     assert curve.points[0].cost == 0
     assert curve.area.value == pytest.approx(
-        tc.score(lifelong, replace(scoring(cost="answers"), measures=("area_under_curve",)))[
+        tc.score_system(lifelong, replace(scoring(cost="answers"), measures=("area_under_curve",)))[
             -1
         ].value
     )
@@ -83,7 +83,7 @@ def test_the_description_tells_what_the_rows_tell():
     names = ("policy_score", "penalised_score", "adapted_score", "penalty")
     rows = {
         (r.dims["policy"], r.dims["version"], r.measure): r.value
-        for r in tc.score(lifelong, replace(asked, measures=names))
+        for r in tc.score_system(lifelong, replace(asked, measures=names))
         if "policy" in r.dims
     }
     for policy in found.policies:

@@ -54,7 +54,7 @@ def whole(seeds=3):
 def rows_of(lifelong, names, method="auto", replicates=100, **how):
     asked = scoring(Policy(), replicates=replicates, **how)
     of_last = replace(asked.chosen(LifelongScoring), every_version=False)
-    rows = tc.score(lifelong, replace(asked, measures=names, method=method, choices=of_last))
+    rows = tc.score_system(lifelong, replace(asked, measures=names, method=method, choices=of_last))
     return {row.measure: row for row in rows}
 
 

@@ -34,7 +34,7 @@ def values(found, score, *names, compat=None):
     """Figures of a record by the name of their measure."""
     how = LifelongScoring(score=score, compat=compat)
     names = names or tuple(f"{state}_score" for state in STATES)
-    rows = tc.score(found, tc.Scoring(measures=names, plan=tc.Plan(2), choices=how))
+    rows = tc.score_system(found, tc.Scoring(measures=names, plan=tc.Plan(2), choices=how))
     return {row.measure.partition(":")[0]: row.value for row in rows}
 
 
@@ -272,7 +272,9 @@ def test_the_reference_of_a_cost_is_the_best_constant_decision():
     options = ClassOptions(NAMES, COSTS)
     found = penalise("classes", ["a", "b", "c", "c"], ["a"] * 4, ["a", "b", "c", "b"], [], options)
     how = LifelongScoring()
-    [row] = tc.score(found, tc.Scoring(measures=("base_score",), plan=tc.Plan(2), choices=how))
+    [row] = tc.score_system(
+        found, tc.Scoring(measures=("base_score",), plan=tc.Plan(2), choices=how)
+    )
     constant = np.array([COSTS[0], COSTS[1], COSTS[2], COSTS[1]]).sum(axis=0)
     assert row.reference == pytest.approx(constant.min() / 4)
     assert "costs:a,b,c,abstain:0 1 4 0.5;2 0 1.5 0.5;1 3 0 0.5" in row.signature
@@ -552,7 +554,7 @@ def test_imlm_with_q_1_is_the_penalised_score(queried):
     assert got["penalty"] == pytest.approx(len(asked) / len(right))
     how = StreamScoring(q=1, annotations=("queries",), queried=queried)
     scoring = tc.Scoring(measures=("imlm",), plan=tc.Plan(2), choices=how)
-    [imlm] = [r for r in tc.score(read_online([log]), scoring) if r.dims["phase"] == "post"]
+    [imlm] = [r for r in tc.score_system(read_online([log]), scoring) if r.dims["phase"] == "post"]
     assert got["penalised_score"] == pytest.approx(imlm.point)
 
 

@@ -90,7 +90,7 @@ def values_of(lifelong, measures, how=None):
     scoring = tc.Scoring(
         measures=measures, plan=PLAN, choices=how or LifelongScoring(every_version=True)
     )
-    return {(r.measure, r.dims["version"]): r.value for r in tc.score(lifelong, scoring)}
+    return {(r.measure, r.dims["version"]): r.value for r in tc.score_system(lifelong, scoring)}
 
 
 @pytest.mark.parametrize("kind", ["classes", "transcripts"])

@@ -182,7 +182,7 @@ def test_several_references(there, capsys):
     lived = tc.lifelong.penalise(
         "translation", TEXTS["b.txt"], TEXTS["a.txt"], [*zip(*again, strict=True)], ["0"]
     )
-    for row in tc.score(lived, tc.Scoring(plan=tc.Plan(20))):
+    for row in tc.score_system(lived, tc.Scoring(plan=tc.Plan(20))):
         if row.value is not None and row.measure in found:
             assert found[row.measure]["value"] == pytest.approx(row.value)
 
@@ -266,7 +266,7 @@ def test_two_output_speakers_on_one_that_does_not_exist():
         lived = tc.lifelong.penalise(
             "diarization", [said], [said], [right], {"0": ""}, {"impaired_speakers": how}
         )
-        [row] = tc.score(lived, tc.Scoring(measures=("impaired_score",), plan=tc.Plan(2)))
+        [row] = tc.score_system(lived, tc.Scoring(measures=("impaired_score",), plan=tc.Plan(2)))
         assert row.value == errors / 4
 
 
@@ -509,7 +509,7 @@ def test_lists_are_scored_as_files(there, capsys):
         ids=["1", "2", "3"],
         unit=["x", "x", "y"],
     )
-    for row in tc.score(lived, tc.Scoring(plan=tc.Plan(20))):
+    for row in tc.score_system(lived, tc.Scoring(plan=tc.Plan(20))):
         wanted = found[row.measure.partition(":")[0]]
         assert row.point == pytest.approx(wanted["value"], nan_ok=True)
         assert (row.lower, row.upper) == pytest.approx((wanted["lower"], wanted["upper"]))
@@ -519,7 +519,7 @@ def test_tables_are_scored_as_files(there, capsys):
     found = values(f"{RECORDINGS} --corrected c.uem --collar 0.25", capsys)
     read = [tc.read(name, task="diarization") for name in ("b.rttm", "a.rttm", "r.rttm", "c.uem")]
     lived = tc.lifelong.penalise("diarization", *read, options={"collar": 0.25})
-    for row in tc.score(lived, tc.Scoring(plan=tc.Plan(20))):
+    for row in tc.score_system(lived, tc.Scoring(plan=tc.Plan(20))):
         assert row.point == pytest.approx(found[row.measure.partition(":")[0]])
 
 

@@ -39,7 +39,7 @@ def test_scores_under_a_policy_are_the_sums_of_equations_2_and_3(name):
     lifelong, told = lived()
     half = None if name == "uniform" else 1.5
     names = ("policy_score", "penalised_score", "adapted_score", "penalty", "generalisation_gain")
-    rows = tc.score(lifelong, replace(scoring(Policy(name, half)), measures=names))
+    rows = tc.score_system(lifelong, replace(scoring(Policy(name, half)), measures=names))
     block = None
     for row in rows:
         version = int(row.dims["version"])
@@ -87,7 +87,7 @@ def test_forgetting_and_transfer_are_those_of_the_definitions(at):
     lifelong, told = lived(seed=4, at=at)
     score = lambda v, t: value_of(told, v, t, "base")  # noqa: E731 - lower is better
     own = [max(v for v, x in enumerate(LEARNT) if x <= t) for t in at]
-    rows = tc.score(lifelong, replace(scoring(), measures=ACROSS))
+    rows = tc.score_system(lifelong, replace(scoring(), measures=ACROSS))
     assert {row.dims["version"] for row in rows} == {"1", "2", "3", "4"}  # M_0 is the baseline
     for last in range(len(LEARNT)):
         past = [t for t, v in enumerate(own) if 1 <= v < last]
@@ -114,7 +114,7 @@ def test_the_usual_matrix_of_continual_learning_gives_its_published_figures():
     lifelong, told = lived(seed=8, learnt=learnt, at=at, states=("base",))
     accuracy = lambda v, t: 1 - value_of(told, v, t, "base")  # noqa: E731
     how = replace(scoring(score="unit_accuracy"), measures=("policy_score", *ACROSS))
-    found = {r.measure: r.value for r in tc.score(lifelong, how) if r.dims["version"] == "4"}
+    found = {r.measure: r.value for r in tc.score_system(lifelong, how) if r.dims["version"] == "4"}
     r = [[accuracy(i, j) for j in range(4)] for i in range(5)]  # R[i][j], row 0 untrained
     assert found["policy_score"] == pytest.approx(np.mean(r[4]))  # ACC
     assert found["backward_transfer"] == pytest.approx(
@@ -134,7 +134,7 @@ def test_qualities_are_errors_with_the_signs_changed():
     lifelong, _ = lived(seed=2)
     names = (*ACROSS, "policy_score", "penalty", "penalised_score", "generalisation_gain")
     errors, quality = (
-        tc.score(lifelong, replace(scoring(score=score), measures=names))
+        tc.score_system(lifelong, replace(scoring(score=score), measures=names))
         for score in ("wer", "unit_accuracy")
     )
     for error, own in zip(errors, quality, strict=True):
@@ -152,7 +152,7 @@ def test_qualities_are_errors_with_the_signs_changed():
 
 
 def test_table_1_of_the_paper():
-    found = {row.measure: row for row in tc.score(table_1(), scoring())}
+    found = {row.measure: row for row in tc.score_system(table_1(), scoring())}
     exact = {"base_score": 25.8088, "impaired_score": 24.9877, "corrected_score": 29.6998}
     exact |= {"adapted_score": 32.2484, "penalty": -4.7121, "penalised_score": 27.5363}
     for name, value in exact.items():
@@ -174,16 +174,16 @@ def test_table_1_of_the_paper():
 )
 def test_the_organisers_variant_differs_from_equation_1(adapted, value, organisers):
     lifelong = table_1(adapted)
-    (row,) = tc.score(lifelong, replace(scoring(), measures=("penalised_score",)))
+    (row,) = tc.score_system(lifelong, replace(scoring(), measures=("penalised_score",)))
     assert row.value == pytest.approx(value, abs=5e-4)
     asked = replace(scoring(compat="allies-2020"), measures=("penalised_score",))
-    (row,) = tc.score(lifelong, asked)
+    (row,) = tc.score_system(lifelong, asked)
     assert row.value == pytest.approx(organisers, abs=5e-3)
     assert "compat:allies-2020" in row.signature
 
 
 def test_without_generalisation_the_penalised_score_is_the_impaired_one():
-    found = {row.measure: row for row in tc.score(table_1("corrected"), scoring())}
+    found = {row.measure: row for row in tc.score_system(table_1("corrected"), scoring())}
     assert found["penalised_score"].value == pytest.approx(found["impaired_score"].value, abs=1e-12)
     assert found["generalisation_gain"].value == pytest.approx(
         found["generalisation_gain"].reference, abs=1e-12
@@ -192,12 +192,14 @@ def test_without_generalisation_the_penalised_score_is_the_impaired_one():
 
 def test_offline_help_is_told_beside_in_its_own_units_and_never_added():
     lifelong, _ = lived(seed=5, seeds=2)
-    plain = {r.label: r.value for r in tc.score(lifelong, scoring()) if r.dims["version"] == "4"}
+    plain = {
+        r.label: r.value for r in tc.score_system(lifelong, scoring()) if r.dims["version"] == "4"
+    }
     offline = pl.DataFrame(
         {"version": [1, 2, 1], "seed": [0, 0, 1], "answers": [3, 4, 5]}
         | {"seconds": [1.0, 2.5, 4.5], "words": [0, 0, 0], "actions": [1, 1, 1]}
     )
-    rows = tc.score(replace(lifelong, offline=offline), scoring())
+    rows = tc.score_system(replace(lifelong, offline=offline), scoring())
     found = {r.label: r.value for r in rows if r.dims["version"] == "4"}
     assert found["offline_answers"] == 6
     assert found["offline_seconds"] == 4.0
@@ -209,14 +211,14 @@ def test_the_minimal_supervision_rate_is_the_share_of_correcting_everything():
     one = dict(zip(EFFORT, (1, 3.0, 4, 2, 2, 10, 0), strict=True))
     two = dict(zip(EFFORT, (0, 0.0, 0, 0, 3, 15, 0), strict=True))
     asked = replace(scoring(cost="words"), measures=("msr", "n_corrections", "help_seconds"))
-    rate, corrections, seconds = tc.score(helped([one, two]), asked)
+    rate, corrections, seconds = tc.score_system(helped([one, two]), asked)
     assert rate.value == pytest.approx(4 / 25)
     assert (corrections.value, seconds.value) == (1, 3.0)
     by_part = replace(scoring(cost="answers"), measures=("msr",))
-    assert tc.score(helped([one, two]), by_part)[0].value == pytest.approx(1 / 5)
+    assert tc.score_system(helped([one, two]), by_part)[0].value == pytest.approx(1 / 5)
     timed = replace(scoring(cost="seconds", item_seconds=2.0), measures=("msr",))
-    assert tc.score(helped([one, two]), timed)[0].value == pytest.approx(3 / 10)
-    (wrong,) = tc.score(helped([one, {**two, "wrong": 1}]), by_part)
+    assert tc.score_system(helped([one, two]), timed)[0].value == pytest.approx(3 / 10)
+    (wrong,) = tc.score_system(helped([one, {**two, "wrong": 1}]), by_part)
     assert wrong.value is None
     assert "not right in the end" in wrong.reason
 
@@ -235,11 +237,11 @@ def test_what_cannot_be_is_refused():
     with pytest.raises(UsageError, match="it is not additive"):
         measures_of(("policy_score:jer",), replace(lifelong, kind=refused))
     with pytest.raises(UsageError, match="no seeds to resample"):
-        tc.score(lifelong, scoring(resample="seed"))
+        tc.score_system(lifelong, scoring(resample="seed"))
     with pytest.raises(UsageError, match="no column 'who'"):
-        tc.score(lifelong, scoring(unit="who"))
+        tc.score_system(lifelong, scoring(unit="who"))
     with pytest.raises(UsageError, match="bca"):
-        tc.score(lifelong, replace(scoring(), method="bca"))
+        tc.score_system(lifelong, replace(scoring(), method="bca"))
 
 
 def test_only_runs_of_the_same_life_cycle_with_the_same_help_are_compared():
@@ -258,22 +260,22 @@ def test_only_runs_of_the_same_life_cycle_with_the_same_help_are_compared():
 
 def test_units_of_a_document_stay_together_and_seeds_are_crossed():
     lifelong, _ = lived(seeds=3)
-    by_item = tc.score(lifelong, scoring())[-1]
+    by_item = tc.score_system(lifelong, scoring())[-1]
     assert by_item.factors == ("item",)
-    by_speaker = tc.score(lifelong, scoring(unit="speaker"))[-1]
+    by_speaker = tc.score_system(lifelong, scoring(unit="speaker"))[-1]
     assert by_speaker.factors == ("speaker",)
     assert by_speaker.n_units == 3
-    both = tc.score(lifelong, scoring(resample="both"))[-1]
+    both = tc.score_system(lifelong, scoring(resample="both"))[-1]
     assert set(both.factors) == {"item", "seed"}
     assert "crossed" not in both.flags  # that is said of percentile intervals
-    seeds = tc.score(lifelong, scoring(resample="seed"))[-1]
+    seeds = tc.score_system(lifelong, scoring(resample="seed"))[-1]
     assert seeds.factors == ("seed",)
     assert seeds.n_units == 3
 
 
 def test_without_units_there_is_no_interval_and_the_reason_is_told():
     lifelong, _ = lived(items=1)
-    row = tc.score(lifelong, scoring())[-1]
+    row = tc.score_system(lifelong, scoring())[-1]
     assert row.value is not None
     assert (row.lower, row.upper) == (None, None)
     assert row.reason
@@ -282,7 +284,7 @@ def test_without_units_there_is_no_interval_and_the_reason_is_told():
 def test_subsets_are_sets_of_items_and_times_without_any_have_no_weight():
     lifelong, told = lived(seed=6, items=4)
     asked = replace(scoring(), measures=("policy_score",), subsets=("speaker", "time"))
-    rows = tc.score(lifelong, asked)
+    rows = tc.score_system(lifelong, asked)
     found = [r for r in rows if r.dims["version"] == "4" and "subset" in r.dims]
     speakers = lifelong.test.items["speaker"].to_list()
     where = lifelong.test.items["time"].to_list()
@@ -300,7 +302,9 @@ def test_subsets_are_sets_of_items_and_times_without_any_have_no_weight():
 
 def test_the_result_does_not_depend_on_threads():
     lifelong, _ = lived(seeds=2)
-    one, four = (tc.score(lifelong, replace(scoring(replicates=400), jobs=jobs)) for jobs in (1, 4))
+    one, four = (
+        tc.score_system(lifelong, replace(scoring(replicates=400), jobs=jobs)) for jobs in (1, 4)
+    )
     assert [(r.value, r.lower, r.upper) for r in one] == [(r.value, r.lower, r.upper) for r in four]
 
 
@@ -349,7 +353,9 @@ def test_the_organisers_variant_takes_no_more_matches_than_there_are():
     few = {n: np.where(adapted & (n == "matches4"), 0, of) for n, of in counts.items()}
     test = replace(lifelong.test, statistics={"ngrams": few})
     asked = scoring(compat="allies-2020")
-    (row,) = tc.score(replace(lifelong, test=test), replace(asked, measures=("penalised_score",)))
+    (row,) = tc.score_system(
+        replace(lifelong, test=test), replace(asked, measures=("penalised_score",))
+    )
     totals = [228 - 10 * n for n in range(4)]
     precisions = np.array([140, 79, 45, 0.5]) / totals  # none is smoothed to half of one
     wanted = 100 * np.exp(1 - 239 / 228 + np.log(precisions).mean())

@@ -50,7 +50,7 @@ def test_a_direction_that_nobody_says_is_asked_for(tmp_path):
         from_curve("cost,score\n0,1\n1,0\n", tmp_path),
     ):
         with pytest.raises(UsageError, match=r"say --higher \(of accuracies\) or --lower"):
-            tc.score(unsaid, tc.Scoring(plan=tc.Plan(10)))
+            tc.score_system(unsaid, tc.Scoring(plan=tc.Plan(10)))
     errors = from_curve("cost,errors,n\n0,3,9\n1,1,9\n", tmp_path)
     assert errors.higher is False
     assert (
@@ -76,7 +76,7 @@ def figures(
 ) -> dict[str, tc.Estimate]:
     plan = tc.Plan(replicates, seed=1)
     asked = tc.Scoring(measures=measures, plan=plan, method=method, choices=how)
-    rows = tc.score(record, asked)
+    rows = tc.score_system(record, asked)
     return {row.measure: row for row in rows}
 
 
@@ -511,7 +511,7 @@ def test_weights_of_a_policy(tmp_path: Path) -> None:
 
 
 def test_one_score_alone(tmp_path: Path) -> None:
-    [row] = tc.score(lifelong("version,time,score\n1,1,0.25\n", tmp_path), tc.Scoring())
+    [row] = tc.score_system(lifelong("version,time,score\n1,1,0.25\n", tmp_path), tc.Scoring())
     assert (row.measure, row.value) == ("policy_score", 0.25)
 
 
@@ -582,5 +582,5 @@ def test_any_table_is_read_or_refused(data: st.DataObject) -> None:
         record = read_scores(Table("m", made, first_line=2), "mine", LOWER)
     except TruecostError:  # any other exception is a fault of ours
         return
-    rows_of = tc.score(record, tc.Scoring(plan=tc.Plan(20)))
+    rows_of = tc.score_system(record, tc.Scoring(plan=tc.Plan(20)))
     assert all(row.reason or row.value is not None for row in rows_of)

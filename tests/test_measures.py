@@ -14,7 +14,7 @@ POINT = tc.Plan(replicates=1)
 def value(trials, name, application=None, **options):
     how = tc.TrialsScoring(**options)
     scoring = tc.Scoring(application or tc.Application(), (name,), POINT, choices=how)
-    return tc.score(trials, scoring)[0]
+    return tc.score_system(trials, scoring)[0]
 
 
 PRESETS = {  # effective prior, beta, Bayes threshold, naive cost

@@ -26,7 +26,7 @@ def members(errors, measure="total_error", units=UNITS, first=0):
         labels, speakers = LABELS[: units * SIZE], SPEAKERS[: units * SIZE]
         decided = np.where(wrong, 1 - labels, labels)
         trials = tc.Trials.of(decided, labels, kind="decision", unit=speakers)
-        found += tc.score(trials, tc.Scoring(measures=(measure,), plan=PLAN))
+        found += tc.score_system(trials, tc.Scoring(measures=(measure,), plan=PLAN))
     return found
 
 
@@ -38,7 +38,7 @@ def numbers(offsets, units=UNITS, seed=0):
     for offset in offsets:
         predicted = hard + offset + 0.2 * rng.random(units)
         trials = tc.Trials.of(predicted, np.zeros(units), kind="number", unit=np.arange(units))
-        found += tc.score(trials, tc.Scoring(measures=("mae",), plan=PLAN))
+        found += tc.score_system(trials, tc.Scoring(measures=("mae",), plan=PLAN))
     return found
 
 

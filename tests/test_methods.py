@@ -30,7 +30,7 @@ def decisions(seed, error=0.2):
 def members(seeds, name="cnn", scoring=SCORING, error=0.2):
     """For each measure the estimates of the runs."""
     rows = [
-        tc.score(
+        tc.score_system(
             tc.Trials.of(decisions(s, error), LABELS, kind="decision", name=name, unit=SPEAKERS),
             scoring,
         )

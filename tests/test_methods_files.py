@@ -258,7 +258,7 @@ def test_tables_of_arrays_and_an_empty_one():
     frame = pl.DataFrame({"id": [1, 2] * 2, "label": [1, 0] * 2, "seed": [1, 1, 2, 2]})
     posteriors = np.array([[0.1, 0.9], [0.8, 0.2], [0.3, 0.7], [0.6, 0.4]])
     table = Table("runs.npz", frame, {"score": posteriors}, ordered=True)
-    options = tc.Options("posterior")
+    options = tc.trials.Options("posterior")
     [found] = load_methods([("", "runs", table)], options, RunColumns())
     assert found.name == "method"
     assert [len(t) for t in found.trials] == [2, 2]

@@ -84,7 +84,7 @@ def test_an_equal_error_rate_alone_is_not_computed_without_its_units(monkeypatch
         tc.Trials.of(rng.normal(labels), labels, unit=np.arange(400) // 4, kind="llr")
         for _ in range(2)
     ]
-    rows = [tc.score(one, tc.Scoring(measures=("eer", "p_miss")))[0] for one in trials]
+    rows = [tc.score_system(one, tc.Scoring(measures=("eer", "p_miss")))[0] for one in trials]
     assert asked == []
     found = compare(*rows).difference
     assert len(asked) == 2

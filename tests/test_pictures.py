@@ -65,7 +65,9 @@ def llr_system(name, gain=2.0, shift=0.0, trials=800, prior=0.3, step=0.0, kind=
 def demo():
     def detector(name):
         table = tc.read(str(files("truecost") / "data" / "demo" / f"{name}.csv"))
-        return tc.load(table, tc.Options("llr", {"id": "trial", "unit": "speaker"}), name)
+        return tc.trials.load(
+            table, tc.trials.Options("llr", {"id": "trial", "unit": "speaker"}), name
+        )
 
     return [detector("logistic"), detector("network")], tc.Application.detection(prior=0.05)
 
@@ -120,7 +122,7 @@ def case():
         if name not in made:
             systems, application = CASES[name]()
             scoring = tc.Scoring(application, plan=PLAN)
-            rows = [r for t in systems for r in tc.score(t, scoring)]
+            rows = [r for t in systems for r in tc.score_system(t, scoring)]
             made[name] = systems, scoring, rows
         return made[name]
 
@@ -165,7 +167,7 @@ def test_the_band_at_a_threshold_is_the_interval_of_the_row(case):
     systems, scoring, _ = case("demo")
     scoring = dataclasses.replace(scoring, method="percentile")  # bands are those of the replicates
     for trials in systems:
-        row = row_of(tc.score(trials, scoring), trials.name, "act_dcf")
+        row = row_of(tc.score_system(trials, scoring), trials.name, "act_dcf")
         weighed = Weighed(evidence_of(trials, scoring, [tc.find("eer")]), scoring)
         at = np.array([row.threshold])
         lower, upper = weighed.band(lambda s, at=at: costs_at(s, at, scoring.application))
@@ -255,7 +257,7 @@ def test_priors_weigh_the_trials_of_several_classes():
     trials, priors = of_classes(), (0.7, 0.1, 0.1, 0.1)
     scoring = tc.Scoring(tc.Application(priors=priors), ("nte",), PLAN)
     [curve] = curves.reliabilities([trials], scoring)
-    [row] = tc.score(trials, scoring)
+    [row] = tc.score_system(trials, scoring)
     right = (curve.bin_seen * curve.bin_trials).sum() / curve.bin_trials.sum()
     assert 1 - right == pytest.approx(row.point * 0.3)  # total error at these priors; naive 0.3
 
@@ -400,7 +402,7 @@ def test_a_deployed_threshold_and_weights_of_trials():
         DETECTION(prior=0.2), ("act_dcf", "min_dcf"), PLAN, choices=tc.TrialsScoring(threshold=0.8)
     )
     trials = tc.Trials.of(scores, labels, kind="score", name="raw", weight=weight)
-    actual, least = tc.score(trials, scoring)
+    actual, least = tc.score_system(trials, scoring)
     [curve] = curves.cost_curves([trials], scoring)
     assert curve.actual == (0.8, pytest.approx(actual.point))
     assert curve.minimum[1] == pytest.approx(least.point)
@@ -408,7 +410,7 @@ def test_a_deployed_threshold_and_weights_of_trials():
     plain = tc.Scoring(DETECTION(prior=0.2), ("cllr", "min_cllr"), PLAN)
     [found] = curves.reliabilities([calibrated], plain)
     assert [found.actual, found.minimum] == [
-        pytest.approx(row.point) for row in tc.score(calibrated, plain)
+        pytest.approx(row.point) for row in tc.score_system(calibrated, plain)
     ]
     assert found.bin_trials.sum() == pytest.approx(weight.sum())
 
@@ -567,7 +569,7 @@ def speakers(request):
     systems, number, name = request.param
     rows, found = [], []
     for items in texts_of_speakers(systems, number, name):
-        [row] = tc.score(items, tc.Scoring(measures=("wer",), plan=PLAN))
+        [row] = tc.score_system(items, tc.Scoring(measures=("wer",), plan=PLAN))
         rows.append(row)
         found.append(units_of(items, row))
     return rows, found
@@ -590,7 +592,7 @@ def test_no_texts_collide_in_what_bleu_is_made_of(systems, width):
     for k in range(systems):
         output = [text.replace("the", "a" * (k % 2 + 1)) for text in right[:-1]] + ["it"]
         items = tc.count_translations(right, output, name=LONG.format(k))
-        rows += tc.score(items, tc.Scoring(plan=tc.Plan(20)))
+        rows += tc.score_system(items, tc.Scoring(plan=tc.Plan(20)))
     assert_readable(draw("matching", rows, width))
 
 
@@ -646,7 +648,7 @@ def test_one_class_leaves_curves_out_and_says_undefined():
     )
     assert curves.cost_curves([trials], scoring) == []
     assert curves.reliabilities([trials], scoring) == []
-    rows = tc.score(trials, scoring)
+    rows = tc.score_system(trials, scoring)
     assert_readable(draw("cost_bars", rows, 4.2))
     ax = draw("forest", [r for r in rows if r.measure == "cllr"], 4.2)
     assert "undefined: there are no nontargets" in [t.get_text() for t in ax.texts]
@@ -682,7 +684,7 @@ def test_impossible_truths_are_infinite_and_drawn_on_the_edge():
         assert plots.decomposed(curve).startswith("Cllr infinite = min ")
         assert_readable(draw("reliability", [curve], 4.2))
     assert_readable(draw("cost_against_threshold", curves.cost_curves([trials], scoring), 4.2))
-    assert_readable(draw("cost_bars", tc.score(trials, scoring), 4.2))
+    assert_readable(draw("cost_bars", tc.score_system(trials, scoring), 4.2))
 
 
 def test_nothing_to_draw_is_said():
@@ -912,7 +914,7 @@ def test_a_hundred_thousand_trials_are_thinned_only_for_drawing(shared):
     llrs = logs[:, 1].astype(float) - logs[:, 0]
     trials = tc.Trials.of(llrs, targets, kind="llr", name="plda")
     scoring = tc.Scoring(DETECTION(prior=0.0172), plan=tc.Plan(60))
-    rows = tc.score(trials, scoring)
+    rows = tc.score_system(trials, scoring)
     [cost] = curves.cost_curves([trials], scoring)
     assert len(cost.cost) <= curves.DRAWN + 3
     assert cost.cost.min() == pytest.approx(row_of(rows, "plda", "min_dcf").point)

@@ -31,12 +31,12 @@ POINT = tc.Plan(replicates=1)
 
 def trials_of(shared, case, target=None):
     folder = shared / "cases" / "scores" / case
-    return tc.load(tc.read(str(folder)), tc.Options("log-score", target=target), case)
+    return tc.trials.load(tc.read(str(folder)), tc.trials.Options("log-score", target=target), case)
 
 
 def values(trials, measures, application):
     scoring = tc.Scoring(application, measures=measures, plan=POINT)
-    return [row.point for row in tc.score(trials, scoring)]
+    return [row.point for row in tc.score_system(trials, scoring)]
 
 
 def matrices(classes):
@@ -105,7 +105,7 @@ def test_small_cllr(nontarget, target, expected):
     scoring = tc.Scoring(
         measures=("cllr",), plan=POINT, choices=tc.TrialsScoring(allow_reversed=True)
     )
-    assert tc.score(trials, scoring)[0].point == pytest.approx(expected, rel=1e-14)
+    assert tc.score_system(trials, scoring)[0].point == pytest.approx(expected, rel=1e-14)
 
 
 def test_accuracy_and_cluster_interval_of_the_toy_case(shared):
@@ -114,9 +114,9 @@ def test_accuracy_and_cluster_interval_of_the_toy_case(shared):
     trials = tc.Trials.of(decisions, labels.astype(int), kind="decision", unit=conditions)
     plan = tc.Plan(replicates=200_000)
     scoring = tc.Scoring(measures=("accuracy",), plan=plan, method="percentile")
-    (row,) = tc.score(trials, scoring)
+    (row,) = tc.score_system(trials, scoring)
     assert row.value == pytest.approx(0.855, abs=1e-12)
     assert (row.lower, row.upper) == pytest.approx((0.8103, 0.8943), abs=6e-4)
     alone = tc.Trials.of(decisions, labels.astype(int), kind="decision")
-    (row,) = tc.score(alone, scoring)
+    (row,) = tc.score_system(alone, scoring)
     assert (row.lower, row.upper) == pytest.approx((0.82, 0.89), abs=3e-3)

@@ -23,7 +23,7 @@ def test_systems_that_know_nothing_are_scored():
     for _ in range(40):
         labels = np.arange(200) % 2
         trials = tc.Trials.of(rng.normal(size=200), labels, kind="score")
-        (row,) = tc.score(trials, tc.Scoring(measures=("auc",), plan=PLAN))
+        (row,) = tc.score_system(trials, tc.Scoring(measures=("auc",), plan=PLAN))
         below += row.value < 0.5
     assert below > 10
 
@@ -85,7 +85,7 @@ def test_all_pairs_the_wrong_way_need_enough_trials_and_units():
 
 def test_one_target_is_too_few_to_tell():
     trials = tc.Trials.of([0.0, *np.arange(1.0, 500)], [1, *[0] * 499], kind="score")
-    (row,) = tc.score(trials, tc.Scoring(measures=("auc",), plan=PLAN))
+    (row,) = tc.score_system(trials, tc.Scoring(measures=("auc",), plan=PLAN))
     assert row.value == 0
 
 
@@ -93,5 +93,5 @@ def test_the_message_says_what_to_do():
     labels = np.arange(100) % 2
     trials = tc.Trials.of(-1.0 * labels, labels, kind="score", name="turned")
     with pytest.raises(tc.InputError, match=r"turned: .*0\.0% of the pairs .*--allow-reversed"):
-        tc.score(trials, tc.Scoring(plan=PLAN))
-    tc.score(trials, tc.Scoring(plan=PLAN, choices=tc.TrialsScoring(allow_reversed=True)))
+        tc.score_system(trials, tc.Scoring(plan=PLAN))
+    tc.score_system(trials, tc.Scoring(plan=PLAN, choices=tc.TrialsScoring(allow_reversed=True)))

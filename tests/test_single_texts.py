@@ -15,7 +15,7 @@ from truecost.tasks.transcripts.utterances import TextOptions
         (lambda: tc.Scoring(measures="eer"), "measures", "eer"),
         (lambda: tc.Scoring(subsets="noise"), "subsets", "noise"),
         (lambda: tc.abba.AbbaScoring(estimators="soft"), "estimators", "soft"),
-        (lambda: tc.Options("llr", classes="ab"), "classes", "ab"),
+        (lambda: tc.trials.Options("llr", classes="ab"), "classes", "ab"),
         (lambda: tc.Plan(hold="speaker"), "hold", "speaker"),
         (lambda: tc.Runs("m", {"seed": ("1", "2")}, hold="seed"), "hold", "seed"),
         (lambda: tc.Runs("m", {"seed": "12"}), "seed", "12"),

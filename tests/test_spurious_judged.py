@@ -20,7 +20,7 @@ def base():
     """A row of a predictor, of which the values are to be replaced."""
     labels = np.arange(40) % 2
     trials = tc.Trials.of(labels - 0.5, labels, kind="llr")
-    [row] = tc.score(trials, tc.Scoring(measures=("nec",), plan=tc.Plan(20)))
+    [row] = tc.score_system(trials, tc.Scoring(measures=("nec",), plan=tc.Plan(20)))
     return row
 
 

@@ -114,7 +114,7 @@ def test_questions_in_a_batch_without_predictions_are_refused():
 def test_a_subset_of_batches_is_what_its_own_log_gives():
     log = at_random(5, streams=("a", "b"), batches=12, asked=1)
     online = read_online([log])
-    rows = tc.score(online, tc.Scoring(plan=PLAN, subsets=(("early", "batch < 5"),)))
+    rows = tc.score_system(online, tc.Scoring(plan=PLAN, subsets=(("early", "batch < 5"),)))
     part = [r for r in log.frame.to_dicts() if r["batch"] is None or r["batch"] < 5]
     alone = rows_of(log_of(part))
     for row in rows:
@@ -261,9 +261,9 @@ def test_a_value_outside_its_interval_says_so():
     assert row.value == pytest.approx(8 / 85)
     assert ("outside" in row.flags) == (not row.lower <= row.value <= row.upper)
     narrow = tc.Scoring(plan=tc.Plan(400), level=0.2, measures=("imlm",), method="percentile")
-    [_, post] = tc.score(read_online([log]), narrow)
+    [_, post] = tc.score_system(read_online([log]), narrow)
     assert "outside" in post.flags
-    [_, post] = tc.score(read_online([log]), dataclasses.replace(narrow, method="auto"))
+    [_, post] = tc.score_system(read_online([log]), dataclasses.replace(narrow, method="auto"))
     assert "outside" not in post.flags
 
 

@@ -77,7 +77,7 @@ def coverage(batches, rho, method):
     held = 0
     for seed in range(STREAMS):
         log = log_of_stream(*outputs(np.random.default_rng(seed), batches, rho))
-        [_, post] = tc.score(read_online([log]), scoring)
+        [_, post] = tc.score_system(read_online([log]), scoring)
         held += post.lower <= truth <= post.upper
     return held / STREAMS
 

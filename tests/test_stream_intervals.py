@@ -25,7 +25,7 @@ def log(right=0.75, batches=10):
 def rows_of(online, names=NAMES, replicates=100, method="auto", level=0.95, **how):
     stream = StreamScoring(prices=Prices(person=30.0), **how)
     plan = tc.Plan(replicates, seed=1)
-    return tc.score(
+    return tc.score_system(
         online, tc.Scoring(measures=names, plan=plan, method=method, level=level, choices=stream)
     )
 

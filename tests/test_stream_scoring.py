@@ -26,7 +26,7 @@ def rows_of(log, how=None, measures=(), plan=PLAN, application=None, method="aut
         method=method,
         choices=how or StreamScoring(),
     )
-    return {(r.measure, r.dims.get("phase", "")): r for r in tc.score(online, scoring)}
+    return {(r.measure, r.dims.get("phase", "")): r for r in tc.score_system(online, scoring)}
 
 
 def values_of(*args, **kwargs):
@@ -395,7 +395,9 @@ def test_labels_of_a_file_win_and_may_bring_columns():
     online = read_online([bare], Labels("labels.csv", frame))
     assert values_of(online)["imlm", "post"] == values_of(log)["imlm", "post"]
     scoring = tc.Scoring(plan=PLAN, measures=("imlm",), subsets=("noise", "batch < 1"))
-    found = {(r.dims.get("subset"), r.dims["phase"]): r.point for r in tc.score(online, scoring)}
+    found = {
+        (r.dims.get("subset"), r.dims["phase"]): r.point for r in tc.score_system(online, scoring)
+    }
     assert found["noise=x", "post"] == pytest.approx((2 + 1) / 4)
     assert found["batch < 1", "pre"] == pytest.approx((2 + 1 + 2 * 1) / 4)
     with pytest.raises(InputError, match=r"8 items have no label: a, b.*--labels"):
@@ -524,7 +526,7 @@ def test_a_price_of_cpu_that_nobody_recorded_is_refused():
 def test_intervals_are_the_same_for_any_number_of_threads():
     online = read_online([at_random(3, streams=("a", "b"), batches=12)])
     found = [
-        [r.row() for r in tc.score(online, tc.Scoring(plan=tc.Plan(300), jobs=jobs))]
+        [r.row() for r in tc.score_system(online, tc.Scoring(plan=tc.Plan(300), jobs=jobs))]
         for jobs in (1, 3)
     ]
     assert found[0] == found[1]

@@ -606,7 +606,7 @@ class TestRefusals:
 
     def test_a_reference_is_no_system(self):
         with pytest.raises(tc.UsageError, match="a Reference is nothing that can be scored"):
-            tc.score(random_search(1).reference, tc.Scoring(SEARCH))
+            tc.score_system(random_search(1).reference, tc.Scoring(SEARCH))
 
     def test_other_measures(self):
         with pytest.raises(tc.UsageError, match="'eer' is not for terms"):

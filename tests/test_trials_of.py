@@ -41,10 +41,12 @@ def test_two_factors_are_crossed_as_those_of_a_file():
     scores = np.random.default_rng(0).normal(2.0 * labels)
     units = {"unit": np.arange(40) % 5, "unit2": np.arange(40) // 8}
     scoring = tc.Scoring(measures=("auc",), plan=tc.Plan(20))
-    (row,) = tc.score(tc.Trials.of(scores, labels, kind="llr", **units), scoring)
+    (row,) = tc.score_system(tc.Trials.of(scores, labels, kind="llr", **units), scoring)
     assert row.units_by_factor == {"unit": 5, "unit2": 5}
     assert "crossed" not in row.flags  # that is said of percentile intervals
-    (first,) = tc.score(tc.Trials.of(scores, labels, kind="llr", unit=units["unit"]), scoring)
+    (first,) = tc.score_system(
+        tc.Trials.of(scores, labels, kind="llr", unit=units["unit"]), scoring
+    )
     assert row.replicates.tolist() != first.replicates.tolist()
 
 
@@ -53,7 +55,7 @@ def test_strata_of_units_are_drawn_each_by_itself():
     trials = tc.Trials.of(labels, labels, kind="llr", unit=units, stratum=units % 2)
     assert trials.strata.tolist() == (units % 2).astype(str).tolist()
     with pytest.raises(tc.InputError, match="stratum"):
-        tc.score(
+        tc.score_system(
             tc.Trials.of(labels, labels, kind="llr", unit=units, stratum=np.arange(40) % 2),
             tc.Scoring(plan=tc.Plan(5)),
         )
@@ -106,7 +108,7 @@ def test_what_holds_arrays_is_equal_to_itself_only():
 
     def made():
         return [
-            *tc.score(some(), scoring),
+            *tc.score_system(some(), scoring),
             *curves.det_curves([some()], scoring),
             *curves.cost_curves([some()], scoring),
             *curves.reliabilities([some()], scoring),
@@ -124,13 +126,13 @@ def test_what_holds_arrays_is_equal_to_itself_only():
 
 def test_rows_are_compared_by_their_content():
     scoring = tc.Scoring(measures=("cllr",), plan=tc.Plan(30))
-    [one], [other] = tc.score(some(), scoring), tc.score(some(), scoring)
+    [one], [other] = tc.score_system(some(), scoring), tc.score_system(some(), scoring)
     assert one.row() == other.row()
-    assert one.row() != tc.score(some("t"), scoring)[0].row()
+    assert one.row() != tc.score_system(some("t"), scoring)[0].row()
 
 
 def test_an_estimate_is_stored_as_its_row():
-    [found] = tc.score(some(), tc.Scoring(measures=("cllr",), plan=tc.Plan(30)))
+    [found] = tc.score_system(some(), tc.Scoring(measures=("cllr",), plan=tc.Plan(30)))
     assert found.to_dict() == found.row().to_dict()
     assert found.to_dict()["measure"] == "cllr"
     assert "replicates" not in found.to_dict()

@@ -24,7 +24,7 @@ def scored(units, replicates, seed):
     trials = tc.Trials.of(labels, labels, kind="decision", unit=np.arange(4 * units) // 4)
     plan = tc.Plan(replicates, seed=seed)
     scoring = tc.Scoring(measures=("total_error",), plan=plan, method="percentile")
-    [base] = tc.score(trials, scoring)
+    [base] = tc.score_system(trials, scoring)
     return base
 
 

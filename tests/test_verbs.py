@@ -402,12 +402,14 @@ def test_a_study_is_a_path_tables_or_itself(tmp_path):
     assert [row.label for row in tc.score(**chosen).estimates] == ["auc"]
 
 
-def test_plans_checks_and_leaderboards():
+def test_plans_checks_and_leaderboards(tmp_path):
     planned = tc.plan(FRAME, measures="auc", half_width=0.01, **CHOSEN)
     assert isinstance(planned, Planned)
     assert planned.rows[0]["wanted_half_width"] == 0.01
     assert "units needed" in str(planned)
     assert planned.to_polars()["units_needed"][0] == planned.rows[0]["units_needed"]
+    assert (planned.save(tmp_path / "out") / "result.json").exists()
+    assert "svg" in planned.plot().svg[:200]
     checked = tc.validate({"network": NETWORK, "frame": FRAME}, type="llr", id="trial")
     assert isinstance(checked, Checked)
     assert checked.valid
@@ -448,7 +450,7 @@ def test_an_outcome_goes_into_other_documents():
 
 def test_records_are_scored_as_before():
     trials = tc.Trials.of(FRAME["score"].to_numpy(), FRAME["label"].to_list(), kind="llr")
-    rows = tc.score(trials, tc.Scoring(measures=("auc",), plan=tc.Plan(100)))
+    rows = tc.score_system(trials, tc.Scoring(measures=("auc",), plan=tc.Plan(100)))
     found = tc.score(FRAME, type="llr", measures="auc", **FAST)
     assert rows[0].value == found.estimates[0].value
     assert str(rows).split()[:2] == ["system", "measure"]

@@ -21,7 +21,7 @@ def trials(misses, targets, alarms, nontargets, units=None):
 
 def scored(found, *measures):
     how = tc.Scoring(tc.preset("equal"), measures, tc.Plan(50))
-    return tc.score(found, how)
+    return tc.score_system(found, how)
 
 
 def test_eight_targets_are_not_hidden_behind_false_alarms():

@@ -19,8 +19,8 @@ SCORING = tc.Scoring(measures=("auc",), plan=tc.Plan(10))
 @pytest.mark.parametrize(
     ("call", "parameter"),
     [
-        (lambda x: tc.score(TRIALS, x), "scoring is"),
-        (lambda x: tc.score(x, SCORING), "nothing that can be scored"),
+        (lambda x: tc.score_system(TRIALS, x), "scoring is"),
+        (lambda x: tc.score_system(x, SCORING), "nothing that can be scored"),
         (lambda x: tc.compare_systems(x, SCORING), "systems is"),
         (lambda x: tc.compare_systems([x, TRIALS], SCORING), "nothing that can be scored"),
         (lambda x: tc.compare_systems([TRIALS, x, TRIALS], SCORING), "nothing that can be scored"),
@@ -28,7 +28,7 @@ SCORING = tc.Scoring(measures=("auc",), plan=tc.Plan(10))
         (tc.calibrate, "trials is"),
         (tc.decompose, "trials is"),
         (lambda x: tc.write(x, "out"), "outcome is"),
-        (lambda x: tc.load(FRAME, x, "s"), "options is"),
+        (lambda x: tc.trials.load(FRAME, x, "s"), "options is"),
         (tc.Scoring, "application is"),
         (lambda x: tc.Scoring(plan=x), "plan is"),
         (tc.preset, "is not known"),
@@ -50,12 +50,12 @@ def test_what_is_no_path_is_named(wrong):
 @pytest.mark.parametrize("wrong", [None, 3, "scores.csv"])
 def test_what_is_no_table_is_named(wrong):
     with pytest.raises(tc.InputError, match=r"table is .*truecost\.read makes it of a file"):
-        tc.load(wrong, tc.Options("llr"), "s")
+        tc.trials.load(wrong, tc.trials.Options("llr"), "s")
 
 
 @pytest.mark.parametrize("made", [FRAME, FRAME.to_dict(as_series=False)], ids=["frame", "columns"])
 def test_a_frame_is_loaded(made):
-    trials = tc.load(made, tc.Options("llr"), "s")
+    trials = tc.trials.load(made, tc.trials.Options("llr"), "s")
     assert trials.scores.tolist() == SCORES.tolist()
     assert trials.labels.tolist() == LABELS.tolist()
 
@@ -63,7 +63,7 @@ def test_a_frame_is_loaded(made):
 def test_a_frame_of_pandas_is_loaded():
     pandas = pytest.importorskip("pandas")
     made = pandas.DataFrame({"score": SCORES, "label": LABELS})
-    assert tc.load(made, tc.Options("llr"), "s").scores.tolist() == SCORES.tolist()
+    assert tc.trials.load(made, tc.trials.Options("llr"), "s").scores.tolist() == SCORES.tolist()
 
 
 def test_a_study_runs_from_its_path(tmp_path):

@@ -126,7 +126,7 @@ def pictures(outcome: tc.Outcome) -> dict[str, Axes]:
     meetings = [diarized("old", 0.6), diarized("new", 0.4)]
     terms, swept = searches(), sweep()
     [margin] = [d for d in swept.described_as(OnlineDescription) if d.dims["system"] == "margin-2"]
-    ders = [tc.score(system, tc.Scoring(measures=("der",)))[0] for system in meetings]
+    ders = [tc.score_system(system, tc.Scoring(measures=("der",)))[0] for system in meetings]
     return {
         "costs": plots.cost_bars([r for r in whole if r.reference == 1]),
         "det": plots.det(found.det),

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from truecost.calls import plan as plan
     from truecost.calls import run as run
     from truecost.calls import score as score
+    from truecost.calls import score_system as score_system
     from truecost.calls import validate as validate
     from truecost.errors import InputError as InputError
     from truecost.errors import MissingExtraError as MissingExtraError
@@ -62,16 +63,15 @@ if TYPE_CHECKING:
     from truecost.tasks import lifelong as lifelong
     from truecost.tasks import streams
     from truecost.tasks import terms as terms
+    from truecost.tasks import trials as trials
     from truecost.tasks.arrays import count_diarization as count_diarization
     from truecost.tasks.arrays import count_transcripts as count_transcripts
     from truecost.tasks.arrays import count_translations as count_translations
     from truecost.tasks.calibrating import Calibrated as Calibrated
     from truecost.tasks.calibrating import calibrate as calibrate
-    from truecost.tasks.columns import Options as Options
     from truecost.tasks.decomposing import Decomposition as Decomposition
     from truecost.tasks.decomposing import decompose as decompose
     from truecost.tasks.items import Items as Items
-    from truecost.tasks.loading import load as load
     from truecost.tasks.records import Trials as Trials
     from truecost.tasks.trials.options import TrialsScoring as TrialsScoring
     from truecost.version import __version__ as __version__
@@ -85,7 +85,15 @@ else:
         __name__,
         {
             ".application": ("Application", "PRESETS", "preset"),
-            ".calls": ("compare", "leaderboard", "plan", "run", "score", "validate"),
+            ".calls": (
+                "compare",
+                "leaderboard",
+                "plan",
+                "run",
+                "score",
+                "score_system",
+                "validate",
+            ),
             ".errors": ("InputError", "MissingExtraError", "TruecostError", "UsageError"),
             ".estimates": ("Context", "estimate"),
             ".evidence": ("Evidence", "Totals", "totals"),
@@ -100,13 +108,11 @@ else:
             ".study": ("Outcome", "Study", "write"),
             ".sweep": ("Sweep",),
             ".tally": ("Tally",),
-            ".tasks": ("abba", "lifelong", "streams as stream", "terms"),
+            ".tasks": ("abba", "lifelong", "streams as stream", "terms", "trials"),
             ".tasks.arrays": ("count_diarization", "count_transcripts", "count_translations"),
             ".tasks.calibrating": ("Calibrated", "calibrate"),
-            ".tasks.columns": ("Options",),
             ".tasks.decomposing": ("Decomposition", "decompose"),
             ".tasks.items": ("Items",),
-            ".tasks.loading": ("load",),
             ".tasks.records": ("Trials",),
             ".tasks.trials.options": ("TrialsScoring",),
             ".scoring": ("Scoring",),

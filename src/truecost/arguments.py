@@ -213,6 +213,12 @@ def _systems(data: Any, columns: _Columns, held: Held) -> dict[str, str]:
         systems = {SYSTEM: data}
     elif data is not None:
         empty = isinstance(data, list | tuple | Mapping) and not data
+        first = data[0] if isinstance(data, list | tuple) and not empty else data
+        if isinstance(getattr(first, "task", None), str):  # a record, counted already
+            raise UsageError(
+                f"data is {_shown(data)}, a record: use tc.score_system(record, scoring), or "
+                "tc.compare_systems"
+            )
         raise UsageError(f"data is {'empty' if empty else _shown(data)}: {HOW}")
     elif columns.scores:
         systems = {str(name): {} for name in columns.scores}

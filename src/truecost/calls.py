@@ -7,7 +7,7 @@ was given, `verbs` makes the study, and the road from there is that of the comma
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from truecost.arguments import HOW, Asked, asked_of, texts_of
 from truecost.errors import UsageError, shown_as
@@ -28,11 +28,7 @@ T = TypeVar("T")
 SHARED = ("task", "config", "progress")  # of every verb and task
 
 
-@overload
-def score(data: "Record", scoring: "Scoring", /) -> "Estimates": ...
-@overload
-def score(data: Any = None, /, **options: Any) -> "Outcome": ...
-def score(data: Any = None, scoring: Any = None, /, **options: Any) -> Any:
+def score(data: Any = None, /, **options: Any) -> "Outcome":
     """The costs and error rates of systems, with intervals.
 
     Every option of `truecost TASK score` is an argument of the same name, with underscores.
@@ -42,8 +38,7 @@ def score(data: Any = None, scoring: Any = None, /, **options: Any) -> Any:
     data : path, frame or mapping, optional
         A path or several; a frame of polars, pandas, pyarrow, DuckDB or Hugging Face datasets; a
         mapping of columns to arrays; or a mapping of names of systems to any of these. Left out
-        where arrays are given by name, `scores=` and `labels=`, or `config` names the files. Also
-        a record of a task with a `Scoring`, which gives a list of `Estimate`.
+        where arrays are given by name, `scores=` and `labels=`, or `config` names the files.
     task : str, optional
         One of `truecost.tasks.names()`; trials when left out.
     measures : str or sequence of str, optional
@@ -84,12 +79,35 @@ def score(data: Any = None, scoring: Any = None, /, **options: Any) -> Any:
     system   measure   value     95% interval  naive  trials  units
     network  act_dcf  0.5097  [0.378, 0.6741]      1    1940    120
     """
-    if scoring is not None or isinstance(getattr(data, "task", None), str):
-        from truecost.running import score as of_record
-        from truecost.study.shown import Estimates
-
-        return Estimates(of_record(data, scoring), data.task)
     return _done("score", data, options, _scored)
+
+
+def score_system(record: "Record", scoring: "Scoring") -> "Estimates":
+    """Rows of one system of any task, from its record: the core below `score`.
+
+    Parameters
+    ----------
+    record : Record
+        Such as `Trials`, or what a task reads or counts.
+    scoring : Scoring
+        Application, measures, plan and interval.
+
+    Returns
+    -------
+    Estimates
+        A list of `Estimate`, those of subsets last.
+
+    Raises
+    ------
+    UsageError
+        When measures or choices do not go with the record.
+    InputError
+        When the record cannot be scored.
+    """
+    from truecost.running import score as of_record
+    from truecost.study.shown import Estimates
+
+    return Estimates(of_record(record, scoring), record.task)
 
 
 def compare(data: Any = None, /, **options: Any) -> "Outcome":

@@ -55,7 +55,7 @@ def compare(system: Estimate, baseline: Estimate) -> Comparison:
     >>> labels, speakers = np.arange(60) % 2, np.arange(60) // 2
     >>> guess = tc.Trials.of(np.arange(60) % 3 == 0, labels, kind="decision", unit=speakers)
     >>> better = tc.Trials.of(labels, labels, kind="decision", unit=speakers)
-    >>> [old], [new] = tc.score(guess, scoring), tc.score(better, scoring)
+    >>> [old], [new] = tc.score_system(guess, scoring), tc.score_system(better, scoring)
     >>> comparison = compare(new, old)
     >>> print(comparison.difference, comparison.verdict)
     total_error -0.5 [-0.6337, -0.3333] better

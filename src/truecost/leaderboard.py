@@ -59,7 +59,7 @@ def standings(estimates: Sequence[Estimate]) -> tuple[Standing, ...]:
     >>> for name, flipped in wrong.items():
     ...     decisions = np.where(flipped, 1 - labels, labels)
     ...     trials = tc.Trials.of(decisions, labels, kind="decision", unit=speakers, name=name)
-    ...     rows += tc.score(trials, scoring)
+    ...     rows += tc.score_system(trials, scoring)
     >>> for line in standings(rows):
     ...     print(line.rank, line.system, round(line.value, 3), line.verdict, line.may_be_best)
     1 c 0.0 first True

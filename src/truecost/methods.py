@@ -114,7 +114,7 @@ def estimate_method(members: Sequence[Estimate], runs: Runs, plan: Plan) -> Meth
     ...     wrong = np.random.default_rng(seed).random(400) < error
     ...     decided = np.where(wrong, 1 - labels, labels)
     ...     trials = tc.Trials.of(decided, labels, kind="decision", unit=speakers)
-    ...     members += tc.score(trials, scoring)
+    ...     members += tc.score_system(trials, scoring)
     >>> method = tc.estimate_method(members, tc.Runs("cnn", {"seed": ("1", "2", "3")}), plan)
     >>> print("one run:", method.run)
     one run: total_error 0.1533 [0.03882, 0.6257]

@@ -63,7 +63,7 @@ def score(
     >>> trials = tc.Trials.of(llrs, labels, kind="llr", unit=speakers)
     >>> application = tc.Application.detection(cost_miss=10, cost_fa=1, prior=0.01)
     >>> plan = tc.Plan(500, seed=0)
-    >>> for row in tc.score(trials, tc.Scoring(application, ("act_dcf", "cllr"), plan)):
+    >>> for row in tc.score_system(trials, tc.Scoring(application, ("act_dcf", "cllr"), plan)):
     ...     print(f"{row.measure} {row.value:.2f} [{row.lower:.2f}, {row.upper:.2f}]")
     act_dcf 0.61 [0.52, 1.41]
     cllr 0.46 [0.39, 0.57]

@@ -137,7 +137,7 @@ def shares_of_variance(found: MethodEstimate) -> Variance:
     ...     wrong = np.random.default_rng(seed).random(400) < error
     ...     decided = np.where(wrong, 1 - labels, labels)
     ...     trials = tc.Trials.of(decided, labels, kind="decision", unit=speakers)
-    ...     members += tc.score(trials, scoring)
+    ...     members += tc.score_system(trials, scoring)
     >>> method = tc.estimate_method(members, tc.Runs("cnn", {"seed": ("1", "2", "3", "4")}), plan)
     >>> [(s.source, round(s.share, 2)) for s in shares_of_variance(method).shares]
     [('seed', 0.96), ('test', 0.04)]

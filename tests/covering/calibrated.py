@@ -54,4 +54,4 @@ def drawn(rng, plan, speakers):
     scoring = tc.Scoring(
         APPLICATION, ("nce",), plan, jobs=1, choices=tc.TrialsScoring(allow_reversed=True)
     )
-    return tc.score(calibrated(rng, speakers).trials, scoring)
+    return tc.score_system(calibrated(rng, speakers).trials, scoring)

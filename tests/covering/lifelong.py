@@ -72,7 +72,7 @@ def penalised(rng, plan, items):
     scored = Scored(("0",), np.zeros(1), known, frame, {"words": counts}, no_effort())
     lived = Lifelong("A", KIND, ("0",), np.zeros(1), ("0",), scored)
     scoring = tc.Scoring(plan=plan, measures=PENALISED, jobs=1)
-    return tc.score(lived, scoring)
+    return tc.score_system(lived, scoring)
 
 
 def labelled(values):
@@ -106,7 +106,7 @@ def rows(words, errors, resample, plan):
     """The measures of a life cycle."""
     how = LifelongScoring(policies=(Policy("recent", 2.0),), resample=resample, cost="answers")
     scoring = tc.Scoring(plan=plan, choices=how, measures=MEASURES, jobs=1)
-    return tc.score(record(words, errors), scoring)
+    return tc.score_system(record(words, errors), scoring)
 
 
 def by_items(rng, plan, items):

@@ -42,5 +42,5 @@ def truth(batches, rho):
 def drawn(rng, plan, batches, rho):
     """The state after each batch of one stream."""
     scoring = tc.Scoring(plan=plan, measures=MEASURES, choices=HOW, jobs=1)
-    rows = tc.score(read_online([log_of_stream(*outputs(rng, batches, rho))]), scoring)
+    rows = tc.score_system(read_online([log_of_stream(*outputs(rng, batches, rho))]), scoring)
     return [row for row in rows if row.dims["phase"] == "post"]

@@ -75,7 +75,7 @@ def rows(scores, label, unit, plan, measures=MEASURES):
     scoring = tc.Scoring(
         APPLICATION, measures, plan, jobs=1, choices=tc.TrialsScoring(allow_reversed=True)
     )
-    return tc.score(trials, scoring)
+    return tc.score_system(trials, scoring)
 
 
 def alone(rng, plan, targets):

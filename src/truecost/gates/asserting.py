@@ -55,7 +55,7 @@ def assert_gate(
     --------
     >>> import truecost as tc
     >>> trials = tc.Trials.of([1, 0] * 30, [1, 0] * 25 + [0, 1] * 5, kind="decision")
-    >>> [error] = tc.score(trials, tc.Scoring(measures=("total_error",)))
+    >>> [error] = tc.score_system(trials, tc.Scoring(measures=("total_error",)))
     >>> tc.assert_gate(error, max_upper=0.3).message
     'the upper end 0.2804 keeps the limit; beware: each trial was its own unit'
     """

@@ -42,7 +42,7 @@ def check(gates: Iterable[Gate], rows: Sequence[Row]) -> tuple[Verdict, ...]:
     >>> import truecost as tc
     >>> from truecost.gates import check
     >>> trials = tc.Trials.of([1, 0] * 30, [1, 0] * 25 + [0, 1] * 5, kind="decision")
-    >>> rows = tc.score(trials, tc.Scoring(measures=("total_error",)))
+    >>> rows = tc.score_system(trials, tc.Scoring(measures=("total_error",)))
     >>> [verdict] = check([tc.Gate(measure="total_error", max_upper=0.5)], rows)
     >>> verdict.state, verdict.found
     ('pass', '0.1667 [0.08598, 0.2804]')

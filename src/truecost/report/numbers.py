@@ -71,7 +71,7 @@ def of_rows(rows: Sequence[Row]) -> Numbers:
     >>> from truecost.report import numbers
     >>> scoring = tc.Scoring(measures=("total_error",), plan=tc.Plan(100))
     >>> trials = tc.Trials.of([1, 0, 0, 1], [1, 0, 1, 0], kind="decision", name="mine")
-    >>> numbers.of_rows(tc.score(trials, scoring)).rows[0][:4]
+    >>> numbers.of_rows(tc.score_system(trials, scoring)).rows[0][:4]
     ('mine', 'all', 'total_error', '0.5')
     """
     header = ("system", "of", "measure", "value", "lower", "upper", "naive")

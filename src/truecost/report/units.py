@@ -137,7 +137,7 @@ def units_of(items: "pl.DataFrame | Items", row: Row) -> Units:
     >>> from truecost.report.units import units_of
     >>> right, heard = ["it is late", "so it is"], ["it was late", "so it is"]
     >>> items = tc.count_transcripts(right, heard, ids=["a", "b"], measures=("wer",))
-    >>> [row] = tc.score(items, tc.Scoring(measures=("wer",), plan=tc.Plan(100)))
+    >>> [row] = tc.score_system(items, tc.Scoring(measures=("wer",), plan=tc.Plan(100)))
     >>> units = units_of(items, row)
     >>> units.names, units.sizes, units.value(0)
     (('a', 'b'), ('3 words', '3 words'), '33.33%')

@@ -79,7 +79,7 @@ def count_transcripts(
     --------
     >>> import truecost as tc
     >>> items = tc.count_transcripts(["a cat sat", "on mats"], ["a cat", "on the mats"])
-    >>> for row in tc.score(items, tc.Scoring(measures=("wer",))):
+    >>> for row in tc.score_system(items, tc.Scoring(measures=("wer",))):
     ...     print(row.measure, row.value, row.counts["deletions"], row.counts["insertions"])
     wer 0.4 1 1
     """
@@ -156,7 +156,7 @@ def count_translations(
     >>> import truecost as tc
     >>> right = ["the cat sat on the mat", "it rained all day long"]
     >>> items = tc.count_translations(right, ["the cat sat on a mat", "it rained all day"])
-    >>> [row] = tc.score(items, tc.Scoring())
+    >>> [row] = tc.score_system(items, tc.Scoring())
     >>> print(row.label, round(row.value, 2))
     bleu:exp 62.32
     """
@@ -234,7 +234,7 @@ def count_diarization(
     >>> import truecost as tc
     >>> right = {"recording": ["r", "r"], "speaker": ["a", "b"], "start": [0, 4], "end": [4, 10]}
     >>> found = {"recording": ["r", "r"], "speaker": ["x", "y"], "start": [0, 5], "end": [5, 9]}
-    >>> rows = tc.score(tc.count_diarization(right, found), tc.Scoring(plan=tc.Plan(10)))
+    >>> rows = tc.score_system(tc.count_diarization(right, found), tc.Scoring(plan=tc.Plan(10)))
     >>> [(row.measure, row.value) for row in rows[:4]]
     [('der', 0.2), ('missed', 0.1), ('false_alarm', 0.0), ('confusion', 0.1)]
     """

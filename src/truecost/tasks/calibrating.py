@@ -280,7 +280,8 @@ def calibrate(
     'type:score|calibrated:affine:folds5:by-unit:seed0:prior-empirical'
     >>> [round(p["scale"], 2) for p in calibrated.parameters]
     [0.35, 0.36, 0.43, 0.41, 0.38]
-    >>> [cllr] = tc.score(calibrated.trials, tc.Scoring(measures=("cllr",), plan=tc.Plan(200)))
+    >>> scoring = tc.Scoring(measures=("cllr",), plan=tc.Plan(200))
+    >>> [cllr] = tc.score_system(calibrated.trials, scoring)
     >>> round(cllr.value, 2)
     0.81
     """

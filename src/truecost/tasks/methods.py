@@ -161,7 +161,7 @@ def load_methods(
     >>> from truecost.tasks.methods import load_methods
     >>> frame = pl.DataFrame({"id": [1, 2, 1, 2], "label": [1, 0, 1, 0], "score": [2, -1, 1, -3]})
     >>> table = Table("runs.csv", frame.with_columns(seed=pl.Series([1, 1, 2, 2])))
-    >>> [method] = load_methods([("cnn", "runs.csv", table)], tc.Options("llr"))
+    >>> [method] = load_methods([("cnn", "runs.csv", table)], tc.trials.Options("llr"))
     >>> method.runs.levels, [len(trials) for trials in method.trials]
     ({'seed': ('1', '2')}, [2, 2])
     """

@@ -86,7 +86,7 @@ def validate(
     >>> from truecost.tasks.validation import validate
     >>> scores = Table("mine.csv", pl.DataFrame({"id": ["a", "b"], "score": ["1.5", "x"]}))
     >>> asked = Table("trials.csv", pl.DataFrame({"id": ["a", "c"]}))
-    >>> for check in validate(scores, tc.Options("llr"), trials=asked):
+    >>> for check in validate(scores, tc.trials.Options("llr"), trials=asked):
     ...     print(check.state, check.name)
     ok rows
     error trials

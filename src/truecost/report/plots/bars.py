@@ -121,7 +121,7 @@ def cost_bars(rows: Sequence[Row], ax: Axes | None = None) -> Axes:
     >>> labels = np.arange(400) % 2
     >>> llrs = 4 * np.random.default_rng(0).normal(2 * labels - 1)
     >>> trials = tc.Trials.of(llrs, labels, kind="llr", name="mine")
-    >>> rows = tc.score(trials, tc.Scoring(measures=("cllr", "min_cllr"), plan=tc.Plan(100)))
+    >>> rows = tc.score_system(trials, tc.Scoring(measures=("cllr", "min_cllr"), plan=tc.Plan(100)))
     >>> ax = plots.cost_bars(rows)
     >>> [text.get_text() for text in ax.texts]
     ['naive system', '0.5296', '0.4075', 'actual', 'minimum']

@@ -52,7 +52,8 @@ def leaderboard(
     >>> labels, rows = np.arange(60) % 2, []
     >>> for name, wrong in (("a", np.arange(60) % 3 == 0), ("b", labels > 1)):
     ...     decisions = np.where(wrong, 1 - labels, labels)
-    ...     rows += tc.score(tc.Trials.of(decisions, labels, kind="decision", name=name), scoring)
+    ...     trials = tc.Trials.of(decisions, labels, kind="decision", name=name)
+    ...     rows += tc.score_system(trials, scoring)
     >>> ax = plots.leaderboard(standings(rows))
     >>> [text.get_text() for text in ax.get_yticklabels()], [t.get_text() for t in ax.texts]
     (['b', 'a'], ['rank 1', 'rank 2'])

@@ -97,7 +97,7 @@ def error_breakdown(rows: Sequence[Row], ax: Axes | None = None) -> Axes:
     >>> import truecost as tc
     >>> from truecost.report import plots
     >>> items = tc.count_transcripts(["it is late", "so it is"], ["it was late", "so it"])
-    >>> rows = tc.score(items, tc.Scoring(measures=("wer", "cer"), plan=tc.Plan(100)))
+    >>> rows = tc.score_system(items, tc.Scoring(measures=("wer", "cer"), plan=tc.Plan(100)))
     >>> ax = plots.error_breakdown(rows[:1])
     >>> [text.get_text() for text in ax.texts]
     ['33.33%']
@@ -201,7 +201,7 @@ def matching(rows: Sequence[Row], ax: Axes | None = None) -> Axes:
     >>> from truecost.report import plots
     >>> right, output = ["it is late now", "so it is now"], ["it is late now", "so it was"]
     >>> items = tc.count_translations(right, output, name="mine")
-    >>> ax = plots.matching(tc.score(items, tc.Scoring(plan=tc.Plan(100))))
+    >>> ax = plots.matching(tc.score_system(items, tc.Scoring(plan=tc.Plan(100))))
     >>> [label.get_text().splitlines() for label in ax.get_yticklabels()]
     [['mine', 'bleu:exp 71.28,', 'brevity penalty 0.867']]
     """

@@ -58,7 +58,7 @@ def gates(verdicts: Sequence[Verdict], ax: Axes | None = None) -> Axes:
     >>> labels = np.arange(400) % 2
     >>> llrs = 2 * np.random.default_rng(0).normal(2 * labels - 1)
     >>> trials = tc.Trials.of(llrs, labels, kind="llr", name="mine")
-    >>> rows = tc.score(trials, tc.Scoring(measures=("cllr",), plan=tc.Plan(100)))
+    >>> rows = tc.score_system(trials, tc.Scoring(measures=("cllr",), plan=tc.Plan(100)))
     >>> ax = plots.gates(check([tc.Gate(measure="cllr", max_upper=0.8)], rows))
     >>> [text.get_text() for text in ax.texts]
     ['pass']

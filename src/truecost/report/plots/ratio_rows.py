@@ -71,7 +71,7 @@ def ratios(rows: Sequence[Row], ax: Axes | None = None) -> Axes:
     >>> arm, label = np.arange(800, dtype=np.uint8) % 2, (rng.random(800) < 0.8).astype(float)
     >>> other = rng.random(800) < np.where(label == 1, 0.95, 0.6 - 0.2 * arm)
     >>> log = Deployment("new", np.arange(800).astype(str), arm, other, label)
-    >>> rows = tc.score(log, tc.Scoring(plan=tc.Plan(100)))
+    >>> rows = tc.score_system(log, tc.Scoring(plan=tc.Plan(100)))
     >>> ax = plots.ratios([r for r in rows if r.measure == "rfpr"])
     >>> [label.get_text() for label in ax.get_yticklabels()], ax.get_xscale()
     (['direct', 'pooled'], 'log')

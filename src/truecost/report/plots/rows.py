@@ -74,7 +74,7 @@ def forest(rows: Sequence[Row], ax: Axes | None = None) -> Axes:
     >>> llrs = 2 * np.random.default_rng(0).normal(2 * labels - 1)
     >>> trials = tc.Trials.of(llrs, labels, kind="llr", name="mine", room=rooms)
     >>> scoring = tc.Scoring(measures=("cllr",), plan=tc.Plan(100), subsets=("room",))
-    >>> ax = plots.forest(tc.score(trials, scoring))
+    >>> ax = plots.forest(tc.score_system(trials, scoring))
     >>> [text.get_text().split()[0] for text in ax.get_yticklabels()]
     ['all', '0', '1', '2']
     >>> ax.get_ylabel()
@@ -288,7 +288,7 @@ def differences(found: Sequence[Comparison | Row], ax: Axes | None = None) -> Ax
     >>> labels, speakers = np.arange(60) % 2, np.arange(60) // 2
     >>> guess = tc.Trials.of(np.arange(60) % 3 == 0, labels, kind="decision", unit=speakers)
     >>> better = tc.Trials.of(labels, labels, kind="decision", unit=speakers)
-    >>> [old], [new] = tc.score(guess, scoring), tc.score(better, scoring)
+    >>> [old], [new] = tc.score_system(guess, scoring), tc.score_system(better, scoring)
     >>> ax = plots.differences([compare(new, old)])
     >>> [text.get_text() for text in ax.texts]
     ['better']

@@ -70,7 +70,7 @@ def by_unit(found: Sequence[Units], ax: Axes | None = None) -> Axes:
     >>> from truecost.report.units import units_of
     >>> right, heard = ["it is late", "so it is", "no"], ["it was late", "so it is", "no no"]
     >>> items = tc.count_transcripts(right, heard, ids=["a", "b", "c"], measures=("wer",))
-    >>> [row] = tc.score(items, tc.Scoring(measures=("wer",), plan=tc.Plan(100)))
+    >>> [row] = tc.score_system(items, tc.Scoring(measures=("wer",), plan=tc.Plan(100)))
     >>> ax = plots.by_unit([units_of(items, row)])
     >>> [label.get_text().splitlines() for label in ax.get_yticklabels()]
     [['all', '3 utterances'], ['a', '3 words'], ['b', '3 words'], ['c', '1 word']]
@@ -217,7 +217,7 @@ def paired_units(found: Sequence[Units], ax: Axes | None = None) -> Axes:
     >>> found = []
     >>> for name, heard in outputs.items():
     ...     items = tc.count_transcripts(right, heard, name=name, measures=("wer",))
-    ...     [row] = tc.score(items, tc.Scoring(measures=("wer",), plan=tc.Plan(100)))
+    ...     [row] = tc.score_system(items, tc.Scoring(measures=("wer",), plan=tc.Plan(100)))
     ...     found.append(units_of(items, row))
     >>> ax = plots.paired_units(found)
     >>> ax.get_ylabel(), [text.get_text() for text in ax.get_figure().legends[0].get_texts()]

@@ -4,7 +4,7 @@ Paper 001, as `spec/abba.md` corrects it::
 
     log = tc.abba.collected_items(arm, score_a=a, score_b=b, label=y, unit=user,
                                   threshold_a=0.5, threshold_b=0.6)
-    for row in tc.score(log, tc.Scoring()):
+    for row in tc.score_system(log, tc.Scoring()):
         print(row)
 
 - `collected_items` makes a `Deployment` of arrays, `load` of a table;

@@ -3,7 +3,8 @@
 ::
 
     lived = tc.lifelong.penalise("translation", base, adapted, references, corrected=["7"])
-    for row in tc.score(lived, tc.Scoring(choices=tc.lifelong.LifelongScoring(score="bleu"))):
+    scoring = tc.Scoring(choices=tc.lifelong.LifelongScoring(score="bleu"))
+    for row in tc.score_system(lived, scoring):
         print(row)
 
 - A `Lifelong` holds what every version of a system puts out on every test set, counted by item;

@@ -91,7 +91,8 @@ def penalise(
     >>> import truecost as tc
     >>> before, after = ["a", "b", "b"], ["a", "a", "b"]
     >>> found = tc.lifelong.penalise("classes", before, after, ["a", "a", "a"], corrected=[1])
-    >>> for row in tc.score(found, tc.Scoring(measures=("penalised_score", "generalisation_gain"))):
+    >>> scoring = tc.Scoring(measures=("penalised_score", "generalisation_gain"))
+    >>> for row in tc.score_system(found, scoring):
     ...     print(f"{row.measure} {row.value:.3f}")
     penalised_score 0.667
     generalisation_gain 0.000

@@ -3,7 +3,7 @@
 ::
 
     online = tc.stream.read("events.jsonl", "labels.csv")
-    for row in tc.score(online, tc.Scoring(choices=tc.stream.StreamScoring(q=3))):
+    for row in tc.score_system(online, tc.Scoring(choices=tc.stream.StreamScoring(q=3))):
         print(row.dims.get("phase"), row)
 
 - `read` makes a record, `Online`, of the event logs of a system, one for each run, and the labels;

@@ -83,7 +83,7 @@ def read(
     >>> path = Path(tempfile.mkdtemp()) / "events.jsonl"
     >>> _ = path.write_text("".join(json.dumps(event) + "\n" for event in events))
     >>> online = tc.stream.read(path)
-    >>> for row in tc.score(online, tc.Scoring(measures=("imlm",), plan=tc.Plan(100))):
+    >>> for row in tc.score_system(online, tc.Scoring(measures=("imlm",), plan=tc.Plan(100))):
     ...     print(row.dims["phase"], row.value)
     pre 1.0
     post 0.5

@@ -4,7 +4,7 @@ Paper 002, as `spec/terms.md` corrects it::
 
     reference = tc.terms.read_reference("e.ecf.xml", "t.kwlist.xml", rttm="r.rttm")
     search = tc.terms.read_search("s.kwslist.xml", reference)
-    for row in tc.score(search, tc.Scoring(tc.preset("nist-std-2006"))):
+    for row in tc.score_system(search, tc.Scoring(tc.preset("nist-std-2006"))):
         print(row)
 
 - `read_reference` says what the queries should find, `read_search` aligns what a system found;

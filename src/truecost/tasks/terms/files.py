@@ -142,7 +142,7 @@ def read_search(
     >>> reference = tc.terms.read_reference(audio, occurrences=said)
     >>> search = tc.terms.read_search(heard, reference)
     >>> scoring = tc.Scoring(tc.preset("sws-2013"), ("atwv", "mtwv"), tc.Plan(100))
-    >>> [(row.measure, row.value) for row in tc.score(search, scoring)]
+    >>> [(row.measure, row.value) for row in tc.score_system(search, scoring)]
     [('atwv', 0.75), ('mtwv', 0.75)]
     """
     listed = _either(

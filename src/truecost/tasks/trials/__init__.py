@@ -1,7 +1,10 @@
 """Trials: scored decisions, each with a label that says what is right."""
 
+from typing import TYPE_CHECKING
+
 from truecost.face import Face
 from truecost.formats.declared import Formats
+from truecost.lazy import attach
 from truecost.names import FORMATS
 
 MAP_KEYS: dict[str, str] = {
@@ -66,3 +69,12 @@ FACE = Face(
         "leaderboard": "submissions/*.txt --key key.txt --type llr --preset sre-2010",
     },
 )
+
+if TYPE_CHECKING:
+    from truecost.tasks.columns import Options as Options
+    from truecost.tasks.loading import load as load
+else:
+    __getattr__, __dir__, __all__ = attach(
+        __name__,
+        {"truecost.tasks.columns": ("Options",), "truecost.tasks.loading": ("load",)},
+    )
