@@ -1,11 +1,10 @@
 """Streams: what must not depend on names, and what stands where in time."""
 
-import msgspec
 import numpy as np
 import pytest
 
 from truecost.learning.jobs import Recipe
-from truecost.learning.passes import _streams
+from truecost.learning.passes import streams_seen
 from truecost.learning.streams import Items, Source, divided, read_items
 from truecost.learning.streams.orders import _divided
 from truecost.learning.system import generator
@@ -59,7 +58,7 @@ def test_a_generator_makes_new_items_for_each_seed_of_a_run():
     recipe = Recipe(source=source, batch=20, bootstrap=4, learner="logistic", learner_options={})
     labels = []
     for seed in (0, 1):
-        [found] = _streams(msgspec.json.encode(recipe), seed)
+        [found] = streams_seen(recipe, seed)
         [expected] = divided(read_items(source, seed), source, 20, seed, 4)
         assert found.digest == expected.digest
         labels.append(found.labels)

@@ -25,6 +25,7 @@ from truecost.learning.streams import Source
 Progress = Callable[[int, int], None]
 PASSIVE = "passive"
 STREAMS = "streams"  # folder of what the streams of each seed were
+WORK = "truecost.learning.working:work"  # what a worker process does for a job
 OWN = "own"  # the strategy of learners that ask themselves
 
 
@@ -52,13 +53,13 @@ class Shared(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes
     ----------
-    work : str
-        What a worker process does for a job, `MODULE:FUNCTION`.
+    kind : str
+        What a job is, a `truecost.learning.working.Kind`: `MODULE:NAME`.
     seen : str
         Folder, below that of the logs, of what the jobs of each seed saw.
     """
 
-    work: ClassVar[str]
+    kind: ClassVar[str]
     seen: ClassVar[str]
 
 
@@ -85,7 +86,7 @@ class Recipe(Shared, frozen=True, kw_only=True):
         Where programs run and modules are looked for.
     """
 
-    work: ClassVar[str] = "truecost.learning.passes:work"
+    kind: ClassVar[str] = "truecost.learning.passes:KIND"
     seen: ClassVar[str] = STREAMS
 
     source: Source
@@ -224,8 +225,9 @@ def run_jobs(
     left = [job for job in jobs if not completed(place / job.path)]
     count = Count(len(left), progress)
     run_parallel(
-        recipe.work,
+        WORK,
         {
+            "kind": recipe.kind,
             "recipe": msgspec.to_builtins(recipe),
             "folder": str(place),
             "known": known_seeds(place / recipe.seen),

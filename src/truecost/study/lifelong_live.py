@@ -22,7 +22,6 @@ from truecost.study.lifelong_baselines import check_measures
 from truecost.study.lifelong_recipes import decisive, inputs_of, jobs_of, recipe_of
 from truecost.study.logged import Logged, check_baseline, check_strategies
 from truecost.study.recipes import check_recipe
-from truecost.study.running import check_study
 from truecost.study.tables import SystemTable
 from truecost.tasks.lifelong.options import LifelongTable
 
@@ -36,7 +35,6 @@ def lives_of(study: Study) -> Logged[Job]:
     """
     from truecost.learning.lifelong.passes import life_of
 
-    check_study(study)
     check_recipe(study)
     recipe = recipe_of(study)
     life_of(recipe)

@@ -109,12 +109,15 @@ def run_live(
 
 def _making(study: Study) -> Making:
     """What a study makes; refuses what can be refused before anything runs."""
+    from truecost.study.running import check_study
+
     if work_of(study) is TRAINED:
         from truecost.study.trainings import trainings_of
 
         return trainings_of(study)
     if not study.source.given():
         raise UsageError("the study has no [source]: only live runs make logs, and can be resumed")
+    check_study(study)
     live: Live = at(find(study.task).live)
     making: Making = at(live.make)(study)
     return making

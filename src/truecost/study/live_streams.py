@@ -15,7 +15,6 @@ from truecost.study.live_checks import batch_of
 from truecost.study.logged import Logged, check_baseline, check_strategies
 from truecost.study.outcome import Outcome
 from truecost.study.recipes import check_recipe, decisive, inputs_of, jobs_of, recipe_of
-from truecost.study.running import check_study
 from truecost.study.tables import SystemTable
 from truecost.tasks.streams.options import StreamTable
 
@@ -48,7 +47,6 @@ def streams_of(study: Study) -> Streams:
     ------
     UsageError
     """
-    check_study(study)
     check_recipe(study)
     recipe, jobs = recipe_of(study), jobs_of(study)
     check_strategies((job.strategy, job.options, job.seed) for job in jobs if not job.passive)

@@ -87,7 +87,7 @@ class Recipe(Shared, frozen=True, kw_only=True):
         Where programs run and modules are looked for.
     """
 
-    work: ClassVar[str] = "truecost.learning.lifelong.passes:work"
+    kind: ClassVar[str] = "truecost.learning.lifelong.passes:KIND"
     seen: ClassVar[str] = COURSES
 
     source: str

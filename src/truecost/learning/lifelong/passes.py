@@ -1,14 +1,9 @@
-"""One job of a live lifelong run, from its course to its log, in the process that runs it."""
+"""Life cycles: one job of a live lifelong run, from its course to its log."""
 
 from collections.abc import Mapping
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 
-import msgspec
-
-from truecost.errors import UsageError
-from truecost.learning.finishing import complete, unfinished
 from truecost.learning.jobs import OWN
 from truecost.learning.lifelong.acting import part_with
 from truecost.learning.lifelong.course import Course
@@ -23,73 +18,27 @@ from truecost.learning.lifelong.jobs import (
 from truecost.learning.lifelong.living import Life, Pass, run_lifelong
 from truecost.learning.lifelong.sources import course_of
 from truecost.learning.log import LogWriter
-from truecost.learning.system import Expert, Learner, System, Task
-from truecost.learning.working import (
-    Tell,
-    Telling,
-    about,
-    closing,
-    draw_anew,
-    recorded,
-    same_as_seen,
-    seen_by,
-    settle,
-)
+from truecost.learning.system import Expert, Learner, Task
+from truecost.learning.working import Kind, Tell, Telling, about, asking, closing, recorded
 
 
-def work(shared: Mapping[str, Any], content: Any, tell: Tell) -> None:
-    """Run a job in a worker process: see `truecost.learning.lifelong.jobs.run_jobs`."""
-    recipe = msgspec.convert(shared["recipe"], Recipe)
-    settle(recipe.folder)
-    folder = Path(shared["folder"])
-    _same_as_before(msgspec.json.encode(recipe), tuple(shared["known"]), folder)
-    run_job(recipe, msgspec.convert(content, Job), folder, tell)
-
-
-def run_job(recipe: Recipe, job: Job, folder: Path, tell: Tell | None = None) -> Path | None:
-    """Run one job in this process, or go on with it.
-
-    Parameters
-    ----------
-    recipe : Recipe
-    job : Job
-    folder : Path
-        Of the logs.
-    tell : callable, optional
-        Told [steps done, all steps] from time to time.
-
-    Returns
-    -------
-    Path or None
-        Its log; None for an unsupervised pass that the system does not offer.
-
-    Raises
-    ------
-    UsageError, InputError
-        As `run_jobs` says.
-    """
-    place = folder / job.path
-    if place.exists():
-        return place
-    draw_anew(job.seed)
+def _log(recipe: Recipe, job: Job, course: Course, place: Path, tell: Tell | None) -> bool:
+    """Through the life cycle, into the log; nothing for a pass that the system does not offer."""
     with about(str(job)):
-        course = _course(msgspec.json.encode(recipe), job.seed)
-        _same_course(course, seen_by(Recipe, job.seed, folder))
         learner = _learner(job, course)
         with closing(learner):
             if job.way == UNSUPERVISED and not part_with(learner, "unsupervised", False):
-                return None
+                return False
             place.parent.mkdir(parents=True, exist_ok=True)
             _lived(recipe, job, course, learner, place, tell)
-    complete(place)
-    return place
+    return True
 
 
 def _lived(
     recipe: Recipe, job: Job, course: Course, learner: Learner, place: Path, tell: Tell | None
 ) -> None:
     """Through the life cycle, into the log."""
-    with LogWriter.open(unfinished(place), resume=True) as log:
+    with LogWriter.open(place, resume=True) as log:
         run_lifelong(
             course,
             _system(job, course, learner),
@@ -127,30 +76,14 @@ def life_of(recipe: Recipe) -> Life:
     return Life(given, test, offline=how.offline, any_times=recipe.any_times)
 
 
-@lru_cache(maxsize=2)
-def _course(recipe: bytes, seed: int) -> Course:
-    """The course of a seed, which one job after the other needs."""
-    how = msgspec.json.decode(recipe, type=Recipe)
-    return course_of(how.source, how.source_options, seed)
+def _course(recipe: Recipe, seed: int) -> Course:
+    """The course of a seed."""
+    return course_of(recipe.source, recipe.source_options, seed)
 
 
-@lru_cache(maxsize=1)
-def _same_as_before(recipe: bytes, seeds: tuple[int, ...], folder: Path) -> None:
-    """Refuse data that make other courses of seeds that were run before; once in a process."""
-    for seed in seeds:
-        with about(f"seed {seed}"):
-            _same_course(_course(recipe, seed), seen_by(Recipe, seed, folder))
-
-
-def _same_course(course: Course, place: Path) -> None:
-    """Write down what the course is, or refuse another than the one that is written down.
-
-    Raises
-    ------
-    InputError
-        When it is another.
-    """
-    found = {
+def _noted(course: Course) -> dict[str, Any]:
+    """What is written down of a course."""
+    return {
         "kind": course.kind,
         "classes": list(course.classes),
         "signature": course.signature,
@@ -159,7 +92,6 @@ def _same_course(course: Course, place: Path) -> None:
         "items": sum(map(len, (*course.lifelong, *course.test))),
         "digest": course.digest,
     }
-    same_as_seen(found, place, "the course is no longer the one")
 
 
 def _learner(job: Job, course: Course) -> Learner:
@@ -171,18 +103,11 @@ def _learner(job: Job, course: Course) -> Learner:
 
 
 def _system(job: Job, course: Course, learner: Learner) -> Learner:
-    """The learner with the strategy, or as it is where it asks itself or nobody is asked."""
-    from truecost.learning.asking import Asking
-    from truecost.learning.strategies import build
-
-    if job.strategy in (OWN, "") or job.way == FROZEN:
-        if job.strategy == OWN and job.way != FROZEN and not isinstance(learner, System):
-            raise UsageError(
-                f"[systems.{job.system}]: the strategy is {OWN!r}, but the learner {job.learner} "
-                f"does not ask: name a strategy, such as margin"
-            )
+    """The learner with the strategy, or as it is where nobody is asked."""
+    if job.strategy == "" or job.way == FROZEN:
         return learner
-    return Asking(learner, build(job.strategy, job.strategy_options, job.seed, course.classes))
+    named = f"[systems.{job.system}]: the strategy is {OWN!r}, but the learner {job.learner}"
+    return asking(learner, job.strategy, job.strategy_options, job.seed, course.classes, named)
 
 
 def _expert(recipe: Recipe, course: Course, seed: int) -> Expert:
@@ -207,3 +132,6 @@ def _named(settings: Mapping[str, Any]) -> str:
     plain = DomainPerson()
     other = [f"{key}={value}" for key, value in settings.items() if value != getattr(plain, key)]
     return f"reference({', '.join(other)})" if other else "reference"
+
+
+KIND = Kind(Recipe, Job, _course, _noted, "the course is no longer the one", _log)
