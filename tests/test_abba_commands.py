@@ -383,7 +383,7 @@ def test_settings_of_a_file(run, result, folder):
         (
             f"score log.csv --map {MAP} --resample blocks",
             2,
-            'Choose from: "multinomial", "poisson"',
+            "choose one of multinomial, poisson",
         ),
         (f"score log.csv --map {MAP},score=sa", 2, "--map score=... is not known"),
         (f"score log.csv --map {MAP} --subset rom", 2, "did you mean 'room'?"),

@@ -209,7 +209,11 @@ def test_classes_get_a_column_each(run, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (("eval.csv", "--type", "score", "--method", "platt"), 2, 'Choose from: "affine"'),
+        (
+            ("eval.csv", "--type", "score", "--method", "platt"),
+            2,
+            "is 'platt': choose one of affine",
+        ),
         (("eval.csv", "--type", "score", "--fold", "spkr"), 2, "did you mean 'spk'"),
         (("eval.csv", "--type", "score", "--fold", "y"), 3, "no trials of"),
         (("dev.csv", "eval.csv", "--type", "score", "--fold", "part"), 2, "give one file"),

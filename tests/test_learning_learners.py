@@ -91,7 +91,7 @@ def test_every_name_is_built_somewhere():
 
 
 def test_unknown_learner():
-    with pytest.raises(UsageError, match=r"no learner 'logistics': did you mean 'logistic'\?"):
+    with pytest.raises(UsageError, match=r"no learner 'logistics' \(did you mean 'logistic'\?"):
         build("logistics", Task("detection", DETECTION))
     with pytest.raises(UsageError, match="known are logistic, sklearn, river"):
         build("x", Task("detection", DETECTION))

@@ -434,7 +434,7 @@ def test_numbers_have_no_classes():
 # what is refused
 
 WRONG = [
-    ({"name": "tabel"}, r"name = 'tabel' is not known: did you mean 'table'"),
+    ({"name": "tabel"}, r"name = 'tabel' is not known .did you mean 'table'"),
     ({"name": "table"}, r"name = 'table' needs file"),
     ({"name": "digits", "file": "x"}, r"key file means nothing where name = 'digits'"),
     ({"name": "fsdd"}, r"needs folder = .* or file"),
@@ -470,7 +470,7 @@ def test_settings_that_do_not_go_together_are_refused(keys, said):
 
 
 REFUSED = [
-    ({"target": "c00"}, 10, 8, UsageError, r"'c00' is no label of test: did you mean 'c0'"),
+    ({"target": "c00"}, 10, 8, UsageError, r"'c00' is no label of test .did you mean 'c0'"),
     (
         {"target": "x"},
         10,

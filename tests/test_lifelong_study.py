@@ -285,7 +285,7 @@ def _of(**keys):
 
 FAULTY = [
     ({"lifelong": {}}, r"is an event log: say what its outputs are, kind = \"classes\" or"),
-    (_of(higher=True), r"higher under \[lifelong\] goes with"),
+    (_of(higher=True), "higher goes with a table of scores"),
     (_of(bounds=[1, 0]), r"bounds 1,0 are not understood: give the lowest"),
     (_of(score="bleu"), r"score 'bleu' is not for transcripts"),
     (_of(policies=["recent"]), r"policy recent needs a half-l"),

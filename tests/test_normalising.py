@@ -67,7 +67,7 @@ def test_every_step_is_described():
 @pytest.mark.parametrize(
     ("steps", "message"),
     [
-        (["lowercase"], "'lowercase' is not known: did you mean 'lower'?"),
+        (["lowercase"], "'lowercase' is not known (did you mean 'lower'?)"),
         (["punctuation"], "did you mean 'no-punctuation'?"),
         (["xyz"], "'xyz' is not known: choose from none, nfc, nfkc, lower"),
         (["lower", "none"], "'none' stands alone"),

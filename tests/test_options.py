@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from importlib.resources import files
 
 import pytest
 
@@ -146,3 +147,199 @@ def test_an_option_that_cannot_apply_is_refused_wherever_it_stands(place):
             tc.Study.of(tables).check()
     else:
         tc.Study.of(tables).check()
+
+
+IDLE = {  # data, options that cannot apply to them, and what is said
+    "classes of two": ("score", "s.csv", {"type": "llr", "classes": "a,b"}, "classes goes with"),
+    "classes of one score": (
+        "score",
+        "p.csv",
+        {"type": "posterior", "classes": "a,b"},
+        "classes goes with one score a class",
+    ),
+    "target of numbers": ("score", "s.csv", {"type": "number", "target": "1"}, "target goes with"),
+    "target of soft labels": (
+        "score",
+        "soft.csv",
+        {"type": "llr", "soft": "soft", "target": "1"},
+        "target goes with labels of classes",
+    ),
+    "threshold of classes": (
+        "score",
+        "k.csv",
+        {"type": "posterior", "map": "score=a+b+c", "threshold": 0.5},
+        "threshold goes with targets and nontargets",
+    ),
+    "case of TER": (
+        "translation score",
+        "r.csv",
+        {"measure": "ter", "lowercase": True},
+        "goes with measure bleu or chrf",
+    ),
+    "tokens of chrF": (
+        "translation score",
+        "r.csv",
+        {"measure": "chrf", "tokenizer": "char"},
+        "tokenizer goes with measure bleu",
+    ),
+    "help of scores": (
+        "lifelong score",
+        "m.csv",
+        {"higher": True, "item_seconds": 3},
+        "item_seconds goes with",
+    ),
+    "cost of scores": (
+        "lifelong score",
+        "m.csv",
+        {"higher": True, "cost": "words"},
+        "cost goes with event logs or a learning curve",
+    ),
+    "compat of scores": (
+        "lifelong score",
+        "m.csv",
+        {"higher": True, "compat": "allies-2020"},
+        "compat goes with",
+    ),
+    "policy of no score": (
+        "lifelong score",
+        "c.csv",
+        {"higher": True, "policy": "recent:2", "measure": "area_under_curve"},
+        "policy goes with measure policy_score or",
+    ),
+    "no collar": (
+        "diarization score",
+        "r.rttm",
+        {"mapping": "evaluated"},
+        "goes with",
+    ),
+    "mapping of voice activity": (
+        "diarization score",
+        "r.rttm",
+        {"mapping": "evaluated", "collar": 0.1, "measure": "jer"},
+        "mapping goes with measure der or",
+    ),
+}
+FILES = {
+    "s.csv": "id,score,label\na,1,1\nb,0,0\nc,2,1\nd,1,0\n",
+    "p.csv": "id,score,label\na,0.9,1\nb,0.2,0\nc,0.8,1\nd,0.1,0\n",
+    "soft.csv": "id,score,soft\na,1,0.9\nb,0,0\nc,2,1\nd,1,0.4\n",
+    "k.csv": "id,a,b,c,label\na,0.8,0.1,0.1,a\nb,0.1,0.8,0.1,b\nc,0.1,0.1,0.8,c\n",
+    "r.csv": "id,text\na,one two three four five\nb,six seven eight nine ten\n",
+    "m.csv": "version,time,score\n1,1,0.5\n1,2,0.4\n2,1,0.6\n2,2,0.7\n",
+    "c.csv": "cost,score\n0,0.5\n5,0.7\n9,0.8\n",
+    "r.rttm": "SPEAKER a 1 0 5 <NA> <NA> x <NA> <NA>\nSPEAKER a 1 5 5 <NA> <NA> y <NA> <NA>\n",
+}
+
+
+@pytest.mark.parametrize("case", IDLE)
+def test_what_cannot_apply_to_the_data_is_refused_at_every_door(case, tmp_path, capsys):
+    words, name, given, said = IDLE[case]
+    file = tmp_path / name
+    file.write_text(FILES[name])
+    task = words.partition(" ")[0] if " " in words else "trials"
+    face = find(task)
+    leads = "reference" in face.leading
+    flags = [
+        f"--{key.replace('_', '-')}" + ("" if value is True else f"={value}")
+        for key, value in given.items()
+    ]
+    assert cli.run([*words.split(), *[str(file)] * (1 + leads), *flags]) == 2
+    err = " ".join(capsys.readouterr().err.split())
+    assert said.replace("_", "-", said.startswith("item")) in err
+    arguments = {"measures" if k == "measure" else k: v for k, v in given.items()}
+    with pytest.raises(tc.UsageError) as found:
+        tc.score(file, task=task, **arguments, **({"reference": file} if leads else {}))
+    assert "goes with" in str(found.value)
+    with pytest.raises(tc.UsageError) as found:
+        tc.run(_study_of(face, str(file), given, leads=leads))
+    assert "goes with" in str(found.value)
+
+
+def _study_of(face, file, given, *, leads):
+    """The tables of a study with the options of a verb."""
+    known = {option.name: option for option in options_of(face, "score")}
+    tables = {"task": face.name, "systems": {"system": {"file": file}}, "data": {}}
+    for name, text in given.items():
+        if name == "measure":
+            tables["measures"] = [text]
+            continue
+        option = known[name]
+        value = option.option.read(text, name) if option.option.read else text
+        place = tables.setdefault("data" if option.table == "map" else option.table, {})
+        if option.table == "map":
+            place.setdefault("map", {})[option.key] = value
+        else:
+            place[option.key] = list(value) if isinstance(value, tuple) else value
+    if leads:
+        tables["data"]["reference"] = [file]
+    return tables
+
+
+def test_an_option_that_applies_to_one_of_the_systems_is_taken():
+    from truecost.options import refuse_idle
+    from truecost.tasks.lifelong.options import LOGS, SCORES
+
+    table = LifelongTable(higher=True)
+    refuse_idle([(table, {"data": SCORES}), (table, {"data": LOGS})])
+    with pytest.raises(tc.UsageError, match="--higher goes with a table of scores: leave it out"):
+        refuse_idle([(table, {"data": LOGS})])
+
+
+def test_messages_say_what_was_given_and_what_may_be(tmp_path, capsys):
+    assert cli.run(["score", "x.csv", "--type", "lr"]) == 2
+    err = capsys.readouterr().err
+    assert "--type is 'lr' (did you mean 'llr'?): choose one of llr, posterior" in err
+    scores = {"a": [1.0, 2.0], "b": [2.0, 1.0]}
+    with pytest.raises(tc.UsageError, match="labels=ARRAY"):
+        tc.score(scores=[1.0, 2.0], type="llr")
+    with pytest.raises(tc.UsageError, match=r"scores=\{NAME: ARRAY"):
+        tc.score(scores, labels=[1, 0], type="llr")
+    with pytest.raises(tc.UsageError, match="training_prior is 3: give a number at least 0 and at"):
+        tc.score(scores=[0.1, 0.2], labels=[1, 0], type="posterior", training_prior=3)
+    file = tmp_path / "r.csv"
+    file.write_text(FILES["r.csv"])
+    with pytest.raises(tc.UsageError, match="the columns are id: map one with unit=COLUMN"):
+        tc.score(file, reference=file, task="translation", unit="zzz")
+
+
+@pytest.mark.parametrize(
+    ("task", "given", "said"),
+    [
+        ("transcripts", {"normalise": "lowr"}, "'lowr' is not known"),
+        ("translation", {"tokenizer": "13"}, "'13' is not known"),
+    ],
+)
+def test_words_are_checked_without_a_reference(task, given, said, tmp_path):
+    file = tmp_path / "r.csv"
+    file.write_text(FILES["r.csv"])
+    with pytest.raises(tc.UsageError, match=said):
+        tc.validate(file, task=task, **given)
+    found = tc.validate(file, task=task, unit="zzz")
+    assert "is not checked: no reference is given" in str(found.checks)
+
+
+@pytest.mark.parametrize("more", [["other.csv"], ["--in-sample"], ["--fold", "id"]])
+def test_folds_go_with_one_file(more, tmp_path, capsys):
+    for name in ("s.csv", "other.csv"):
+        (tmp_path / name).write_text(FILES["s.csv"])
+    files = [str(tmp_path / "s.csv"), *(str(tmp_path / m) if ".csv" in m else m for m in more)]
+    assert cli.run(["calibrate", *files, "--type", "llr", "--folds", "2"]) == 2
+    assert "--folds is for cross-fitting" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"query": "x"}, "query=... goes with a table"),
+        ({"reference_map": {"query": "x"}}, "reference_map query=... goes with a table of"),
+        ({"measures": "atwv", "floor": -100}, "floor goes with measure cnxe or min_cnxe"),
+    ],
+)
+def test_a_kwslist_has_no_columns_and_a_floor_is_of_cross_entropies(given, said):
+    demo = files("truecost") / "data" / "demo" / "terms"
+    places = {"ecf": "e.ecf.xml", "rttm": "r.rttm.gz", "kwlist": "t.kwlist.xml"}
+    places = {key: str(demo / name) for key, name in places.items()}
+    given = {"preset": "nist-std-2006", **given}
+    with pytest.raises(tc.UsageError) as found:
+        tc.score(str(demo / "full.kwslist.xml.gz"), task="terms", replicates=10, **places, **given)
+    assert said in str(found.value)

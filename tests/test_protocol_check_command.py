@@ -160,7 +160,7 @@ def test_a_nested_plan_of_split_is_clean(capsys):
         (["split.csv"], 2, "nothing is mapped to id"),
         (["split.csv", "--map", "id=utt"], 2, "nothing is mapped to set"),
         (["split.csv", "--map", "id=utt,set=flod"], 2, "did you mean 'fold'"),
-        (["split.csv", "--map", "id=utt,sett=fold"], 2, "did you mean set"),
+        (["split.csv", "--map", "id=utt,sett=fold"], 2, "did you mean 'set'"),
         (["split.csv", "split.csv", "--map", MAP], 2, "of several files each is a set"),
         (["a=split.csv", "a=split.csv", "--map", "id=utt"], 2, "two files are called a"),
         (["a=split.csv", "--map", "id=utt"], 2, "there is one file (a)"),

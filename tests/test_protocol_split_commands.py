@@ -161,7 +161,7 @@ def test_wrong_options(capsys, code, text, options):
 def test_wrong_maps(capsys):
     refused(capsys, 2, "nothing is mapped to id", "samples.csv", "--folds", "2")
     refused(capsys, 2, "no column 'sp' for the group", "samples.csv", "--map", "id=utt,group=sp")
-    refused(capsys, 2, "did you mean group", "samples.csv", "--map", "id=utt,groups=spk")
+    refused(capsys, 2, "did you mean 'group'", "samples.csv", "--map", "id=utt,groups=spk")
     refused(capsys, 2, "a split makes them", "samples.csv", "--map", "id=utt,set=device")
     refused(
         capsys,

@@ -90,7 +90,7 @@ def test_normalisation_enters_the_signature_and_the_texts():
     plain = count(right, found, TextOptions(normalise=("none",)), "mine")
     assert plain.signatures["words"] == "normalise:none"
     assert refused(right, found, error=UsageError, normalise=("lowercase",)).startswith(
-        "normalisation 'lowercase' is not known: did you mean 'lower'?"
+        "normalisation 'lowercase' is not known (did you mean 'lower'?)"
     )
 
 

@@ -9,13 +9,12 @@ replicate. Sources: paper 002, sections 2.3-2.6 and Eq. 6-24; paper 003, section
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from truecost.errors import UsageError, counted
+from truecost.errors import UsageError, counted, near
 
 Floats = npt.NDArray[np.float64]
 
@@ -369,7 +368,7 @@ def preset(name: str) -> Application:
         When there is no such preset.
     """
     if str(name) not in PRESETS:
-        close = get_close_matches(str(name), PRESETS, n=1)
-        hint = f"did you mean {close[0]!r}? " if close else ""
-        raise UsageError(f"preset {name!r} is not known: {hint}choose one of {', '.join(PRESETS)}")
+        raise UsageError(
+            f"preset {name!r} is not known{near(name, PRESETS)}: choose one of {', '.join(PRESETS)}"
+        )
     return PRESETS[name].application

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from numbers import Real
-from types import NoneType, UnionType
+from types import MappingProxyType, NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from truecost.errors import UsageError, near
@@ -59,7 +59,9 @@ class Option:
         The verbs that take it alone, where not all of its table's do.
     needs : mapping of str to tuple
         Keys of the same table, and the values with one of which it applies: any value where the
-        tuple is empty. What is not given has its default; where there is none, it is not known.
+        tuple is empty. What is not given has its default, of which words say that it is none of
+        these; where there is none, it is not known. Any other key is a kind of facts, `measure` or
+        what files turn out to hold, looked at where they are known.
     """
 
     help: str
@@ -297,24 +299,52 @@ def check(table: Any, door: Callable[[Declared], str]) -> None:
             option.check(given[option.key], door(option))
 
 
-def idle(table: Any) -> dict[Declared, str]:
+Facts = Mapping[str, Collection[str]]  # what is known beside a table, by kind
+
+
+def idle(table: Any, facts: Facts = MappingProxyType({})) -> dict[Declared, str]:
     """The options that a table gives and that cannot apply, with what each would need.
 
     Parameters
     ----------
     table : PartialTable
+    facts : mapping of str to collection of str
+        What is known beside the table, such as the measures that are asked for.
     """
     kind: Any = type(table)
     given, found = table.given(), {}
     known = {option.key: option for option in declared(kind)}
     for option in (known[key] for key in given if key in known):
         for key, values in option.option.needs.items():
-            other = given.get(key, known[key].option.default)
-            if values and other is not None and other not in values:
+            if key not in known:
+                if not {*facts.get(key, values)} & {*values}:
+                    said = " or ".join(values)
+                    found[option] = f"measure {said}" if key == "measure" else said
+                continue
+            there = known[key].option
+            other = given.get(key, there.shown or there.default)
+            if values and other not in (None, *values):
                 found[option] = f"{known[key].flag} {'|'.join(map(str, values))}"
             elif not values and key not in given:
                 found[option] = known[key].flag
     return found
+
+
+def refuse_idle(tables: Iterable[tuple[Any, Facts]]) -> None:
+    """Refuse an option that applies to none of the tables which give it: UsageError.
+
+    Parameters
+    ----------
+    tables : iterable of (PartialTable, mapping)
+        Tables, such as those of several systems, and what is known beside each.
+    """
+    found = [(table.given(), idle(table, facts)) for table, facts in tables]
+    for option, needed in (one for _, every in found for one in every.items()):
+        giving = [(given[option.key], every) for given, every in found if option.key in given]
+        if all(option in every for _, every in giving):
+            keys = giving[0][0] if isinstance(giving[0][0], dict) else {}
+            said = f"{option.flag} {next(iter(keys))}=..." if keys else option.flag
+            raise UsageError(f"{said} goes with {needed}: leave it out")
 
 
 def check_fields(given: Any, table: type) -> None:

@@ -10,11 +10,12 @@ import itertools
 import os
 import re
 import sys
+from typing import get_args
 
 from cyclopts import App, Parameter
 
 from truecost.cli.apps import commands_of, with_commands
-from truecost.errors import InputError, TruecostError, message
+from truecost.errors import InputError, TruecostError, message, near
 from truecost.tasks import DEFAULT, TABLE, added, find, names
 from truecost.version import __version__
 
@@ -160,6 +161,10 @@ def _show_docstring(arguments: list[str]) -> None:
 
 
 def _plain(error: Exception) -> str:
+    token, words = getattr(error, "token", None), get_args(getattr(error, "target_type", None))
+    if token and token.keyword and words and all(isinstance(word, str) for word in words):
+        said = f"{token.keyword} is {token.value!r}{near(token.value, words)}"
+        return f"{said}: choose one of {', '.join(words)}"
     said = " ".join(str(error).split())
     lacking = re.fullmatch(r'Command "(.+)" parameter (\S+) requires an argument\.', said)
     if lacking:

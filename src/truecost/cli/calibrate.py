@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from truecost.cli.flags import Flag, of_table
+from truecost.cli.flags import Flag, Whole, of_table
 from truecost.cli.options import NO_COSTS, NO_DATA, Costs, Data, Interval, study_of
 from truecost.cli.trials import report, said_instead
 from truecost.cli.writing import ToFile, aside, check_file, put, to_standard_output
@@ -33,8 +33,8 @@ class Fit:
     """Key of TRAIN, where it is not that of EVAL."""
     train_metadata: Annotated[tuple[str, ...], Flag] = ()
     """Metadata of TRAIN, where they are not those of EVAL."""
-    folds: int = 5
-    """Folds of whole units for cross-fitting, when no EVAL is given."""
+    folds: Whole = None
+    """Folds of whole units for cross-fitting, when no EVAL is given. Default: 5."""
     fold: str | None = None
     """Column with the fold of each trial, in place of dealt ones."""
     in_sample: Annotated[bool, Flag] = False

@@ -1,11 +1,9 @@
 """How outputs are corrected, by their kind."""
 
-from difflib import get_close_matches
-
 from truecost.corrections.base import Corrector
 from truecost.corrections.regions import Regions
 from truecost.corrections.texts import Classes, Texts
-from truecost.errors import UsageError
+from truecost.errors import UsageError, near
 
 CORRECTORS: dict[str, Corrector] = {
     "classes": Classes(),
@@ -38,7 +36,8 @@ def corrector(kind: str) -> Corrector:
     (Part(name='', errors=1.0, words=4, actions=1),)
     """
     if kind not in CORRECTORS:
-        close = get_close_matches(kind, CORRECTORS, n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(CORRECTORS)}"
-        raise UsageError(f"no outputs of kind {kind!r} can be corrected: {hint}")
+        raise UsageError(
+            f"no outputs of kind {kind!r} can be corrected{near(kind, CORRECTORS)}: known are "
+            f"{', '.join(CORRECTORS)}"
+        )
     return CORRECTORS[kind]

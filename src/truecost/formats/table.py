@@ -3,14 +3,13 @@
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.errors import InputError, UsageError, counted, first_five
+from truecost.errors import InputError, UsageError, counted, first_five, near
 from truecost.names import NO_NUMBER, ScoreType
 
 _OF_OPTIONS = ("condition", "audio", "feature")  # columns that an option names, not a map
@@ -75,6 +74,11 @@ class Table:
         return [*self.frame.columns, *self.matrices]
 
     @property
+    def in_memory(self) -> bool:
+        """Whether it is of arrays, and of no file."""
+        return self.ordered and not self.format
+
+    @property
     def listed(self) -> str:
         """The columns there are, for messages, and how they were read."""
         read = f" (read as {self.layout})" if self.layout else ""
@@ -107,10 +111,9 @@ class Table:
         """
         if name in self.columns:
             return
-        close = get_close_matches(name, self.columns, n=1)
-        hint = f" (did you mean {close[0]!r}?)" if close else ""
         raise UsageError(
-            f"{self.source}: there is no column {name!r} for the {meaning}{hint}; "
+            f"{self.source}: there is no column {name!r} for the "
+            f"{meaning}{near(name, self.columns)}; "
             f"{self.listed}: "
             + (
                 "name one of these"

@@ -1,11 +1,10 @@
 """Which rows of a result a gate is about: one for each system, application and collection."""
 
 from collections.abc import Hashable, Iterable, Sequence
-from difflib import get_close_matches
 
 import msgspec
 
-from truecost.errors import UsageError, first_five
+from truecost.errors import UsageError, first_five, near
 from truecost.gates.gate import DIMS, Gate
 from truecost.names import PARTS
 from truecost.results import Row
@@ -79,11 +78,9 @@ def _named(gate: Gate, what: str, wanted: str, rows: Sequence[Row]) -> list[Row]
 def _nothing(gate: Gate, what: str, wanted: str, there: Iterable[str | None]) -> str:
     """That there is no row of this name, and which there are."""
     names = list(dict.fromkeys(name for name in there if name is not None))
-    close = get_close_matches(wanted, names, n=1)
-    meant = f" (did you mean {close[0]!r}?)" if close else ""
     listed = "; ".join(names) if what == "subset" else ", ".join(names)
     has = f"there are: {listed}" if names else f"the result names no {what}"
-    return f"{_called(gate)}: there is no {what} {wanted!r}{meant}; {has}"
+    return f"{_called(gate)}: there is no {what} {wanted!r}{near(wanted, names)}; {has}"
 
 
 def _whole(gate: Gate, rows: Sequence[Row]) -> list[Row]:

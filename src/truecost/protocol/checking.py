@@ -8,13 +8,12 @@ what it could not look for.
 
 import re
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from truecost.errors import UsageError
+from truecost.errors import UsageError, near
 from truecost.factors import encode
 from truecost.protocol.copies import NEAR, check_limit
 from truecost.protocol.coverage import axes, few_units, missing
@@ -170,10 +169,11 @@ def _refuse_unknown(shared: Sequence[str], samples: Samples) -> None:
     """Refuse columns that may be shared and are no groups."""
     for column in shared:
         if column not in samples.groups:
-            close = get_close_matches(column, samples.groups, n=1)
-            hint = f" (did you mean {close[0]!r}?)" if close else ""
             known = ", ".join(samples.groups) or "none: say --map group=COLUMN"
-            raise UsageError(f"--shared {column!r} is no group column{hint}: they are {known}")
+            raise UsageError(
+                f"--shared {column!r} is no group column{near(column, samples.groups)}: "
+                f"they are {known}"
+            )
 
 
 def _looked(

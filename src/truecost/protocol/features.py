@@ -3,7 +3,6 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from truecost.errors import InputError, UsageError, counted, first_five
+from truecost.errors import InputError, UsageError, counted, first_five, near
 from truecost.factors import encode
 from truecost.formats import read
 from truecost.formats.mapped import filled, refuse_repeated
@@ -76,10 +75,9 @@ def features_of(samples: Samples, given: str) -> Features:
             if fnmatchcase(name, pattern) and (name == pattern or not _aside(samples, name))
         ]
         if not matched:
-            close = get_close_matches(pattern, table.columns, n=1)
-            hint = f" (did you mean {close[0]!r}?)" if close else ""
             raise UsageError(
-                f"--features {pattern!r} is neither a file nor a column of {table.source}{hint}; "
+                f"--features {pattern!r} is neither a file nor a column of "
+                f"{table.source}{near(pattern, table.columns)}; "
                 f"{table.listed}"
             )
         names += matched

@@ -9,13 +9,12 @@ exact ones for that many (Korn and Graubard 1998).
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 import numpy as np
 import numpy.typing as npt
 
 from truecost.digits import figure
-from truecost.errors import UsageError, counted, first_five
+from truecost.errors import UsageError, counted, first_five, near
 from truecost.evidence import Evidence, totals
 from truecost.factors import Factor, encode
 from truecost.protocol.divisions import FOLD, Division
@@ -182,10 +181,9 @@ def deployment(
         raise UsageError("--target goes with --prior; --priors names every class itself")
     for name in priors:
         if name not in classes:
-            close = get_close_matches(name, classes, n=1)
-            hint = f" (did you mean {close[0]!r}?)" if close else ""
             raise UsageError(
-                f"--priors names {name!r}, which is no class of {samples.table.source}{hint}: the "
+                f"--priors names {name!r}, which is no class of "
+                f"{samples.table.source}{near(name, classes)}: the "
                 f"classes are {first_five(classes)}"
             )
     if lacking := [name for name in classes if name not in priors]:

@@ -6,14 +6,13 @@ what samples share (a speaker, a session); several group columns are several suc
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.errors import InputError, UsageError
+from truecost.errors import InputError, UsageError, near
 from truecost.formats import read
 from truecost.formats.mapped import filled, mapped_column, refuse_repeated
 from truecost.formats.table import Table
@@ -155,10 +154,9 @@ def samples_of(
     """The samples of a table that was read; see `read_samples`."""
     for key in columns:
         if key not in PROTOCOL_MAP_KEYS:
-            close = get_close_matches(key, PROTOCOL_MAP_KEYS, n=1)
-            hint = f" (did you mean {close[0]}?)" if close else ""
             raise UsageError(
-                f"--map {key}=... is not known{hint}: map one of {', '.join(PROTOCOL_MAP_KEYS)}"
+                f"--map {key}=... is not known{near(key, PROTOCOL_MAP_KEYS)}: map one of "
+                f"{', '.join(PROTOCOL_MAP_KEYS)}"
             )
     found = {k: c for k in PROTOCOL_MAP_KEYS if (c := mapped_column(columns, k, table))}
     for key in ("id", *need):

@@ -6,7 +6,6 @@ is cut at its quartiles over the samples; an empty cell of a condition is a leve
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from itertools import pairwise
 from typing import Any
 
@@ -14,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.errors import InputError, UsageError
+from truecost.errors import InputError, UsageError, near
 from truecost.factors import encode
 from truecost.names import NO_NUMBER
 from truecost.protocol.samples import Samples
@@ -69,10 +68,11 @@ def axes_of(samples: Samples, strata: Sequence[str] | None = None) -> tuple[Axis
     names = [*samples.conditions] if strata is None else [*dict.fromkeys(strata)]
     for name in names:
         if name not in samples.conditions:
-            close = get_close_matches(name, samples.conditions, n=1)
-            hint = f" (did you mean {close[0]!r}?)" if close else ""
             known = ", ".join(samples.conditions) or "none were read"
-            raise UsageError(f"condition {name!r} is not known{hint}: the conditions are {known}")
+            raise UsageError(
+                f"condition {name!r} is not known{near(name, samples.conditions)}: the "
+                f"conditions are {known}"
+            )
         found.append(condition_axis(name, samples.conditions[name], samples.table.source))
     return tuple(found)
 

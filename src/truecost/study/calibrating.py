@@ -40,8 +40,8 @@ class Fitting:
     ----------
     method : str
         A key of `truecost.calibration.METHODS`.
-    folds : int
-        Folds of whole units, when the study has one system.
+    folds : int, optional
+        Folds of whole units, when the study has one system; 5 when left out.
     fold : str, optional
         Column with the fold of each trial.
     in_sample : bool
@@ -51,7 +51,7 @@ class Fitting:
     """
 
     method: str = "affine"
-    folds: int = 5
+    folds: int | None = None
     fold: str | None = None
     in_sample: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -108,6 +108,11 @@ def run_calibration(
         raise UsageError("--in-sample fits on the trials that are scored: give one file")
     if fitting.fold is not None and (len(sources) > 1 or fitting.in_sample):
         raise UsageError("--fold is for cross-fitting: give one file, and no --in-sample")
+    if fitting.folds is not None and (len(sources) > 1 or fitting.in_sample or fitting.fold):
+        raise UsageError(
+            "--folds is for cross-fitting with dealt folds: give one file, and no --in-sample or "
+            "--fold"
+        )
     train = [read_trials(source, reader, study) for source in sources[:-1]]
     if train and (bare := _without_labels(sources[-1], reader)) is not None:
         return _unscored(study, fitting, train[0], sources[-1], bare, reader)
@@ -117,7 +122,7 @@ def run_calibration(
         raw,
         fitting.method,
         train=train[0] if train else ("self" if fitting.in_sample else None),
-        folds=fitting.folds,
+        folds=5 if fitting.folds is None else fitting.folds,
         fold=fitting.fold,
         application=scoring.application,
         training_prior=scoring.chosen(TrialsScoring).training_prior,

@@ -6,6 +6,7 @@ from pathlib import Path
 from truecost.errors import InputError, TruecostError
 from truecost.formats import Table
 from truecost.names import STANDARD_INPUT
+from truecost.options import refuse_idle
 from truecost.study.config import Study
 from truecost.study.reader import Reader
 from truecost.study.sources import Source, sources_of
@@ -51,6 +52,8 @@ def validate(
         for source in sources_of(study, collection):
             name = f"{collection}, {source.name}" if collection else source.name
             found[name] = [*work.checks(source, reader, study, wanted)]
+    if not study.collections:
+        refuse_idle(reader.facts)
     return found
 
 

@@ -41,7 +41,7 @@ from truecost.errors import UsageError
 from truecost.face import at
 from truecost.gates import Gate
 from truecost.options import check as check_ranges
-from truecost.options import idle
+from truecost.options import refuse_idle
 from truecost.study.checking import check_task
 from truecost.study.loop_tables import (
     ExpertTable,
@@ -337,10 +337,7 @@ class Study(
         own = ([table] for table in self.own.values() if not isinstance(table, dict))
         tables: list[list[Any]] = [[*every] or [self.data], [self.interval], *own]
         for of in tables if not self.collections else tables[1:]:
-            found = [(table.given(), idle(table)) for table in of]
-            for option, needed in (one for _, every in found for one in every.items()):
-                if all(option in every for given, every in found if option.key in given):
-                    raise UsageError(f"{option.flag} goes with {needed}: leave it out")
+            refuse_idle((table, {}) for table in of)
 
     def _check_files(self, name: str, system: SystemTable) -> None:
         """Each system has a file for each collection, and no other."""

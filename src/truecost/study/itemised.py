@@ -86,7 +86,7 @@ def read_items(of: Itemised, source: "Source", reader: Reader, study: "Study") -
     InputError
         When files cannot be read or do not belong together.
     """
-    _check_maps(source.data, study.task or "trials")
+    check_maps(source.data, study.task or "trials")
     table = read_output(source, reader)
     references = [_reference(path, source, reader) for path in source.data.reference]
     reader.note(source.file, source.name, source.collection)
@@ -149,7 +149,8 @@ def _own_keys(task: str) -> tuple[str, ...]:
     return tuple(key for key in known if key in FIRST or key not in ITEM_MAP_KEYS)
 
 
-def _check_maps(data: DataTable, task: str) -> None:
+def check_maps(data: DataTable, task: str) -> None:
+    """Refuse keys of the maps that a task does not have: UsageError."""
     known, own = tuple(face_of(task).map_keys), _own_keys(task)
     check_keys(data.map, known)
     for key in data.reference_map:
@@ -236,7 +237,7 @@ def with_columns(items: Items, source: "Source", reader: Reader) -> Items:
         raise type(error)(said) from error
     for path in source.data.lines:
         table = join_metadata(table, _by_line(path, reader, source), "id", key)
-    units = unit_columns(table, source.data.map)
+    units = unit_columns(_asked(table, source.data.map, items), source.data.map)
     for name in units:
         if taken := reserved(name, items):
             raise UsageError(f"--map unit={name}: results have {taken} of that name: rename it")
@@ -253,6 +254,14 @@ def with_columns(items: Items, source: "Source", reader: Reader) -> Items:
         weights=weights,
         strata=optional_texts(table, source.data.map, "stratum"),
     )
+
+
+def _asked(table: Table, columns: Mapping[str, str], items: Items) -> Table:
+    """A table without the texts that counting put in, of which messages would tell: unless they
+    are asked for by name.
+    """
+    asked = {side for key in ("unit", "unit2") for side in columns.get(key, "").split("+")}
+    return replace(table, frame=table.frame.drop([c for c in items.texts if c not in asked]))
 
 
 def reserved(name: str, items: Items) -> str:

@@ -1,7 +1,7 @@
 """Life cycles of a study: event logs or tables of scores, read, checked and described."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 MAPPED = ("id", "label", "unit")  # columns of the tables beside event logs
 UNHELPED = ("frozen", "unsupervised")  # strategies of runs in which nobody helped
-OF_SCORES = ("higher", "bounds")  # keys of `[lifelong]` that go with tables of scores
 
 
 def read_life(source: "Source", reader: Reader, study: "Study") -> Lifelong:
@@ -154,7 +153,7 @@ def _from_logs(source: "Source", reader: Reader, study: "Study") -> Lifelong:
     """The record of event logs."""
     kind = kind_of_logs(study, source.file)
     source = _with_course(source, reader, study)
-    _refuse_keys(study, OF_SCORES, f"{source.file} holds event logs", "tables of scores")
+    reader.learn(study.table(LifelongTable), data=("event logs",))
     for key in source.data.map:
         if key not in MAPPED:
             raise UsageError(
@@ -199,13 +198,9 @@ def _from_scores(source: "Source", reader: Reader, study: "Study") -> Lifelong:
     options = TableOptions(asked.higher, bounds, source.data.map, asked.cost or "")
     about = {} if source.strategy is None else {"strategy": source.strategy}
     found = read_scores(table, source.name, options)
+    told = ("a table of scores", *(("a learning curve",) * ("cost" in found.offline.columns)))
+    reader.learn(asked, data=told)
     return _joined(replace(found, about={**found.about, **about}), source, reader)
-
-
-def _refuse_keys(study: "Study", keys: Sequence[str], what: str, others: str) -> None:
-    given = [key for key in keys if key in study.table(LifelongTable).given()]
-    if given:
-        raise UsageError(f"{what}: {', '.join(given)} under [lifelong] goes with {others}")
 
 
 def right_of(source: "Source", reader: Reader) -> tuple[Labels | None, list[Labels]]:

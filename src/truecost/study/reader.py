@@ -1,15 +1,15 @@
 """Reading the files of a study: each once, its hash taken, and how it was read remembered."""
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from truecost.errors import UsageError
 from truecost.formats import Table, read, sha256
-from truecost.names import STANDARD_INPUT, ScoreType
+from truecost.names import POSTERIORS, STANDARD_INPUT, ScoreType
 from truecost.study.outcome import Input
-from truecost.study.tables import DataTable
+from truecost.study.tables import DataTable, PartialTable
 from truecost.tasks.columns import Options
 from truecost.tasks.loading import load
 from truecost.tasks.records import Trials
@@ -38,6 +38,9 @@ class Reader:
         Files with their hashes, in the order in which they were asked for.
     readings : list of str
         How files without a stated format were read.
+    facts : list of (PartialTable, dict)
+        Tables of the study, and what the files that they are for turned out to hold: options that
+        apply to none of these are refused.
     """
 
     def __init__(self, task: str = "trials", held: Mapping[str, Table] | None = None) -> None:
@@ -45,6 +48,7 @@ class Reader:
         self.held = held or {}
         self.inputs: list[Input] = []
         self.readings: list[str] = []
+        self.facts: list[tuple[PartialTable, dict[str, set[str]]]] = []
         self._seen: list[str] = []
         self._made: dict[Hashable, Any] = {}
         self._table = cache(self._read)
@@ -74,6 +78,14 @@ class Reader:
         if path in self.held:
             return events.of_table(self.held[path])
         return events.read_events(path, input_format)
+
+    def learn(self, table: PartialTable, **facts: Iterable[str]) -> None:
+        """Note what a file holds, of which options of a table depend; all files of it count."""
+        known = next((has for other, has in self.facts if other == table), None)
+        if known is None:
+            self.facts.append((table, known := {}))
+        for kind, found in facts.items():
+            known.setdefault(kind, set()).update(found)
 
     def once(self, key: Hashable, make: Callable[[], Made]) -> Made:
         """What `make` gives, made once for a key: a reference that all systems share."""
@@ -149,7 +161,23 @@ class Reader:
         """
         table = self.table(path, data.input_format)
         self.note(path, name, collection)
-        return load(table, options_of(data, table), name, *self.joined(data, collection))
+        options = options_of(data, table)
+        found = load(table, options, name, *self.joined(data, collection))
+        self.learn(data, **_facts(table, options, found))
+        return found
+
+
+def _facts(table: Table, options: Options, trials: Trials) -> dict[str, tuple[str, ...]]:
+    """What the scores and the labels of trials are, as far as options depend on it."""
+    found: dict[str, tuple[str, ...]] = {
+        "truth": () if "soft" in options.columns else ("labels of classes",),
+        "trials": ("targets and nontargets",) if trials.detection else (),
+    }
+    column = options.column("score", table) or ""
+    if options.kind in POSTERIORS:
+        several = "+" in column or column in table.matrices
+        found["scores"] = ("one score a class",) if several else ()
+    return found
 
 
 def options_of(data: DataTable, table: Table, otherwise: ScoreType | None = None) -> Options:

@@ -10,6 +10,7 @@ import msgspec
 from truecost.errors import InputError, UsageError, checked
 from truecost.formats import Table
 from truecost.measures import find
+from truecost.options import refuse_idle
 from truecost.running import compare_systems, pair, score
 from truecost.scoring import Scoring
 from truecost.study.advice import problems_of, unused
@@ -103,11 +104,27 @@ def part_of(
 ) -> Part:
     """The systems of one collection for one application, or the thresholds that are chosen."""
     work = find_task(study.task).load()
+    refuse_unused(study, reader, systems, scoring)
     if work.part is None:
         part = score_part(systems, scoring, dims, study.baseline)
     else:
         part = work.part(systems, scoring, dims, study, reader)
     return work.describe(part, study)
+
+
+def refuse_unused(
+    study: Study, reader: Reader, systems: Sequence[Record], scoring: Mapping[str, Scoring]
+) -> None:
+    """Refuse options that the data, or all the measures, have no use for: UsageError."""
+    face = find_task(study.task)
+    if not study.collections:
+        refuse_idle(reader.facts)
+    if own := [study.own[name] for name in face.options if name in study.own]:
+        work = face.load()
+        measures = {find(name, face.name).name for name in study.measures} or {
+            measure.name for s in systems for measure in work.measures(s, scoring[s.name])
+        }
+        refuse_idle((table, {"measure": measures}) for table in own)
 
 
 def _marked(parts: Sequence[Part]) -> list[Part]:

@@ -76,6 +76,8 @@ def reference_of(data: "DataTable", reader: Reader, study: "Study") -> Reference
 def _reference(data: "DataTable", reader: Reader, study: "Study") -> Reference:
     assert data.ecf is not None
     check_keys(data.reference_map, OCCURRENCE, "--reference-map")
+    right = () if data.occurrences is None else ("a table of the reference",)
+    reader.learn(data, reference_table=right)
     if data.rttm in reader.held:
         raise UsageError(
             "--rttm names a file; a frame of where queries occur goes to --occurrences"
@@ -95,9 +97,12 @@ def list_of(source: "Source", reader: Reader) -> DetectionList:
     data = source.data
     check_keys(data.map, DETECTION)
     held = reader.held.get(source.file)
-    if held is not None:
-        return of_table(held, data.map)
-    return read_detections(source.file, data.input_format, data.map)
+    if held is None:
+        found = read_detections(source.file, data.input_format, data.map)
+    else:
+        found = of_table(held, data.map)
+    reader.learn(data, format=() if found.header else ("a table",))
+    return found
 
 
 def note_reference(source: "Source", reader: Reader) -> None:

@@ -23,6 +23,8 @@ from truecost.names import (
 from truecost.options import Option, declared
 
 THRESHOLDED = ("llr", "posterior", "log-posterior", "score")  # types that a threshold decides
+DETECTION = {"type": THRESHOLDED, "trials": ("targets and nontargets",)}
+CLASSES = (*POSTERIORS, "decision")  # types that tell several classes apart
 
 
 class PartialTable(
@@ -94,11 +96,19 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     ] = None
     map: Annotated[
         dict[str, str],
-        Option(help="Columns, as KEY=COLUMN,... (truecost list map).", read=pairs),
+        Option(
+            help="Columns, as KEY=COLUMN,... (truecost list map).",
+            read=pairs,
+            needs={"format": ("a table",)},
+        ),
     ] = {}
     reference_map: Annotated[
         dict[str, str],
-        Option(help="Columns of the reference, where they differ from --map.", read=pairs),
+        Option(
+            help="Columns of the reference, where they differ from --map.",
+            read=pairs,
+            needs={"reference_table": ("a table of the reference",)},
+        ),
     ] = {}
     key: Annotated[
         str | None, Option(help="File with labels, units and other columns, by id.", file=True)
@@ -123,10 +133,20 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
             sided=True,
         ),
     ] = ()
-    target: Annotated[str | None, Option(help="Label of the class to detect.")] = None
+    target: Annotated[
+        str | None,
+        Option(
+            help="Label of the class to detect.",
+            needs={"type": (*CLASSES, "llr", "score"), "truth": ("labels of classes",)},
+        ),
+    ] = None
     classes: Annotated[
         tuple[str, ...],
-        Option(help="Class names in the order of the score columns, comma-separated.", read=words),
+        Option(
+            help="Class names in the order of the score columns, comma-separated.",
+            read=words,
+            needs={"type": CLASSES, "scores": ("one score a class",)},
+        ),
     ] = ()
     annotators: Annotated[
         Annotators | None,
@@ -168,6 +188,8 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
             help="Prior of the target, or of each class, that the posteriors contain.",
             shown="the shares in the data",
             read=number_or_numbers,
+            ge=0,
+            le=1,
             needs={"type": POSTERIORS},
         ),
     ] = None
@@ -176,7 +198,7 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
         Option(
             help="Deployed threshold on the score.",
             shown="the Bayes threshold",
-            needs={"type": THRESHOLDED},
+            needs=DETECTION,
         ),
     ] = None
     clip: Annotated[
@@ -190,9 +212,7 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     ] = None
     allow_reversed: Annotated[
         bool | None,
-        Option(
-            help="Accept scores that rank nontargets above targets.", needs={"type": THRESHOLDED}
-        ),
+        Option(help="Accept scores that rank nontargets above targets.", needs=DETECTION),
     ] = None
     input_format: Annotated[
         str | None,

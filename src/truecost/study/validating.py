@@ -6,7 +6,7 @@ from truecost.errors import TruecostError, UsageError, counted
 from truecost.formats import Table
 from truecost.formats.ids import read_ids
 from truecost.study.config import Study
-from truecost.study.itemised import Itemised, read_items, read_output, reference_map
+from truecost.study.itemised import Itemised, check_maps, read_items, read_output, reference_map
 from truecost.study.reader import Reader, options_of
 from truecost.study.sources import Source
 from truecost.tasks.listing import Naming, check_ids
@@ -93,8 +93,18 @@ def _alone(
     of: Itemised, source: Source, reader: Reader, study: Study, wanted: Table | None
 ) -> list[Check]:
     """The file on its own, or held against the ids that are wanted."""
+    check_maps(source.data, of.counting.task)
     table, found = _read(of, source, reader)
-    return found if table is None else [*found, *_ids(of, table, wanted, source, study)]
+    if table is None:
+        return found
+    return [*found, *_ids(of, table, wanted, source, study), *_units(source)]
+
+
+def _units(source: Source) -> list[Check]:
+    """That a column of units is not looked for: it stands in the reference, or beside it."""
+    column = source.data.map.get("unit")
+    said = f"{source.file}: --map unit={column} is not checked: no reference is given"
+    return [Check("units", "ok", said)] if column else []
 
 
 def _with_reference(of: Itemised, source: Source, reader: Reader, study: Study) -> list[Check]:

@@ -4,11 +4,10 @@ Other distributions add tasks through the entry point group `truecost.tasks`, `n
 """
 
 import importlib
-from difflib import get_close_matches
 from functools import cache
 from typing import TYPE_CHECKING
 
-from truecost.errors import UsageError
+from truecost.errors import UsageError, near
 from truecost.face import Face
 from truecost.lazy import attach
 
@@ -86,9 +85,9 @@ def find(name: str | None) -> Face:
         face: Face = importlib.import_module(TABLE[name]).FACE
         return face
     if name not in added():
-        close = get_close_matches(name, names(), n=1)
-        hint = f"did you mean {close[0]!r}? " if close else ""
-        raise UsageError(f"there is no task {name!r}: {hint}take one of {', '.join(names())}")
+        raise UsageError(
+            f"there is no task {name!r}{near(name, names())}: take one of {', '.join(names())}"
+        )
     known = found(name)
     if isinstance(known, str):
         raise UsageError(known)

@@ -166,8 +166,10 @@ def scores_of(table: Table, options: Options) -> tuple[Floats, tuple[str, ...] |
     """
     column = options.column("score", table)
     if column is None:
+        arrays = ", or scores=ARRAY; of several systems scores={NAME: ARRAY, ...}"
         raise UsageError(
             f"{table.source}: no column gives the scores; {table.listed}: --map score=COLUMN"
+            f"{arrays if table.in_memory else ''}"
         )
     table.require(column.split("+")[0], "score")
     if options.kind == "decision":

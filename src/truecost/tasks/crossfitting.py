@@ -4,7 +4,6 @@ All that a fit takes from labels, the shares of the classes too, comes from its 
 """
 
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ import numpy.typing as npt
 
 from truecost.application import Application
 from truecost.calibration import Calibrator
-from truecost.errors import InputError, UsageError, counted, first_five
+from truecost.errors import InputError, UsageError, counted, first_five, near
 from truecost.factors import encode
 from truecost.splits import folds as deal
 from truecost.tasks.fitting import Fitting
@@ -128,11 +127,10 @@ def _column(trials: Trials, name: str) -> npt.NDArray[Any]:
     import polars as pl
 
     if name not in trials.frame.columns:
-        close = get_close_matches(name, trials.frame.columns, n=1)
         raise UsageError(
             f"{trials.name}: there is no column {name!r} for the folds"
-            + (f" (did you mean {close[0]!r}?)" if close else "")
-            + f"; the columns are {', '.join(trials.frame.columns) or 'none'}"
+            f"{near(name, trials.frame.columns)}; the columns are "
+            f"{', '.join(trials.frame.columns) or 'none'}"
         )
     column = trials.frame[name].cast(pl.String)
     empty = int(column.is_null().sum())

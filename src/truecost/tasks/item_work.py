@@ -33,6 +33,7 @@ def item_work(
     named_by: str = "",
     checked: tuple[str, ...] = (),
     descriptions: tuple[str, ...] = (),
+    check: Callable[["Study"], None] | None = None,
 ) -> Work[Items]:
     """The work of a task of items.
 
@@ -50,10 +51,12 @@ def item_work(
         As `Itemised` has them.
     descriptions : tuple of str
         Where the types are that items are described by (`Items.described`): `module:NAME`.
+    check : callable, optional
+        Refuses words of the options of a study that are none: UsageError.
     """
     of = Itemised(counting=counting, count=count, refuse=refuse, named_by=named_by, checked=checked)
     return Work(
-        check=partial(check_references, several=several),
+        check=partial(check_references, several=several, own=check),
         read=partial(read_items, of),
         pair=pair_items,
         measures=asked_of,
@@ -87,8 +90,15 @@ def asked_of(items: Items, scoring: Scoring) -> list[Measure]:
     return measures_of(scoring.measures, items.counting)
 
 
-def check_references(study: "Study", *, several: bool) -> None:
-    """A reference for each collection, and only one unless several are known: UsageError."""
+def check_references(
+    study: "Study", *, several: bool, own: Callable[["Study"], None] | None = None
+) -> None:
+    """A reference for each collection, and only one unless several are known: UsageError.
+
+    What the task refuses of its `own` options comes first: it needs no reference.
+    """
+    if own is not None:
+        own(study)
     for name in study.collections or ("",):
         data = study.collections.get(name, DataTable()).over(study.data)
         where = f" for {name}" if name else ""

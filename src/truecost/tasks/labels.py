@@ -31,7 +31,9 @@ def truth_of(table: Table, options: Options) -> tuple[str, str]:
         + (
             f"both {' and '.join(keys)} are mapped; map one"
             if keys
-            else f"no column gives the labels; {table.listed}: --map label=COLUMN, or give a --key"
+            else f"no column gives the labels; {table.listed}: --map label=COLUMN, "
+            + ("labels=ARRAY, " if table.in_memory else "")
+            + "or give a --key"
         )
     )
 

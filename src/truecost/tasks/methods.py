@@ -6,13 +6,12 @@ run is loaded and checked as a system is, and all runs must be scored on the sam
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from difflib import get_close_matches
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.errors import InputError, UsageError, counted, first_five, refuse_text
+from truecost.errors import InputError, UsageError, counted, first_five, near, refuse_text
 from truecost.formats import Table
 from truecost.methods import Estimator, MethodEstimate, compare_methods, estimate_method, refuse_bca
 from truecost.results import Comparison
@@ -212,11 +211,9 @@ def _split(found: Found, method: str, file: str, table: Table, columns: RunColum
 def _require(table: Table, column: str) -> None:
     if column in table.frame.columns:
         return
-    close = get_close_matches(column, table.frame.columns, n=1)
     raise UsageError(
         f"{table.source}: there is no column {column!r} that tells runs or methods apart"
-        + (f" (did you mean {close[0]!r}?)" if close else "")
-        + f"; {table.listed}: name one with --runs COLUMN, or say "
+        f"{near(column, table.frame.columns)}; {table.listed}: name one with --runs COLUMN, or say "
         f"--runs {FILE} when each file is a run"
     )
 

@@ -1,8 +1,6 @@
 """Learners, built by name; each is imported when it is built."""
 
-from difflib import get_close_matches
-
-from truecost.errors import UsageError
+from truecost.errors import UsageError, near
 from truecost.learning.system import Learner, Task
 
 NAMES: dict[str, str] = {
@@ -75,6 +73,6 @@ def build(name: str, task: Task) -> Learner:
         from truecost.learning.learners.own import own
 
         return own(task)
-    close = get_close_matches(name, NAMES, n=1)
-    hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(NAMES)}"
-    raise UsageError(f"there is no learner {name!r}: {hint}")
+    raise UsageError(
+        f"there is no learner {name!r}{near(name, NAMES)}: known are {', '.join(NAMES)}"
+    )

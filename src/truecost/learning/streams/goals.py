@@ -3,9 +3,8 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 
-from truecost.errors import InputError, UsageError, counted, first_five
+from truecost.errors import InputError, UsageError, counted, first_five, near
 from truecost.learning.streams.items import Items, sorted_classes
 from truecost.learning.streams.source import Source
 
@@ -90,9 +89,8 @@ def _targets(source: Source, classes: tuple[str, ...], where: str) -> tuple[str,
         return ()
     for target in source.asked:
         if target not in classes:
-            close = get_close_matches(target, classes, n=1)
-            hint = f"did you mean {close[0]!r}?" if close else f"they are {first_five(classes)}"
-            raise UsageError(f"[source] target {target!r} is no label of {where}: {hint}")
+            said = f"[source] target {target!r} is no label of {where}{near(target, classes)}"
+            raise UsageError(f"{said}: they are {first_five(classes)}")
     return source.asked
 
 

@@ -1,12 +1,11 @@
 """The settings of a source of streams, `[source]` of a study, and what they may not be."""
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import Any, Literal
 
 import msgspec
 
-from truecost.errors import UsageError, named
+from truecost.errors import UsageError, named, near
 
 Kind = Literal["detection", "classes", "numbers"]
 Order = Literal["given", "time", "shuffled", "dirichlet"]
@@ -155,9 +154,8 @@ def checked(source: Source) -> Source:
 def _known(key: str, value: str, known: Mapping[str, str] | tuple[str, ...]) -> None:
     """Refuse a word that is none of those known."""
     if value not in known:
-        close = get_close_matches(value, known, n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(known)}"
-        raise UsageError(f"[source] {key} = {value!r} is not known: {hint}")
+        said = f"[source] {key} = {value!r} is not known{near(value, known)}"
+        raise UsageError(f"{said}: choose one of {', '.join(known)}")
 
 
 def _check_keys(source: Source) -> None:

@@ -31,6 +31,7 @@ class DiarizationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
             help="Map speakers by scored time, or (evaluated) with collars and overlap too, as "
             "md-eval does.",
             default="scored",
+            needs={"measure": ("der", "missed", "false_alarm", "confusion")},
         ),
     ] = None
     uem: Annotated[

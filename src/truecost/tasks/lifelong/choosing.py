@@ -11,14 +11,10 @@ from truecost.tasks.lifelong.kinds.base import Kind
 from truecost.tasks.lifelong.kinds.ready import KIND as SCORES
 from truecost.tasks.lifelong.measures.lifelong import inner_of
 from truecost.tasks.lifelong.measures.supervision import OF_EFFORT, OFFLINE, TASK
-from truecost.tasks.lifelong.options import LifelongScoring
+from truecost.tasks.lifelong.options import OF_POLICY, LifelongScoring
 from truecost.tasks.lifelong.records import Lifelong
 
 PLAIN = LifelongScoring()
-OF_POLICY: tuple[str, ...] = (
-    *("policy_score", "penalised_score", "base_score", "adapted_score"),
-    *("impaired_score", "corrected_score", "penalty", "generalisation_gain"),
-)
 OF_HELP = OF_POLICY[1:2] + OF_POLICY[3:]  # what corrections are needed for
 ACROSS = ("forgetting_max", "forgetting_first", "backward_transfer", "forward_transfer")
 EFFORTS = tuple(function.__name__ for function, _, _ in OF_EFFORT)

@@ -14,11 +14,10 @@ Where else the keys of a study of task `lifelong` stand:
 """
 
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
-from truecost.errors import UsageError
+from truecost.errors import UsageError, near
 from truecost.flag_texts import numbers
 from truecost.names import LifelongFactor, LifelongKind, PolicyKind
 from truecost.options import Option, check_fields
@@ -31,6 +30,13 @@ Cost = Literal["seconds", "words", "actions", "answers", "cost"]
 Versions = Literal["last", "all"]
 Organisers = Literal["allies-2020"]
 ImpairedSpeakers = Literal["each", "one"]
+OF_POLICY: tuple[str, ...] = (  # the measures that weigh times as a policy says
+    *("policy_score", "penalised_score", "base_score", "adapted_score"),
+    *("impaired_score", "corrected_score", "penalty", "generalisation_gain"),
+)
+SCORED = ("score", "compare", "plan", "leaderboard")  # verbs that make figures
+SCORES, LOGS = ("a table of scores",), ("event logs",)
+HELPED = (*LOGS, "a learning curve")
 PRESETS = ("recent", "uniform", "conservative")  # policies that need no file
 
 
@@ -44,10 +50,9 @@ def _policies(text: str, flag: str) -> tuple[str, ...]:
     for one in text.split(","):
         name = one.partition(":")[0]
         if name not in PRESETS and not Path(one).exists():
-            close = get_close_matches(name, PRESETS, n=1)
-            hint = f" (did you mean {close[0]!r}?)" if close else ""
             raise UsageError(
-                f"{flag} {one!r} is neither {', '.join(PRESETS)} nor a table of weights{hint}: "
+                f"{flag} {one!r} is neither {', '.join(PRESETS)} nor a table of "
+                f"weights{near(name, PRESETS)}: "
                 f"write recent:3, or name a file with the columns time and weight"
             )
     return tuple(text.split(","))
@@ -107,6 +112,7 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
             read=_policies,
             repeat=True,
             file=is_preset,
+            needs={"measure": OF_POLICY},
         ),
     ] = ()
     half_life: Annotated[
@@ -115,6 +121,7 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
             help="After this time data matters half as much: of recent and conservative (days of "
             "dates).",
             gt=0,
+            needs={"measure": OF_POLICY},
         ),
     ] = None
     normalise_weights: Annotated[
@@ -124,6 +131,8 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
             "seen.",
             default=True,
             negative="--no-normalise-weights",
+            verbs=SCORED,
+            needs={"measure": OF_POLICY},
         ),
     ] = None
     resample: Annotated[
@@ -143,7 +152,7 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     ] = None
     versions: Annotated[
         Versions | None,
-        Option(help="Rows for the last version alone, or for all.", default="last"),
+        Option(help="Rows for the last version alone, or for all.", default="last", verbs=SCORED),
     ] = None
     higher: Annotated[
         bool | None,
@@ -151,6 +160,7 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
             help="Of tables of scores: higher is better (accuracies), or --lower is better "
             "(errors). It has to be said.",
             negative="--lower",
+            needs={"data": SCORES},
         ),
     ] = None
     bounds: Annotated[
@@ -159,11 +169,20 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
             help="LOW,HIGH: what scores of tables lie between, for penalised scores.",
             shown="0,inf",
             read=numbers,
+            needs={"data": SCORES},
         ),
     ] = ()
     compat: Annotated[
         Organisers | None,
-        Option(help="Penalise BLEU as the organisers' program of 2020 did."),
+        Option(
+            help="Penalise BLEU as the organisers' program of 2020 did.",
+            verbs=SCORED,
+            needs={
+                "kind": ("translation",),
+                "data": LOGS,
+                "measure": ("penalised_score", "generalisation_gain"),
+            },
+        ),
     ] = None
     cost: Annotated[
         Cost | None,
@@ -171,6 +190,7 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
             help="What is counted, of the minimal supervision rate and of curves.",
             shown="words where some are",
             group="Help",
+            needs={"data": HELPED},
         ),
     ] = None
     max_cost: Annotated[
@@ -180,6 +200,7 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
             shown="the largest cost there is",
             group="Help",
             gt=0,
+            needs={"data": HELPED},
         ),
     ] = None
     item_seconds: Annotated[
@@ -188,6 +209,7 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
             help="Seconds that correcting a part takes, where they were not measured.",
             group="Help",
             gt=0,
+            needs={"data": LOGS, "measure": ("msr",), "cost": ("seconds",)},
         ),
     ] = None
     impaired_speakers: Annotated[

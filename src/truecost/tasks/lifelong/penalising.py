@@ -8,14 +8,13 @@ second way.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.errors import InputError, UsageError, checked, counted
+from truecost.errors import InputError, UsageError, checked, counted, near
 from truecost.formats import Table
 from truecost.formats.mapped import refuse_repeated
 from truecost.tasks.arguments import column_in, ids_in, names_in, references_in, texts_in
@@ -123,10 +122,8 @@ def _options(kind: Kind, given: Any) -> Any:
     known = [field.name for field in fields(make)] if is_dataclass(make) else []
     for name in names:
         if name not in known:
-            close = get_close_matches(name, known, n=1)
-            hint = f"did you mean {close[0]!r}? " if close else ""
             raise UsageError(
-                f"option {name!r} is not for {kind.name}: {hint}it takes "
+                f"option {name!r} is not for {kind.name}{near(name, known)}: it takes "
                 f"{', '.join(known) or 'none'}"
             )
     return make(**names)

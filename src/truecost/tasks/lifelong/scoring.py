@@ -17,13 +17,13 @@ from truecost.measures import Measure
 from truecost.results import Estimate
 from truecost.scoring import Scoring
 from truecost.task import Dims
-from truecost.tasks.lifelong.choosing import OF_POLICY, OFFLINES, measures_of, single
+from truecost.tasks.lifelong.choosing import OFFLINES, measures_of, single
 from truecost.tasks.lifelong.direction import refuse_unsaid
 from truecost.tasks.lifelong.evidence import Laid
 from truecost.tasks.lifelong.measures.across import Across
 from truecost.tasks.lifelong.measures.lifelong import inner_of, rule_of
 from truecost.tasks.lifelong.measures.supervision import OFFLINE
-from truecost.tasks.lifelong.options import LifelongScoring
+from truecost.tasks.lifelong.options import OF_POLICY, LifelongScoring
 from truecost.tasks.lifelong.policies import Policy
 from truecost.tasks.lifelong.records import Lifelong
 

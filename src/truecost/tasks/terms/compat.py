@@ -6,9 +6,8 @@ where 10 comes before 9.
 """
 
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 
-from truecost.errors import UsageError
+from truecost.errors import UsageError, near
 
 F4DE = "f4de"
 COMPAT: Mapping[str, str] = {
@@ -66,8 +65,8 @@ def parse_compat(texts: Iterable[str] | str) -> frozenset[str]:
     found: set[str] = set()
     for name in (part.strip() for text in given for part in text.split(",")):
         if name not in known:
-            close = get_close_matches(name, known, n=1)
-            hint = f" (did you mean {close[0]!r}?)" if close else ""
-            raise UsageError(f"--compat {name!r} is not known{hint}: give {', '.join(known)}")
+            raise UsageError(
+                f"--compat {name!r} is not known{near(name, known)}: give {', '.join(known)}"
+            )
         found |= set(COMPAT) if name == F4DE else {name}
     return frozenset(found)

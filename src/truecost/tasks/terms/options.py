@@ -64,6 +64,7 @@ class TermsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
             group="Counting",
             help="Score of trials that were not submitted, for Cnxe.",
             shown="the least submitted one",
+            needs={"measure": ("cnxe", "min_cnxe", "cnxe_loss")},
         ),
     ] = None
     count_all_queries: Annotated[

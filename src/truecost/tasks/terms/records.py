@@ -13,7 +13,6 @@ decision. Trials that nobody submitted are known by their number only and are ne
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
@@ -21,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.errors import InputError, UsageError, counted
+from truecost.errors import InputError, UsageError, counted, near
 from truecost.factors import Factor, encode
 from truecost.subsets import Masks, masks_of
 
@@ -127,10 +126,10 @@ class Reference:
             )
         known = [c for c in self.queries.columns if c != "query"]
         if attribute not in known:
-            close = get_close_matches(attribute, known, n=1)
-            hint = f" (did you mean {close[0]!r}?)" if close else ""
             said = f"choose among {', '.join(known)}" if known else "they have none"
-            raise UsageError(f"queries have no attribute {attribute!r}{hint}: {said}")
+            raise UsageError(
+                f"queries have no attribute {attribute!r}{near(attribute, known)}: {said}"
+            )
         column = self.queries[attribute].cast(pl.String)
         if column.null_count():
             first = self.queries["query"][int(column.is_null().arg_true()[0])]

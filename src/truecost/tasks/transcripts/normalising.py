@@ -5,11 +5,10 @@ of it. Numbers are never spelled out, and no word is ever replaced by another on
 """
 
 from collections.abc import Callable, Sequence
-from difflib import get_close_matches
 
 import polars as pl
 
-from truecost.errors import UsageError
+from truecost.errors import UsageError, near
 from truecost.names import NORMALISATIONS
 
 NO_WORDS = "no-words="
@@ -51,9 +50,7 @@ def checked_steps(steps: Sequence[str]) -> tuple[str, ...]:
 def _nearest(step: str) -> str:
     if step == "none":
         return " beside others: 'none' stands alone"
-    close = get_close_matches(step, NORMALISATIONS, n=1)
-    hint = f"did you mean {close[0]!r}? " if close else ""
-    return f": {hint}choose from none, {', '.join(NORMALISATIONS)}"
+    return f"{near(step, NORMALISATIONS)}: choose from none, {', '.join(NORMALISATIONS)}"
 
 
 def _dropped(step: str) -> list[str]:

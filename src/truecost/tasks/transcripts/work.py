@@ -1,12 +1,19 @@
 """What transcripts take to be read, counted and scored."""
 
+from typing import TYPE_CHECKING
+
 from truecost.formats import Table
 from truecost.study.tables import DataTable
 from truecost.tasks.item_files import Files
 from truecost.tasks.item_work import item_work
 from truecost.tasks.items import Items
 from truecost.tasks.transcripts.counting import COUNTING, count
+from truecost.tasks.transcripts.normalising import checked_steps
+from truecost.tasks.transcripts.options import TranscriptsTable
 from truecost.tasks.transcripts.utterances import TextOptions, refuse_repeated_texts
+
+if TYPE_CHECKING:
+    from truecost.study.config import Study
 
 
 def count_files(files: Files) -> Items:
@@ -27,10 +34,16 @@ def refuse(table: Table, data: DataTable) -> None:
         refuse_repeated_texts(table, "word")
 
 
+def check(study: "Study") -> None:
+    """Refuse steps of normalisation that are none, whether or not there is a reference."""
+    checked_steps(study.table(TranscriptsTable).normalise)
+
+
 WORK = item_work(
     COUNTING,
     count_files,
     page="truecost.tasks.transcripts.page:PAGE",
     refuse=refuse,
     named_by="by",
+    check=check,
 )

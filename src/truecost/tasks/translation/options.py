@@ -11,5 +11,11 @@ class TranslationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
 
     __table__: ClassVar[str] = "translation"
 
-    tokenizer: Annotated[str | None, Option(help="One of sacrebleu's.", default="13a")] = None
-    lowercase: Annotated[bool | None, Option(help="Ignore case.")] = None
+    tokenizer: Annotated[
+        str | None,
+        Option(help="One of sacrebleu's.", default="13a", needs={"measure": ("bleu",)}),
+    ] = None
+    lowercase: Annotated[
+        bool | None,
+        Option(help="Ignore case; TER always does.", needs={"measure": ("bleu", "chrf")}),
+    ] = None

@@ -8,14 +8,13 @@ as the reference has it that has it most often.
 import logging
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from truecost.errors import UsageError
+from truecost.errors import UsageError, near
 from truecost.extras import need
 from truecost.tasks.translation.measures.translation import CHARACTER_ORDER, ORDER, character_f
 
@@ -89,6 +88,17 @@ class Texts:
         return [text.lower() for text in bare] if self.lowercase else [*bare]
 
 
+def check_tokeniser(name: str) -> Any:
+    """The class of sacrebleu that has a tokeniser; UsageError when there is none of that name."""
+    metric = need("sacrebleu", "translation").BLEU
+    if name not in metric.TOKENIZERS:
+        raise UsageError(
+            f"tokenizer {name!r} is not known{near(name, metric.TOKENIZERS)}: choose one of "
+            f"{', '.join(metric.TOKENIZERS)}"
+        )
+    return metric
+
+
 @cache
 def tokeniser(name: str) -> Tokeniser:
     """A tokeniser of sacrebleu; one for all systems, for it remembers texts that come again.
@@ -109,13 +119,7 @@ def tokeniser(name: str) -> Tokeniser:
     MissingExtraError
         When sacrebleu is not installed.
     """
-    metric = need("sacrebleu", "translation").BLEU
-    if name not in metric.TOKENIZERS:
-        close = get_close_matches(name, metric.TOKENIZERS, n=1)
-        hint = f"did you mean {close[0]!r}? " if close else ""
-        raise UsageError(
-            f"tokenizer {name!r} is not known: {hint}choose one of {', '.join(metric.TOKENIZERS)}"
-        )
+    metric = check_tokeniser(name)
     log = logging.getLogger("sacrebleu")
     silent, log.disabled = log.disabled, True
     try:

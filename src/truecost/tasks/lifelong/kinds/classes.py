@@ -6,13 +6,12 @@ has the right one (paper 004, section 4). Of several right classes each is right
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 
 import numpy as np
 import numpy.typing as npt
 
 from truecost.application import Application
-from truecost.errors import InputError, UsageError, counted, first_five, refuse_text
+from truecost.errors import InputError, UsageError, counted, first_five, near, refuse_text
 from truecost.tasks.lifelong.kinds.base import (
     Both,
     Kind,
@@ -163,10 +162,9 @@ def _place(name: str, known: dict[str, int], what: str) -> int:
     """The number of a class or decision; InputError when there is none."""
     if name in known:
         return known[name]
-    close = get_close_matches(name, known, n=1)
-    hint = f" (did you mean {close[0]!r}?)" if close else ""
     raise InputError(
-        f"{what} {name!r} is not among {first_five(known)}{hint}: name every class (--classes), or "
+        f"{what} {name!r} is not among {first_five(known)}{near(name, known)}: name "
+        "every class (--classes), or "
         f"none to take those that occur"
     )
 

@@ -2,10 +2,9 @@
 
 import importlib
 import pkgutil
-from difflib import get_close_matches
 from functools import cache
 
-from truecost.errors import UsageError
+from truecost.errors import UsageError, near
 from truecost.measures import Measure, find
 from truecost.tasks.lifelong import kinds as package
 from truecost.tasks.lifelong.kinds.base import Kind
@@ -63,10 +62,9 @@ def kind_of(name: str) -> Kind:
     """
     known = kinds()
     if name not in known:
-        close = get_close_matches(str(name), known, n=1)
-        hint = f"did you mean {close[0]!r}? " if close else ""
         raise UsageError(
-            f"kind of output {name!r} is not known: {hint}choose one of {', '.join(known)}"
+            f"kind of output {name!r} is not known{near(name, known)}: choose one of "
+            f"{', '.join(known)}"
         )
     return known[name]
 
