@@ -25,6 +25,7 @@ import sys
 import traceback
 from collections.abc import Iterator
 from html.parser import HTMLParser
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urldefrag
@@ -42,6 +43,7 @@ PAGES += sorted((ROOT / "docs" / "advice").glob("*.md"))
 PAGES += sorted((ROOT / "examples").glob("*/README.md"))
 FOUND = [m.name for m in pkgutil.walk_packages(truecost.__path__, "truecost.")]
 MODULES = ["truecost", *(m for m in FOUND if not m.endswith("__main__"))]
+SHOWING = [m for m in MODULES if ">>> " in Path(find_spec(m).origin).read_text(encoding="utf-8")]
 FENCE = re.compile(r"^(`{3,})(python|console)\n(.*?)^\1 *$", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)\n", re.MULTILINE)
 NEEDS = re.compile(r"^<!-- needs: (.+?) -->$", re.MULTILINE)
@@ -176,7 +178,12 @@ def execute(command: str) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
-@pytest.mark.parametrize("module", MODULES)
+def test_every_module_can_be_imported():
+    for module in MODULES:
+        importlib.import_module(module)
+
+
+@pytest.mark.parametrize("module", SHOWING)
 def test_examples_of_docstrings(module, folder):
     said = io.StringIO()
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
