@@ -72,9 +72,13 @@ def folder(tmp_path, monkeypatch) -> Iterator[Path]:
 
 
 def marked(page: Path) -> Any:
-    """A page as a parameter of tests, marked where it takes long."""
-    long = "<!-- long -->" in page.read_text(encoding="utf-8")
-    return pytest.param(page, marks=[pytest.mark.long] if long else [])
+    """A page as a parameter of tests, marked where it takes long or compares whole results."""
+    text, marks = page.read_text(encoding="utf-8"), []
+    if "<!-- long -->" in text:
+        marks.append(pytest.mark.long)
+    if "diff -r" in text:  # with what other processes wrote, whose pages have pictures
+        marks.append(pytest.mark.pictures)
+    return pytest.param(page, marks=marks)
 
 
 @pytest.mark.parametrize("page", [*map(marked, PAGES)], ids=lambda p: str(p.relative_to(ROOT)))
