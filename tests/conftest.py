@@ -2,6 +2,7 @@
 
 import gc
 import itertools
+import os
 from pathlib import Path
 
 import numpy as np
@@ -32,8 +33,9 @@ def pytest_runtest_setup(item):
 
     Before any fixture, so that what a module makes once is made as its first test asks: tests that
     share a page have the marker together. Heights, words and tables of a picture are made as ever.
+    TRUECOST_PICTURES=skip draws none at all (`scripts/test quick`).
     """
-    drawn = item.get_closest_marker("pictures")
+    drawn = item.get_closest_marker("pictures") and os.environ.get("TRUECOST_PICTURES") != "skip"
     Drawing._svg = DRAWN if drawn else empty_picture
 
 
