@@ -2,6 +2,7 @@
 
 import gc
 import itertools
+import os
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import settings
 from truecost import study
 from truecost.factors import Factor
 from truecost.ranking import Ranking
+from truecost.report.drawing import Drawing
 from truecost.study.naming import name_systems
 from truecost.sweep import Sweep
 from truecost.weights import Plan
@@ -23,6 +25,26 @@ def pytest_collection_finish(session):
     """No test is thrown away before the end: not looking through them saves 9 % of the time."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    """Pages are written without their pictures, except where a test has the marker `pictures`.
+
+    Before any fixture, so that what a module makes once is made as its first test asks: tests that
+    share a page have the marker together. Heights, words and tables of a picture are made as ever.
+    TRUECOST_PICTURES=skip draws none at all (`scripts/test quick`).
+    """
+    drawn = item.get_closest_marker("pictures") and os.environ.get("TRUECOST_PICTURES") != "skip"
+    Drawing._svg = DRAWN if drawn else empty_picture
+
+
+def empty_picture(drawing, key, width):
+    """As much of a picture as the page's own parts need: its shape."""
+    return f'<svg viewBox="0 0 {72 * width:g} {72 * drawing.height(width):g}"></svg>'
+
+
+DRAWN = Drawing._svg
 
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"

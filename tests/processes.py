@@ -1,10 +1,11 @@
 """Commands in processes of their own: started, waited for, looked after until they are gone."""
 
+import json
 import os
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,42 @@ def started(*arguments, **options):
         text=True,
         **options,
     )
+
+
+RESIDENT = """
+import contextlib, io, json, sys
+from truecost.cli import run
+for line in sys.stdin:
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = run(json.loads(line))
+    print(json.dumps([code, out.getvalue(), err.getvalue()]), flush=True)
+"""
+
+
+@contextmanager
+def resident(folder, **environment):
+    """Runs commands one after another in one process of their own, which imports once.
+
+    The second and later ones find what the process has imported; what happens at the start of a
+    process needs one for each command.
+    """
+    with subprocess.Popen(
+        [sys.executable, "-c", RESIDENT],
+        cwd=folder,
+        env={**os.environ, **environment},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+
+        def run(*words):
+            process.stdin.write(json.dumps([*map(str, words)]) + "\n")
+            process.stdin.flush()
+            code, out, err = json.loads(process.stdout.readline())
+            return subprocess.CompletedProcess(words, code, out, err)
+
+        yield run
 
 
 def wait_for(condition, process, seconds=120):

@@ -6,12 +6,14 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 
 import pytest
 
 import truecost
+from processes import resident
 from truecost.cli import GLOBAL
 from truecost.study import Study
 from truecost.tasks import RESERVED, find
@@ -86,20 +88,34 @@ def work(tmp_path_factory) -> Path:
     return folder
 
 
+def path_of(*places: Path) -> dict[str, str]:
+    """What lets a process find the distributions of these folders."""
+    return {"PYTHONPATH": os.pathsep.join(map(str, [SOURCES, *places])), "COLUMNS": "120"}
+
+
+@pytest.fixture(scope="module")
+def same_process(site, work) -> Iterator[Callable[..., subprocess.CompletedProcess]]:
+    """Runs commands in one process that finds the distribution."""
+    with resident(work, **path_of(site)) as run:
+        yield run
+
+
 @pytest.fixture
-def truecost_of(site, work):
-    """Runs the command in a process of its own that finds the distribution."""
+def truecost_of(site, work, same_process):
+    """Runs commands: in a process of its own where another distribution is to be found too."""
 
     def run(*words: str, code: int = 0, also: Path | None = None) -> subprocess.CompletedProcess:
-        places = [SOURCES, site, *([] if also is None else [also])]
-        done = subprocess.run(
-            [sys.executable, "-m", "truecost", *map(str, words)],
-            cwd=work,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, places)), "COLUMNS": "120"},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        if also is None:
+            done = same_process(*words)
+        else:
+            done = subprocess.run(
+                [sys.executable, "-m", "truecost", *map(str, words)],
+                cwd=work,
+                env={**os.environ, **path_of(site, also)},
+                capture_output=True,
+                text=True,
+                check=False,
+            )
         assert done.returncode == code, done.stderr + done.stdout
         return done
 
@@ -340,11 +356,10 @@ else:
 
 
 def test_python(site, work):
-    path = os.pathsep.join([str(SOURCES), str(site)])
     done = subprocess.run(
         [sys.executable, "-c", PYTHON],
         cwd=work,
-        env={**os.environ, "PYTHONPATH": path},
+        env={**os.environ, **path_of(site)},
         capture_output=True,
         text=True,
         check=False,
@@ -356,7 +371,7 @@ def test_the_tests_of_the_guide_pass(site):
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"],
         cwd=site,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(SOURCES), str(site)])},
+        env={**os.environ, **path_of(site)},
         capture_output=True,
         text=True,
         check=False,
@@ -407,7 +422,7 @@ def test_distributions_are_looked_through_once_and_only_where_needed(site, work,
     done = subprocess.run(
         [sys.executable, "-c", COUNTED, *words],
         cwd=work,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(SOURCES), str(site)])},
+        env={**os.environ, **path_of(site)},
         capture_output=True,
         text=True,
         check=False,

@@ -1,8 +1,9 @@
 """The report in a real browser: no network, no faults, no script needed, accessible, legible.
 
-Each report is opened wide and narrow, light and dark, with every table open. Without Chromium,
-playwright or axe-core the tests are skipped, or fail when TRUECOST_BROWSER=required;
-TRUECOST_BROWSER=skip leaves them out.
+Each report is opened wide and narrow, light and dark, with every table open. One report of each
+kind of page runs with every change; other reports and other views run with the long studies.
+Without Chromium, playwright or axe-core the tests are skipped, or fail when
+TRUECOST_BROWSER=required; TRUECOST_BROWSER=skip leaves them out.
 """
 
 import contextlib
@@ -26,28 +27,41 @@ from browser import WIDTHS, Visit, missing, screenshots, started, visit
 from truecost import digits, study
 from truecost.cli import run
 
+pytestmark = pytest.mark.pictures
 LONG = "a_name_without_any_space_that_goes_on_and_on_" * 2
 AWKWARD = ("<script>alert('x')</script>", "\"quoted\" & 'more' $5$ a_{n} ^2", LONG)
-REPORTS = (
-    *("demo", "one", "awkward", "classes", "numbers", "few", "several", "board", "methods"),
-    *("transcripts", "translation", "diarization", "deployments", "thresholds"),
-    *("searches", "search", "learning", "sweep", "lifelong", "ages", "penalised"),
+# One of each kind of page: of the tasks, of boards, of methods; one with awkward names.
+KINDS = (
+    *("demo", "awkward", "board", "methods", "transcripts", "translation", "diarization"),
+    *("deployments", "searches", "learning", "lifelong"),
+)
+OTHERS = (
+    *("one", "classes", "numbers", "few", "several", "thresholds", "search", "sweep"),
+    *("ages", "penalised"),
 )
 VIEWS = (
     ("wide", "light"),
-    ("middle", "light"),
     ("narrow", "dark"),
+    ("middle", "light"),
     ("wide", "dark"),
     ("narrow", "light"),
 )
 # The richest reports in all views; the others in each width, or in two of them.
 OF_ALL = ("demo", "awkward", "transcripts")
 LARGE = ("several", "board", "methods", "lifelong", "ages")
-OPENED = [
-    (name, view)
-    for name in REPORTS
-    for view in (VIEWS if name in OF_ALL else VIEWS[0:4:2] if name in LARGE else VIEWS[:3])
-]
+
+
+def views(name):
+    """The views of a report; of most the first two run with every change."""
+    found = VIEWS if name in OF_ALL else VIEWS[:2] if name in LARGE else VIEWS[:3]
+    often = 0 if name in OTHERS else 5 if name == "demo" else 2
+    for k, view in enumerate(found):
+        marks = [] if k < often else [pytest.mark.long]
+        yield pytest.param((name, view), marks=marks, id=f"{name}, {' '.join(view)}")
+
+
+OPENED = [view for name in (*KINDS, *OTHERS) for view in views(name)]
+REPORTS = [*KINDS, *(pytest.param(name, marks=pytest.mark.long) for name in OTHERS)]
 LEAST_TEXT = 9.0  # CSS pixels
 LEAST_CONTRAST = 4.5  # WCAG 2.2, 1.4.3
 PRINTED = 718  # CSS pixels of A4 between margins of 1 cm
@@ -409,7 +423,7 @@ class Seen:
         return self.visit.tree()
 
 
-@pytest.fixture(scope="module", params=OPENED, ids=lambda p: f"{p[0]}, {' '.join(p[1])}")
+@pytest.fixture(scope="module", params=OPENED)
 def seen(request, browser, reports):
     name, (width, scheme) = request.param
     with visit(browser, reports(name), WIDTHS[width], scheme) as opened:

@@ -25,6 +25,7 @@ import sys
 import traceback
 from collections.abc import Iterator
 from html.parser import HTMLParser
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urldefrag
@@ -42,6 +43,7 @@ PAGES += sorted((ROOT / "docs" / "advice").glob("*.md"))
 PAGES += sorted((ROOT / "examples").glob("*/README.md"))
 FOUND = [m.name for m in pkgutil.walk_packages(truecost.__path__, "truecost.")]
 MODULES = ["truecost", *(m for m in FOUND if not m.endswith("__main__"))]
+SHOWING = [m for m in MODULES if ">>> " in Path(find_spec(m).origin).read_text(encoding="utf-8")]
 FENCE = re.compile(r"^(`{3,})(python|console)\n(.*?)^\1 *$", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)\n", re.MULTILINE)
 NEEDS = re.compile(r"^<!-- needs: (.+?) -->$", re.MULTILINE)
@@ -70,9 +72,13 @@ def folder(tmp_path, monkeypatch) -> Iterator[Path]:
 
 
 def marked(page: Path) -> Any:
-    """A page as a parameter of tests, marked where it takes long."""
-    long = "<!-- long -->" in page.read_text(encoding="utf-8")
-    return pytest.param(page, marks=[pytest.mark.long] if long else [])
+    """A page as a parameter of tests, marked where it takes long or compares whole results."""
+    text, marks = page.read_text(encoding="utf-8"), []
+    if "<!-- long -->" in text:
+        marks.append(pytest.mark.long)
+    if "diff -r" in text:  # with what other processes wrote, whose pages have pictures
+        marks.append(pytest.mark.pictures)
+    return pytest.param(page, marks=marks)
 
 
 @pytest.mark.parametrize("page", [*map(marked, PAGES)], ids=lambda p: str(p.relative_to(ROOT)))
@@ -176,7 +182,12 @@ def execute(command: str) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
-@pytest.mark.parametrize("module", MODULES)
+def test_every_module_can_be_imported():
+    for module in MODULES:
+        importlib.import_module(module)
+
+
+@pytest.mark.parametrize("module", SHOWING)
 def test_examples_of_docstrings(module, folder):
     said = io.StringIO()
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)

@@ -1,9 +1,9 @@
 """The house: imports point down its tiers, and every room says what it is about."""
 
 import ast
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
-
-import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "truecost"
 TIERS = (
@@ -72,10 +72,25 @@ def room_of(path: Path) -> str:
     return path.relative_to(SOURCE).parts[0].removesuffix(".py")
 
 
+@cache
+def text_of(path: Path) -> str:
+    """The text of a file."""
+    return path.read_text(encoding="utf-8")
+
+
+@cache
+def read(path: Path) -> tuple[str | None, list[ast.Import | ast.ImportFrom]]:
+    """What a file says that it is about, and its imports wherever they stand."""
+    tree = ast.parse(text_of(path))
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+    return ast.get_docstring(tree), imports
+
+
+@cache
 def imports_of(path: Path) -> set[str]:
     """The rooms that a file imports, wherever in the file it does."""
     rooms = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in read(path)[1]:
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "truecost":
             parts = (node.module or "").split(".")[1:]
             named = {alias.name for alias in node.names}
@@ -90,36 +105,51 @@ def imports_of(path: Path) -> set[str]:
     return rooms
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
-def test_imports_point_down(path):
-    room = room_of(path)
-    for other in imports_of(path) - {room}:
-        assert TIER[room] <= TIER[other], f"{path}: {room} may not import {other}"
+def told(faults: Iterator[str]) -> str:
+    """All faults of a law, one a line."""
+    return "\n".join(faults)
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
-def test_tasks_learning_and_protocol_do_not_know_each_other(path):
+def test_imports_point_down():
+    assert not told(
+        f"{path}: {room_of(path)} may not import {other}"
+        for path in FILES
+        for other in sorted(imports_of(path) - {room_of(path)})
+        if TIER[room_of(path)] > TIER[other]
+    )
+
+
+def test_tasks_learning_and_protocol_do_not_know_each_other():
     apart = {"tasks", "learning", "protocol"}
-    if room_of(path) in apart:
-        assert not imports_of(path) & apart - {room_of(path)}
+    assert not told(
+        f"{path}: {room_of(path)} may not know {other}"
+        for path in FILES
+        if room_of(path) in apart
+        for other in sorted(imports_of(path) & apart - {room_of(path)})
+    )
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
-def test_no_relative_imports(path):
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    assert not [n for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and n.level]
+def test_no_relative_imports():
+    assert not told(
+        f"{path}:{node.lineno}: a relative import"
+        for path in FILES
+        for node in read(path)[1]
+        if isinstance(node, ast.ImportFrom) and node.level
+    )
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
-def test_a_file_is_short_and_says_what_it_is_about(path):
-    text = path.read_text(encoding="utf-8")
-    assert ast.get_docstring(ast.parse(text))
-    assert len(text.splitlines()) <= 500
+def test_a_file_says_what_it_is_about():
+    assert not told(f"{path}: no docstring" for path in FILES if not read(path)[0])
+
+
+def test_a_file_is_short():
+    lengths = {path: len(text_of(path).splitlines()) for path in FILES}
+    assert not told(f"{path}: {n} lines" for path, n in lengths.items() if n > 500)
 
 
 def test_kernels_take_no_frames_and_no_files():
     for path in (SOURCE / "kernels").glob("*.py"):
-        text = path.read_text(encoding="utf-8")
+        text = text_of(path)
         assert "polars" not in text
         assert "open(" not in text
 
@@ -127,6 +157,6 @@ def test_kernels_take_no_frames_and_no_files():
 def test_only_the_command_line_exits():
     for path in FILES:
         if room_of(path) not in ("cli", "__main__"):
-            text = path.read_text(encoding="utf-8")
+            text = text_of(path)
             assert "sys.exit" not in text, path
             assert "SystemExit" not in text, path

@@ -40,6 +40,7 @@ from truecost.report.plots.rows import WEAK
 from truecost.report.units import units_of
 from truecost.tasks.counting import evidence_of
 
+pytestmark = pytest.mark.pictures
 LONG = "wav2vec2-large-xlsr-finetuned-with-augmentation-{}-epochs"
 PLAN = tc.Plan(120)
 

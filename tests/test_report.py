@@ -38,6 +38,8 @@ from truecost.results import Row, verdict_of
 from truecost.study.ranking import rank
 from truecost.task import page_of
 
+pytestmark = pytest.mark.pictures
+
 
 class Page(HTMLParser):
     """Tags with their attributes, headings, chips, and tables as rows of cells."""

@@ -402,6 +402,7 @@ def test_a_study_is_a_path_tables_or_itself(tmp_path):
     assert [row.label for row in tc.score(**chosen).estimates] == ["auc"]
 
 
+@pytest.mark.pictures
 def test_plans_checks_and_leaderboards(tmp_path):
     planned = tc.plan(FRAME, measures="auc", half_width=0.01, **CHOSEN)
     assert isinstance(planned, Planned)
@@ -426,6 +427,7 @@ def test_plans_checks_and_leaderboards(tmp_path):
     assert len(tc.leaderboard(frames, keep_going=True, **chosen).leaderboard) == 2
 
 
+@pytest.mark.pictures
 def test_an_outcome_goes_into_other_documents():
     outcome = tc.score(
         FRAME, measures=["act_dcf", "auc"], subsets={"quiet": "active < 0.4"}, **CHOSEN
@@ -458,6 +460,7 @@ def test_records_are_scored_as_before():
     assert rows.to_polars()["value"].to_list() == [rows[0].value]
 
 
+@pytest.mark.pictures
 def test_pictures_of_an_outcome(tmp_path):
     outcome = tc.score(FRAME, measures=["act_dcf"], **CHOSEN)
     first = outcome.plot()
