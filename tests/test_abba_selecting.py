@@ -563,12 +563,12 @@ def test_what_is_said_of_earlier_labels_and_users():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"budget": 0}, "budget is 0: at least 1 label is needed"),
-        ({"floor": -1}, "floor is -1: it must be a whole number of labels from 0 up"),
-        ({"seed": -1}, "seed is -1: it must be a whole number from 0 up"),
-        ({"target": "recall"}, "target is 'recall': choose one of rfpr, rrecall, both, fpr"),
-        ({"rates": {"11A": 1.2}}, "the rate of 11A is 1.2: it must lie between 0 and 1"),
-        ({"rates": {"11A": np.nan}}, "the rate of 11A is nan: it must lie between 0 and 1"),
+        ({"budget": 0}, "budget is 0: give a number at least 1"),
+        ({"floor": -1}, "floor is -1: give a number at least 0"),
+        ({"seed": -1}, "seed is -1: give a number at least 0"),
+        ({"target": "recall"}, "choose one of rfpr, rrecall, both, fpr"),
+        ({"rates": {"11A": 1.2}}, "rates 11A is 1.2: give a number at least 0 and at most 1"),
+        ({"rates": {"11A": np.nan}}, "rates 11A is nan: give a finite number"),
         (
             {"rates": {"11A": 0.1, "11C": 0.1}},
             "rate 11C is not known: rates go by cell: 11A, 10A, 11B, 01B$",

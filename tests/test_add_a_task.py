@@ -293,7 +293,7 @@ def test_its_option_is_refused_by_name(truecost_of, work):
     assert known in truecost_of(*words, "--map", "text=label", code=2).stderr
     for wrong, said in (
         ("colar = 0.1", "sounds.colar is not known: did you mean 'collar'?"),
-        ("collar = 11", "collar under [sounds] is 11: give a number at least 0 and at most 10"),
+        ("collar = 11", "[sounds] collar is 11: give a number at least 0 and at most 10"),
         ('collar = "wide"', "Expected `float | null`, got `str`".replace("`", "")),
     ):
         (work / "wrong.toml").write_text(STUDY.replace("collar = 0.1", wrong))

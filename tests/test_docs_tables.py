@@ -18,14 +18,7 @@ from truecost.formats.events import SCHEMA
 from truecost.gates import Gate
 from truecost.learning.learners import NAMES as LEARNERS
 from truecost.learning.lifelong.sources import kinds
-from truecost.learning.strategies import NAMES as STRATEGIES
-from truecost.learning.strategies import OPTIONS
-from truecost.learning.streams import NAMES as SOURCES
-from truecost.measures import registry
-from truecost.names import FORMATS, NORMALISATIONS, PolicyKind
-from truecost.study import Study
-from truecost.study.config import table_types
-from truecost.study.loop_tables import (
+from truecost.learning.options import (
     ExpertTable,
     HelpTable,
     LearnerTable,
@@ -34,7 +27,14 @@ from truecost.study.loop_tables import (
     StrategyTable,
     SweepTable,
 )
-from truecost.study.protocol_tables import TrainingTable
+from truecost.learning.strategies import NAMES as STRATEGIES
+from truecost.learning.strategies import OPTIONS
+from truecost.learning.streams import NAMES as SOURCES
+from truecost.measures import registry
+from truecost.names import FORMATS, NORMALISATIONS, PolicyKind
+from truecost.protocol.options import TrainingTable
+from truecost.study import Study
+from truecost.study.config import table_types
 from truecost.study.tables import (
     ApplicationTable,
     DataTable,

@@ -330,7 +330,9 @@ def test_a_gate_decides_by_auto_intervals_unless_it_names_a_method():
         states("act_dcf:max_upper=0.5,method=bca", [percentile])
     with pytest.raises(tc.UsageError, match=r"names method=percentile: .* or name method=auto"):
         states("act_dcf:max_upper=0.5,method=percentile", [row()])
-    with pytest.raises(tc.UsageError, match="method is 'exact': write auto, percentile or bca"):
+    with pytest.raises(
+        tc.UsageError, match="method is 'exact': choose one of auto, percentile, bca"
+    ):
         states("act_dcf:max_upper=0.5,method=exact")
 
 

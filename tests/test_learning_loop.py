@@ -242,9 +242,9 @@ def test_a_rate_leaves_to_later_batches_what_a_system_did_not_ask(tmp_path):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"count": -1}, "the budget is -1 questions a batch: give 0 or more"),
-        ({"rate": 1.2}, "the rate is 1.2: give the share of items"),
-        ({"rate": math.nan}, "the rate is nan"),
+        ({"count": -1}, "budget is -1: give a number at least 0"),
+        ({"rate": 1.2}, "rate is 1.2: give a number at least 0 and at most 1"),
+        ({"rate": math.nan}, "rate is nan"),
         ({"count": 2, "rate": 0.5}, "a number of questions a batch or a rate, not both"),
     ],
 )

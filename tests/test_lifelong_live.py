@@ -343,8 +343,11 @@ def test_a_person_can_volunteer_in_place_of_being_asked(tmp_path, run):
     ("tables", "said"),
     [
         ({"loop": {"batch": 4}}, "[loop] batch goes with task stream"),
-        ({"loop": {"seeds": 0}}, "[loop] seeds = 0: give 1 or more"),
-        ({"loop": {"seeds": 10**9}}, "[loop] seeds = 1000000000: give 100,000 or less"),
+        ({"loop": {"seeds": 0}}, "[loop] seeds is 0: give a number at least 1"),
+        (
+            {"loop": {"seeds": 10**9}},
+            "[loop] seeds is 1,000,000,000: give a number at least 1 and at most",
+        ),
         ({"sweep": {"budgets": [1, 2]}}, "[sweep] goes with task stream"),
         ({"data": {"labels": "x.csv"}}, "labels under [data] does not go with [source]"),
         ({"systems": {"a": {"file": "x"}}}, "[systems.a] has file, and the study has [source]"),
@@ -355,9 +358,9 @@ def test_a_person_can_volunteer_in_place_of_being_asked(tmp_path, run):
         ({"systems": {"a": {"learner": {"name": "logistik"}}}}, "did you mean 'logistic'?"),
         ({"systems": {"a": {"strategy": "margn"}}}, "there is no strategy 'margn'"),
         ({"baseline": "b"}, "baseline 'b' is no system: this run makes means,"),
-        ({"help": {"questions": -1}}, "the budget is -1 questions a batch"),
+        ({"help": {"questions": -1}}, "[help] questions is -1: give a number at least 0"),
         ({"help": {"questions": 6}}, "above the batch size of 5"),
-        ({"help": {"rounds": 0}}, "0 rounds of help: give 1 or more"),
+        ({"help": {"rounds": 0}}, "[help] rounds is 0: give a number at least 1"),
         ({"help": {"offline": 3}}, "does not adapt offline"),
         ({"source": {"nam": 1}}, "source.nam is not known"),
         ({"source": {"chunks": 3}}, "name = 'table' has no key 'chunks'"),
@@ -366,7 +369,10 @@ def test_a_person_can_volunteer_in_place_of_being_asked(tmp_path, run):
         ({"source": {"file": None, "label": "l"}}, "[source] name = 'table' needs file = ..."),
         ({"lifelong": {"kind": "translation"}}, "[lifelong] kind is 'translation': leave it out"),
         ({"policies": {"now": {"kind": "recent"}}}, "half"),
-        ({"expert": {"error_rate": float("nan")}}, "[expert] error_rate is nan: a finite number"),
+        (
+            {"expert": {"error_rate": float("nan")}},
+            "[expert] error_rate is nan: give a finite",
+        ),
         ({"source": {"options": {"a": [float("inf")]}}}, "[source] options.a is inf: a finite"),
         (
             {"systems": {"a": {"strategy_options": {"b": float("-inf")}}}},

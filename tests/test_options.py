@@ -8,6 +8,7 @@ import pytest
 
 import truecost as tc
 from truecost import cli
+from truecost.cli import lists
 from truecost.options import check_fields, declared
 from truecost.study.tables import DataTable, IntervalTable
 from truecost.tasks import find, names
@@ -342,4 +343,36 @@ def test_a_kwslist_has_no_columns_and_a_floor_is_of_cross_entropies(given, said)
     given = {"preset": "nist-std-2006", **given}
     with pytest.raises(tc.UsageError) as found:
         tc.score(str(demo / "full.kwslist.xml.gz"), task="terms", replicates=10, **places, **given)
+    assert said in str(found.value)
+
+
+def test_every_key_of_every_table_of_a_study_has_a_description():
+    found = lists._schema_of_studies()["$defs"]
+    for name, table in found.items():
+        assert table["description"], name
+        for key, said in table["properties"].items():
+            kinds = [said, said.get("items", {}), said.get("additionalProperties")]
+            is_table = any("$ref" in kind for kind in kinds if isinstance(kind, dict))
+            assert is_table or said["description"], (name, key)
+
+
+LIVE = {
+    "batch": (lambda: tc.learning.Budget(-1), "budget is -1: give a number at least 0"),
+    "loop": ({"loop": {"batch": 0}}, "[loop] batch is 0: give a number at least 1"),
+    "expert": (
+        {"expert": {"error_rate": 50}},
+        "error_rate is 50: give a number at least 0",
+    ),
+    "help": ({"help": {"document": 0}}, "[help] document is 0: give a number at least 1"),
+    "sweep": ({"sweep": {"budgets": [1, -1]}}, "[sweep] budgets is -1: give a number at least 0"),
+    "worst": ({"worst": -1}, "worst is -1: give a number at least 0"),
+}
+
+
+@pytest.mark.parametrize("case", LIVE)
+def test_tables_of_live_runs_have_ranges_too(case):
+    tables, said = LIVE[case]
+    study = {"task": "stream", "source": {"name": "digits"}}
+    with pytest.raises(tc.UsageError) as found:
+        tables() if callable(tables) else tc.Study.of(study | tables).check()
     assert said in str(found.value)

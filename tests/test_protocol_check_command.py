@@ -165,8 +165,8 @@ def test_a_nested_plan_of_split_is_clean(capsys):
         (["a=split.csv", "a=split.csv", "--map", "id=utt"], 2, "two files are called a"),
         (["a=split.csv", "--map", "id=utt"], 2, "there is one file (a)"),
         (["a=split.csv", "b=split.csv", "--map", MAP], 2, "goes with one table"),
-        (["split.csv", "--map", MAP, "--near", "2", "--audio", "y"], 2, "from 0 up to below 1"),
-        (["split.csv", "--map", MAP, "--priors", "0=x,1=1"], 2, "write a number from 0 to 1"),
+        (["split.csv", "--map", MAP, "--near", "2", "--audio", "y"], 2, "at least 0 and below 1"),
+        (["split.csv", "--map", MAP, "--priors", "0=x,1=1"], 2, "write CLASS=P, such as"),
         (["split.csv", "--map", MAP, "--nested"], 2, "a nested plan has a column inner_F"),
         (["split.csv", "--map", MAP, "--features", "fold,y"], 0, ""),
         (["split.csv", "--map", MAP, "--features", "spk"], 3, "where numbers were expected"),
@@ -188,7 +188,7 @@ def test_options_that_do_nothing_are_refused(capsys):
     write()
     for arguments, said in (
         (("--near", "0.2"), "add --features COLUMNS (or a file), or --audio COLUMN"),
-        (("--jobs", "0"), "jobs is 0: at least one thread is needed"),
+        (("--jobs", "0"), "jobs is 0: give a number at least 1"),
     ):
         code, out, err = check(capsys, "split.csv", "--map", MAP, *arguments)
         assert (code, out) == (2, "")

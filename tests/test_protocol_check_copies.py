@@ -127,7 +127,7 @@ def test_features_from_which_nothing_can_be_told(points, said):
 @pytest.mark.parametrize("limit", [-0.1, 1.0, float("nan")])
 def test_a_limit_that_is_none(limit):
     scaled = Scaled.of([[1.0], [2.0]])
-    with pytest.raises(UsageError, match="from 0 up to below 1"):
+    with pytest.raises(UsageError, match=r"--near is .*: give a"):
         close_to_another(scaled, np.array([0, 1]), limit)
 
 

@@ -136,13 +136,13 @@ def test_what_stands_there_is_not_replaced_unless_forced(table, capsys):
 @pytest.mark.parametrize(
     ("code", "text", "options"),
     [
-        (2, "1 fold: at least 2 are needed", "--folds 1"),
+        (2, "folds is 1: give a number at least 2", "--folds 1"),
         (2, "invalid literal", "--folds 2.5"),
         (3, "25 spk for 26 folds: each lies in one as a whole; use at most 25", "--folds 26"),
         (3, "25 spk for 1000000000 folds: each lies in one", "--folds 1000000000"),
         (3, "25 spk for 1000000000 inner folds", "--folds 5 --inner 1000000000"),
         (2, "sum to 0.9, not to 1: train=0.888889,eval=0.111111", "--shares train=.8,eval=.1"),
-        (2, "--shares train=x: write a number", "--shares train=x,eval=0.2"),
+        (2, "--shares train=x is not understood: write NAME=SHARE", "--shares train=x,eval=0.2"),
         (2, "--shares '0.8' is not understood", "--shares 0.8"),
         (2, "exclude each other", "--shares a=0.5,b=0.5 --folds 2"),
         (2, "--eval goes with --folds", "--eval 0.2"),

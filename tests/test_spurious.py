@@ -314,8 +314,8 @@ def test_too_few_groups_are_refused(groups, said):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"model": "forest"}, "model 'forest' is not known: choose of logistic, boosting"),
-        ({"folds": 1}, "1 fold: at least 2"),
+        ({"model": "forest"}, "--model is 'forest': choose one of logistic, boosting"),
+        ({"folds": 1}, "--folds is 1: give a number at least 2"),
         ({"seed": -1}, "seed is -1"),
     ],
 )

@@ -184,7 +184,7 @@ CASES = {
     "no such column": ([*COMMAND, "--conditions", "devise"], 2, "did you mean 'device'"),
     "the class": ([*COMMAND, "--conditions", "y"], 2, "'y' is the class"),
     "too few groups": ([*ASKED, "--folds", "16"], 3, "samples.csv: 30 groups for 16 folds"),
-    "one fold": ([*ASKED, "--folds", "1"], 2, "1 fold: at least 2"),
+    "one fold": ([*ASKED, "--folds", "1"], 2, "folds is 1: give a number at least 2"),
     "no samples": (["protocol", "spurious", "--conditions", "a"], 2, "name the table of samples"),
     "no label": (
         ["protocol", "spurious", "samples.csv", "--map", "id=utt", "--conditions", "device"],
@@ -192,7 +192,7 @@ CASES = {
         "nothing is mapped to label",
     ),
     "no such audio": ([*COMMAND, "--audio", "device"], 3, "180 files of --audio device cannot be"),
-    "speech in no audio": ([*ASKED, "--vad", "energy"], 2, "none are named: add --audio COLUMN"),
+    "speech in no audio": ([*ASKED, "--vad", "energy"], 2, "--vad goes with --audio"),
     "scores of no type": ([*ASKED, "--system", "m=mine.csv"], 2, "say what the scores are"),
     "a name that is taken": (
         [*ASKED, "--system", "only device=mine.csv", "--type", "llr"],

@@ -505,12 +505,18 @@ REFUSED = {
     ),
     "[sorce]": ({"sorce": {"a": 1}}, "sorce is not known: did you mean 'source'?"),
     "word": ({"loop": {"batch": "six"}}, "Expected int | null, got str, in loop.batch"),
-    "batch": ({"loop": {"batch": 0}}, "[loop] batch = 0: give 1 or more"),
-    "seeds": ({"loop": {"seeds": 0}}, "[loop] seeds = 0: give 1 or more"),
-    "many": ({"loop": {"seeds": 10**9}}, "[loop] seeds = 1000000000: give 100,000 or less"),
-    "rate": ({"loop": {"rate": 1.5, "budget": None}}, "[loop] rate = 1.5: give a share"),
+    "batch": ({"loop": {"batch": 0}}, "[loop] batch is 0: give a number at least 1"),
+    "seeds": ({"loop": {"seeds": 0}}, "[loop] seeds is 0: give a number at least 1 and at most"),
+    "many": (
+        {"loop": {"seeds": 10**9}},
+        "[loop] seeds is 1,000,000,000: give a number at least 1 and",
+    ),
+    "rate": (
+        {"loop": {"rate": 1.5, "budget": None}},
+        "[loop] rate is 1.5: give a number",
+    ),
     "rate and budget": ({"loop": {"rate": 0.5}}, "a rate and a budget are given"),
-    "negative": ({"loop": {"budget": -1}}, "a budget of -1 questions a batch: give 0 or more"),
+    "negative": ({"loop": {"budget": -1}}, "[loop] budget is -1: give a number at least 0"),
     "above": (
         {"loop": {"budget": 7}},
         "budget 7 is above the batch size: a batch has 6 items, and each can be asked about once",
@@ -642,8 +648,8 @@ def test_a_learner_that_asks_itself(tmp_path, run):
 
 
 def test_the_table_of_the_source_has_the_keys_of_the_source():
+    from truecost.learning.options import SourceTable
     from truecost.learning.streams import Source
-    from truecost.study.loop_tables import SourceTable
 
     of_courses = {"text"}  # lifelong learning reads its courses from the same table
     assert set(SourceTable.__struct_fields__) == set(Source.__struct_fields__) | of_courses

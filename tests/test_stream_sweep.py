@@ -375,7 +375,7 @@ def test_one_budget_gives_no_advice():
         (("--budgets", "1,1"), "budgets 1, 1: name each once"),
         (("--budgets", "1,2", "--strategies", "margn"), "there is no strategy 'margn'"),
         (("--budgets", "1,2", "--strategies", "random,random"), "name each once"),
-        (("--budgets", "1,2", "--seeds", "0"), "[loop] seeds = 0: give 1 or more"),
+        (("--budgets", "1,2", "--seeds", "0"), "--seeds is 0: give a number at least 1"),
         (("--budgets", "1,2", "--config", "x.toml"), "leave out --config"),
     ],
 )

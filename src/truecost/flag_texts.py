@@ -10,6 +10,7 @@ _PAIRS = {
     "--system-map": ("KEY=COLUMN", "id=utt,score=s"),
     "--shares": ("NAME=SHARE", "train=0.8,dev=0.1,eval=0.1"),
     "--priors": ("CLASS=P", "keyword=0.01,other=0.99"),
+    "--rates": ("CELL=RATE", "10A=0.2,01B=0.1"),
     "--before": ("SET=NUMBER", "training=1000"),
 }
 
@@ -30,6 +31,20 @@ def pairs(text: str, flag: str = "--map") -> dict[str, str]:
     return found
 
 
+def number_pairs(text: str, flag: str) -> dict[str, float]:
+    """`NAME=NUMBER,...` as a mapping; UsageError where it is none."""
+    found = {}
+    for name, number in pairs(text, flag).items():
+        try:
+            found[name] = float(number)
+        except ValueError as error:
+            form, example = _PAIRS[flag]
+            raise UsageError(
+                f"{flag} {name}={number} is not understood: write {form}, such as {flag} {example}"
+            ) from error
+    return found
+
+
 def numbers(text: str, flag: str) -> tuple[float, ...]:
     """Comma-separated numbers; UsageError where they are none."""
     try:
@@ -40,6 +55,16 @@ def numbers(text: str, flag: str) -> tuple[float, ...]:
         ) from error
 
 
+def whole_numbers(text: str, flag: str) -> tuple[int, ...]:
+    """Comma-separated whole numbers; UsageError where they are none."""
+    try:
+        return tuple(int(part) for part in text.split(",")) if text else ()
+    except ValueError as error:
+        raise UsageError(
+            f"{flag} {text!r} is not understood: write whole numbers separated by commas"
+        ) from error
+
+
 def number_or_numbers(text: str, flag: str) -> float | tuple[float, ...]:
     """A number, or several separated by commas."""
     found = numbers(text, flag)
@@ -47,9 +72,17 @@ def number_or_numbers(text: str, flag: str) -> float | tuple[float, ...]:
 
 
 def words(text: str, flag: str) -> tuple[str, ...]:
-    """Words separated by commas."""
+    """Words separated by commas; UsageError where one is empty."""
+    found = tuple(part.strip() for part in text.split(",")) if text else ()
+    if not all(found):
+        raise UsageError(f"{flag} {text!r} is not understood: write names separated by commas")
+    return found
+
+
+def joined(text: str, flag: str) -> tuple[str, ...]:
+    """Words joined by +."""
     del flag
-    return tuple(text.split(","))
+    return tuple(text.split("+"))
 
 
 def matrix(text: str, flag: str = "--cost-matrix") -> tuple[tuple[float, ...], ...]:

@@ -29,6 +29,7 @@ Scheme = Literal["multinomial", "poisson", "blocks"]
 Method = Literal["auto", "percentile", "bca"]
 Ends = Literal["auto", "percentile", "bca", "delta"]  # how the ends of an interval were made
 ICC = 0.1  # of the trials of a unit, as far as the data do not show it
+MachineMethod = Literal["spline", "poly3", "affine", "pav"]  # of machine labels
 CalibrationMethod = Literal["affine", "temperature", "pav", "spline", "poly3"]
 
 POSTERIORS: tuple[str, ...] = ("posterior", "log-posterior", "log-score")

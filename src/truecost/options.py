@@ -11,11 +11,23 @@ options of a table; the command line, Python and the documentation are made of t
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from numbers import Real
 from types import MappingProxyType, NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    Self,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+import msgspec
 
 from truecost.errors import UsageError, near
 
@@ -93,7 +105,7 @@ class Option:
             ("at most", self.le),
             ("below", self.lt),
         )
-        return " and ".join(f"{word} {end:g}" for word, end in ends if end is not None)
+        return " and ".join(f"{word} {_shown(end)}" for word, end in ends if end is not None)
 
     def meant(self, number: float) -> str:
         """The likely cause of a number beyond the range: a share as percent, milliseconds."""
@@ -111,6 +123,11 @@ class Option:
             and (self.le is None or number <= self.le)
             and (self.lt is None or number < self.lt)
         )
+
+
+def _shown(number: float) -> str:
+    """A number in a message: 1,000,000 in place of 1e+06."""
+    return f"{number:,.0f}" if abs(number) >= 1e5 and number % 1 == 0 else f"{number:g}"
 
 
 _KINDS: Mapping[Any, str] = {
@@ -217,6 +234,10 @@ class Declared:
         """Refuse what is no choice, or out of range: UsageError; `door` is what the user wrote."""
         if isinstance(value, str) and self.many:
             raise UsageError(f"{door} is the text {value!r}, not several: write ({value!r},)")
+        if isinstance(value, Mapping):
+            for name, one in value.items():
+                self._check(one, f"{door} {name}")
+            return
         single = get_origin(self.kind) not in (tuple, Union, UnionType)
         for one in (value,) if single or not isinstance(value, tuple | list) else value:
             self._check(one, door)
@@ -235,8 +256,13 @@ class Declared:
                 raise UsageError(f"{door} is {shown}: give {what} {self.option.range}")
             if number and not self.option.holds(value):
                 what = "a number" if math.isfinite(value) else "a finite number"
-                said = f"{door} is {value:g}: give {what} {self.option.range}"
+                said = f"{door} is {_shown(value)}: give {what} {self.option.range}"
                 raise UsageError(said + self.option.meant(value))
+
+
+SEED = Option(help="Seed of all random numbers.", default=0, shown="0", ge=0)
+FOLDS = Option(help="Number of folds.", default=5, ge=2)
+PRIOR = Option(help="Prior of a target.", gt=0, lt=1)
 
 
 @cache
@@ -263,6 +289,15 @@ def declared(table: type) -> tuple[Declared, ...]:
     return tuple(found)
 
 
+def picked(table: type, *keys: str, **changes: Any) -> tuple[Declared, ...]:
+    """Some options of a table in their order, with changes of what is known of them."""
+    return tuple(
+        replace(option, option=replace(option.option, **changes))
+        for option in declared(table)
+        if option.key in keys
+    )
+
+
 def _certain(kind: Any) -> Any:
     """A type without None."""
     if get_origin(kind) not in (Union, UnionType):
@@ -283,26 +318,26 @@ def narrowed(option: Declared, words: Mapping[str, tuple[str, ...]]) -> Declared
     return replace(option, kind=Literal[words[option.key]])
 
 
-def check(table: Any, door: Callable[[Declared], str]) -> None:
+def check(table: "PartialTable", door: str = "flag") -> None:
     """Refuse what a table gives and is out of its range: UsageError.
 
     Parameters
     ----------
     table : PartialTable
-    door : callable
-        How what was given is named: a flag, a key or an argument.
+    door : {"flag", "key", "place"}
+        How what was given is named.
     """
     given = table.given()
     kind: Any = type(table)
     for option in declared(kind):
         if option.key in given:
-            option.check(given[option.key], door(option))
+            option.check(given[option.key], getattr(option, door))
 
 
 Facts = Mapping[str, Collection[str]]  # what is known beside a table, by kind
 
 
-def idle(table: Any, facts: Facts = MappingProxyType({})) -> dict[Declared, str]:
+def idle(table: "PartialTable", facts: Facts = MappingProxyType({})) -> dict[Declared, str]:
     """The options that a table gives and that cannot apply, with what each would need.
 
     Parameters
@@ -330,7 +365,7 @@ def idle(table: Any, facts: Facts = MappingProxyType({})) -> dict[Declared, str]
     return found
 
 
-def refuse_idle(tables: Iterable[tuple[Any, Facts]]) -> None:
+def refuse_idle(tables: "Iterable[tuple[PartialTable, Facts]]") -> None:
     """Refuse an option that applies to none of the tables which give it: UsageError.
 
     Parameters
@@ -347,20 +382,23 @@ def refuse_idle(tables: Iterable[tuple[Any, Facts]]) -> None:
             raise UsageError(f"{said} goes with {needed}: leave it out")
 
 
-def check_fields(given: Any, table: type) -> None:
+def check_fields(given: Any, table: type, door: str = "flag") -> None:
     """Refuse what an object holds that the options of the same names do not allow: UsageError.
 
     Parameters
     ----------
-    given : dataclass
+    given : dataclass or msgspec.Struct
         None is no choice where that is not the default.
     table : type
+    door : {"flag", "key", "place"}
+        How what was given is named.
     """
     known = {option.key: option for option in declared(table)}
-    for one in fields(given):
+    every: Any = fields(given) if is_dataclass(given) else msgspec.structs.fields(given)
+    for one in (one for one in every if one.name in known):
         value = getattr(given, one.name)
-        if one.name in known and not (value is None and one.default is None):
-            known[one.name].check(value, known[one.name].flag)
+        if not (value is None and one.default is None):
+            known[one.name].check(value, getattr(known[one.name], door))
 
 
 def check_keys(given: Iterable[str], known: Collection[str], flag: str = "--map") -> None:
@@ -386,3 +424,66 @@ def schema_of(table: type) -> dict[str, dict[str, Any]]:
         }
         found[option.key] = said | {name: end for name, end in ends.items() if end is not None}
     return found
+
+
+class PartialTable(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
+    """A table whose keys may all be left out.
+
+    Attributes
+    ----------
+    __table__ : str
+        Its name in a study.
+    __group__ : str
+        The heading of its options in help; its name when empty.
+    """
+
+    __table__: ClassVar[str] = ""
+    __group__: ClassVar[str] = ""
+
+    def given(self) -> dict[str, Any]:
+        """The keys that were given."""
+        unset = type(self)()  # an empty list is given where leaving it out means something else
+        values = {name: getattr(self, name) for name in self.__struct_fields__}
+        left = {k: v for k, v in values.items() if v is not None}
+        return {k: v for k, v in left.items() if v not in ({}, ()) or v != getattr(unset, k)}
+
+    def settled(self, key: str) -> Any:
+        """What holds of a key: what was given, or its default."""
+        value = getattr(self, key)
+        return defaults_of(type(self)).get(key) if value is None else value
+
+    def over(self, base: Any) -> Self:
+        """Lay the table over another: its own keys win; maps are joined key by key."""
+        merged = {k: v for k, v in base.given().items() if k in self.__struct_fields__}
+        for name, value in self.given().items():
+            both = isinstance(value, dict) and isinstance(merged.get(name), dict)
+            merged[name] = {**merged[name], **value} if both else value
+        return type(self)(**merged)
+
+    def replaces(self) -> tuple[str, ...]:
+        """Other tables of a study below that what is given stands in place of."""
+        return ()
+
+    def moved(self, place: Callable[[str], str]) -> Self:
+        """The same table with every path of a file, as its options say, replaced."""
+        given = self.given()
+        changed = {
+            d.key: _moved(given[d.key], d.option, place)
+            for d in declared(type(self))
+            if d.option.file and d.key in given
+        }
+        return msgspec.structs.replace(self, **changed) if changed else self
+
+
+def _moved(value: Any, option: Option, place: Callable[[str], str]) -> Any:
+    """A path, several, or those by name; `COLUMN=FILE` keeps its column."""
+    if isinstance(value, dict):
+        return {name: place(file) for name, file in value.items()}
+    if isinstance(value, tuple):
+        return tuple(_moved(file, option, place) for file in value)
+    if callable(option.file) and option.file(value):
+        return value
+    column, mark, file = value.rpartition("=") if option.sided else ("", "", value)
+    return f"{column}{mark}{place(file)}"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from truecost.errors import UsageError, near
 from truecost.face import Face, at
-from truecost.options import Declared, Option, declared, narrowed
+from truecost.options import Declared, Option, declared, narrowed, picked
 from truecost.study.tables import ApplicationTable, DataTable, IntervalTable, SystemTable
 
 if TYPE_CHECKING:
@@ -37,11 +37,11 @@ def options_of(face: Face, verb: str = "score") -> tuple[Declared, ...]:
     """
     own = (declared(kind) for name, kind in face.table_types().items() if name in face.options)
     every = (
-        *_picked(DataTable, (key for key in face.data if key not in face.leading)),
+        *picked(DataTable, *(key for key in face.data if key not in face.leading)),
         *(option for table in own for option in table),
-        *_picked(SystemTable, face.systems if face.records else ()),
-        *_picked(ApplicationTable, face.application),
-        *_picked(IntervalTable, face.interval),
+        *picked(SystemTable, *(face.systems if face.records else ())),
+        *picked(ApplicationTable, *face.application),
+        *picked(IntervalTable, *face.interval),
     )
     shown = (_of_task(option, face) for option in (*every, *_columns(face, every)))
     return tuple(option for option in shown if _taken(option, verb))
@@ -79,12 +79,6 @@ def further_of(face: Face, verb: str) -> tuple[str, ...]:
     scored = verb in ("score", "compare")
     shown = face.worst and verb != "plan"
     return ("measures", *(("subsets",) if scored else ()), *(("worst",) if shown else ()))
-
-
-def _picked(table: type, keys: Iterable[str]) -> list[Declared]:
-    """Some options of a table, in the order of the table."""
-    wanted = {*keys}
-    return [option for option in declared(table) if option.key in wanted]
 
 
 def _of_task(option: Declared, face: Face) -> Declared:

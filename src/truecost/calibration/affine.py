@@ -22,7 +22,9 @@ from truecost.calibration.base import (
     newton,
     sample,
 )
-from truecost.errors import InputError, UsageError
+from truecost.calibration.options import CalibrationTable
+from truecost.errors import InputError
+from truecost.options import check
 
 MANY_CLASSES = 128  # above this a matrix of second derivatives costs more than it saves
 REVERSED = "the fitted scale is below 0: the scores look reversed (higher must mean target)"
@@ -93,7 +95,7 @@ class Affine:
             When the prior or the ridge is out of range.
         """
         data = sample(scores, labels, prior, weights)
-        _check_ridge(ridge)
+        check(CalibrationTable(ridge=ridge))
         middle, spread = standard(data)
         if ridge == 0:
             refuse_separable(data)
@@ -187,7 +189,7 @@ class AffineClasses:
         (1.157, 0.0)
         """
         data = class_sample(scores, labels, priors, weights)
-        _check_ridge(ridge)
+        check(CalibrationTable(ridge=ridge))
         rows = data.scores - data.scores.mean(axis=1, keepdims=True)
         middle = rows.mean(axis=0)
         moved = np.ascontiguousarray(rows - middle)
@@ -229,11 +231,6 @@ def standard(data: Sample) -> tuple[float, float]:
     if spread <= 1e-14 * max(1.0, abs(middle)):
         raise InputError(EQUAL)
     return middle, spread
-
-
-def _check_ridge(ridge: float) -> None:
-    if not (np.isfinite(ridge) and ridge >= 0):
-        raise UsageError(f"ridge is {ridge:g}: it must be a finite number, at least 0")
 
 
 def separable(scores: Floats, codes: npt.NDArray[np.uint8]) -> bool:

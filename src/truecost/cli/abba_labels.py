@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from truecost.cli.flags import Flag, Flags, Integer, Whole, headings, merged
+from truecost.cli.flags import Flag, Flags, headings, merged, of_table
 from truecost.cli.writing import ToFile, aside, check_file, put, to_standard_output
 from truecost.errors import UsageError
-from truecost.names import CalibrationMethod, LabelTarget
 from truecost.study.naming import name_systems
 from truecost.tasks import find
+from truecost.tasks.abba.options import MachineTable, SelectionTable
 from truecost.verbs import options_of, study_of
 
 if TYPE_CHECKING:
@@ -41,21 +41,6 @@ WORDS = {  # columns of the tables that are printed
 }
 
 
-@Parameter(name="*", group="Selection")
-@dataclass(frozen=True, kw_only=True)
-class Wanted:
-    """What the labels are for."""
-
-    target: LabelTarget = "rfpr"
-    """The result that is to be surest; fpr is the share of false accepts among all items."""
-    floor: Whole = None
-    """Labels that each stratum has at least. Default: 10."""
-    rates: str = ""
-    """Shares of false accepts to assume, as CELL=RATE,... (cells: 11A, 10A, 11B, 01B)."""
-    seed: Integer = 0
-    """Seed of the draw."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class ItemFile(ToFile):
     """The same where nothing is scored: what goes with scores is refused, and not offered."""
@@ -73,22 +58,6 @@ class ChosenFile(ItemFile):
     """File for the items to label, with an empty column to fill in; - for standard output."""
     every: Annotated[bool, Flag] = False
     """Write every item with its state and inclusion probability, those left out too."""
-
-
-@Parameter(name="*", group="Calibration")
-@dataclass(frozen=True, kw_only=True)
-class Mapping:
-    """What is fitted, and to which labels."""
-
-    train: str | None = None
-    """File with labels and scores of the same machine to fit to; LOG is cross-fitted without."""
-    method: CalibrationMethod | None = None
-    """How probabilities are fitted; poly3 is that of the paper. Default: spline, below 100 labels
-    affine (Platt)."""
-    folds: Integer = 5
-    """Folds of whole users for cross-fitting."""
-    seed: Integer = 0
-    """Seed of the folds."""
 
 
 @Parameter(name="*", group="Output")
@@ -111,7 +80,14 @@ if TYPE_CHECKING:
     class Deployed(Flags):
         """How the two models were deployed."""
 
+    class Wanted(Flags):
+        """Which items get labels, and what these are for."""
+
+    class Mapping(Flags):
+        """How machine scores become probabilities."""
+
 else:
+    Wanted, Mapping = of_table(SelectionTable), of_table(MachineTable)
     _KINDS = headings(options_of(FACE, "validate"))
     Logs, Deployed = _KINDS["Data"], _KINDS["Deployment"]
 NO_LOGS, NO_DEPLOYED = Logs(), Deployed()
@@ -122,7 +98,6 @@ def select(
     log: str | None = None,
     /,
     *,
-    budget: Integer,
     wanted: Wanted = WANTED,
     logs: Logs = NO_LOGS,
     deployed: Deployed = NO_DEPLOYED,
@@ -138,23 +113,21 @@ def select(
     ----------
     log
         Log, one row for each collected item, with or without labels; NAME=PATH names it.
-    budget
-        Number of new labels.
     """
     from truecost.cli.terminal import Screen
     from truecost.formats import Table
     from truecost.study.deployed import log_of
     from truecost.tasks.abba.labels import to_fill_in
-    from truecost.tasks.abba.selecting import FLOOR
     from truecost.tasks.abba.selecting import select as choose
 
+    how = wanted.keys()
+    if "budget" not in how:
+        raise UsageError("say how many new labels there are: --budget 400")
     study = _study(log, logs, deployed, output)
     kind = check_file(output, study)
     file = log_of(study, unlabelled=True, raw_machine=True)
     deployment = file.deployment()
-    floor = FLOOR if wanted.floor is None else wanted.floor
-    rates = rates_of(wanted.rates) or None
-    found = choose(deployment, budget, wanted.target, floor, wanted.seed, rates)
+    found = choose(deployment, **how)
     screen = Screen(output)
     chosen = Table(file.table.source, to_fill_in(deployment, found, every=output.every))
     note = _written(chosen, output, kind)
@@ -195,8 +168,9 @@ def calibrate(
         raise UsageError(f"--picture {output.picture}: name a file that ends in .svg, .png or .pdf")
     file = log_of(study, raw_machine=True)
     deployment = file.deployment()
-    train = None if mapping.train is None else training_of(mapping.train, study)
-    found = calibrate_machine(deployment, train, mapping.method, mapping.folds, mapping.seed)
+    how = mapping.keys()
+    train = training_of(how.pop("train"), study) if "train" in how else None
+    found = calibrate_machine(deployment, train, **how)
     screen = Screen(output)
     calibrated = file.with_probabilities(deployment, found.probabilities)
     note = _written(calibrated, output, kind)
@@ -301,19 +275,3 @@ def _fitted(found: "MachineCalibration") -> str:
         f"isotonic curve by {figure(found.mean_difference)} on average, "
         f"{figure(found.largest_difference)} at most"
     )
-
-
-def rates_of(text: str) -> dict[str, float]:
-    """`CELL=RATE,...` as a mapping."""
-    found: dict[str, float] = {}
-    for part in filter(None, text.split(",")):
-        cell, mark, rate = (word.strip() for word in part.partition("="))
-        try:
-            found[cell] = float(rate)
-        except ValueError:
-            mark = ""
-        if not mark:
-            raise UsageError(
-                f"--rates {part!r} is not understood: write CELL=RATE, such as 10A=0.2,01B=0.1"
-            )
-    return found

@@ -4,12 +4,21 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from truecost.cli.flags import Integer, Whole
+from truecost.cli.flags import Flags, of_table
 from truecost.cli.output import Output
+from truecost.tasks.abba.options import SimulationTable
 
 if TYPE_CHECKING:
     from truecost.cli.columns import Columns
 
+if TYPE_CHECKING:
+
+    class Size(Flags):
+        """How large the simulation is."""
+
+else:
+    Size = of_table(SimulationTable)
+SIZE = Size()
 Name = Literal["table1", "table2", "correction"]
 ABOUT = ("setting", "machine", "errs_on", "measure", "estimator")
 
@@ -18,9 +27,7 @@ def simulate(
     name: Name,
     /,
     *,
-    datasets: Whole = None,
-    replicates: Whole = None,
-    seed: Integer = 0,
+    size: Size = SIZE,
     json: Annotated[bool, Parameter(negative=())] = False,
     quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=())] = False,
 ) -> None:
@@ -33,12 +40,6 @@ def simulate(
     name
         table1 (two populations with known ratios), table2 (machine labels that err) or correction
         (what few human labels mend).
-    datasets
-        Number of data sets. Default: 2,000 for table1, 200 for the others.
-    replicates
-        Number of bootstrap replicates in each data set. Default: 1,000.
-    seed
-        Seed of all random numbers.
     json
         Print JSON.
     quiet
@@ -49,9 +50,8 @@ def simulate(
     from truecost.tasks.abba import simulating
 
     screen = Screen(Output(quiet=quiet))
-    more = {} if replicates is None else {"replicates": replicates}
     with screen.progress() as progress:
-        found = simulating.simulate(name, datasets, seed=seed, progress=progress, **more)
+        found = simulating.simulate(name, progress=progress, **size.keys())
     if json:
         print(json_text(found.to_dict()), end="")
         return

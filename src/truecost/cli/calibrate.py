@@ -5,12 +5,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from truecost.cli.flags import Flag, Whole, of_table
+from truecost.calibration.options import CalibrationTable
+from truecost.cli.flags import Flags, of_table
 from truecost.cli.options import NO_COSTS, NO_DATA, Costs, Data, Interval, study_of
 from truecost.cli.trials import report, said_instead
 from truecost.cli.writing import ToFile, aside, check_file, put, to_standard_output
 from truecost.errors import UsageError
-from truecost.names import CalibrationMethod
+from truecost.options import check
 from truecost.study.tables import IntervalTable
 
 Names = Annotated[tuple[str, ...], Parameter(negative=())]
@@ -19,65 +20,18 @@ if TYPE_CHECKING:
 
     from truecost.cli.terminal import Screen
     from truecost.study import Outcome, Study
-    from truecost.study.calibrating import Fitting
-
-
-@Parameter(name="*", group="Calibration")
-@dataclass(frozen=True, kw_only=True)
-class Fit:
-    """What is fitted, and to which trials."""
-
-    method: Annotated[CalibrationMethod, Parameter(show_choices=True)] = "affine"
-    """How scores become likelihood ratios. See: truecost list methods"""
-    train_key: str | None = None
-    """Key of TRAIN, where it is not that of EVAL."""
-    train_metadata: Annotated[tuple[str, ...], Flag] = ()
-    """Metadata of TRAIN, where they are not those of EVAL."""
-    folds: Whole = None
-    """Folds of whole units for cross-fitting, when no EVAL is given. Default: 5."""
-    fold: str | None = None
-    """Column with the fold of each trial, in place of dealt ones."""
-    in_sample: Annotated[bool, Flag] = False
-    """Fit on the trials that are scored: optimistic, a bound for the scores."""
-
-    def fitting(self, options: "Options") -> "Fitting":
-        """The library's choices."""
-        from truecost.study.calibrating import Fitting
-
-        return Fitting(self.method, self.folds, self.fold, self.in_sample, vars(options))
-
-    def placed(self, study: "Study") -> "Study":
-        """The study with the key and metadata of its first system."""
-        import msgspec
-
-        given: dict[str, Any] = {"key": self.train_key, "metadata": self.train_metadata}
-        changed = {name: value for name, value in given.items() if value}
-        if not changed or not study.systems:
-            return study
-        if len(study.systems) == 1:
-            raise UsageError("--train-key and --train-metadata need two files: TRAIN and EVAL")
-        first, *rest = study.systems.items()
-        train = msgspec.structs.replace(first[1], **changed)
-        return msgspec.structs.replace(study, systems={first[0]: train, **dict(rest)})
-
-
-@Parameter(name="*", group="Calibration")
-@dataclass(frozen=True, kw_only=True)
-class Options:
-    """The options of methods: each is named in the `METHODS` that have it."""
-
-    laplace: Annotated[bool, Flag] = False
-    """Laplace's rule for pav: finite likelihood ratios at the ends."""
-    ridge: float = 0.0
-    """Ridge on the scale of affine, for scores that separate the classes."""
 
 
 if TYPE_CHECKING:
+
+    class Fit(Flags):
+        """What is fitted, and to which trials."""
 
     class Resampling(Interval):
         """How the intervals are made."""
 
 else:
+    Fit = of_table(CalibrationTable)
     Resampling = of_table(IntervalTable, "level", "replicates", "seed", "jobs", heading="Interval")
 
 
@@ -90,14 +44,13 @@ class Written(ToFile):
     """File for all columns that were read and the calibrated score; - for standard output."""
 
 
-FIT, OPTIONS, RESAMPLING, WRITTEN = Fit(), Options(), Resampling(), Written()
+FIT, RESAMPLING, WRITTEN = Fit(), Resampling(), Written()
 
 
 def calibrate(
     *files: Annotated[str, Parameter(negative=())],
     data: Data = NO_DATA,
     fit: Fit = FIT,
-    options: Options = OPTIONS,
     measure: Names = (),
     costs: Costs = NO_COSTS,
     resampling: Resampling = RESAMPLING,
@@ -119,21 +72,23 @@ def calibrate(
         NAME or NAME:PARAMETER; repeat or separate by commas. See: truecost list measures
     """
     from truecost.cli.terminal import Screen
-    from truecost.study.calibrating import run_calibration
+    from truecost.study.calibrating import fitting_of, run_calibration
 
     study = study_of(files, data, costs, resampling, measure, (), output.config)
-    study = fit.placed(study)
+    table: CalibrationTable = fit.table()
+    check(table)
+    study = _placed(study, table)
     if output.print_config:
         raise UsageError(
             "a calibration has no study file (a study scores systems as they are): leave out "
             "--print-config"
         )
-    if said_instead(study, output, fit.method):
+    if said_instead(study, output, table.settled("method")):
         return 0
     kind = check_file(output, study)  # before the work
     screen = Screen(output)
     with screen.progress() as progress:
-        calibrated, outcome = run_calibration(study, fit.fitting(options), progress)
+        calibrated, outcome = run_calibration(study, fitting_of(table), progress)
     if output.output is None or kind is None:
         return _told(outcome, output, screen)
     note = put(calibrated, output.output, kind, force=output.force)
@@ -144,6 +99,21 @@ def calibrate(
     if note:
         screen.say(note)
     return code
+
+
+def _placed(study: "Study", table: CalibrationTable) -> "Study":
+    """The study with the key and metadata of its first system."""
+    import msgspec
+
+    given = {"key": table.train_key, "metadata": table.train_metadata}
+    changed: dict[str, Any] = {name: value for name, value in given.items() if value}
+    if not changed or not study.systems:
+        return study
+    if len(study.systems) == 1:
+        raise UsageError("--train-key and --train-metadata need two files: TRAIN and EVAL")
+    first, *rest = study.systems.items()
+    train = msgspec.structs.replace(first[1], **changed)
+    return msgspec.structs.replace(study, systems={first[0]: train, **dict(rest)})
 
 
 def _told(outcome: "Outcome", output: Written, screen: "Screen") -> int:

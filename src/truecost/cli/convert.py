@@ -2,14 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from truecost.cli.flags import Flags, flags_of
 from truecost.cli.writing import format_for, put, to_standard_output
 from truecost.errors import InputError, UsageError, message
 from truecost.flag_texts import pairs
 from truecost.names import COLUMNS, ScoreType
+from truecost.options import Option, PartialTable, declared, picked
+from truecost.study.tables import DataTable
 
 if TYPE_CHECKING:
     from truecost.formats import Table
@@ -39,23 +43,43 @@ class Written:
             print(message(text), file=sys.stderr)
 
 
-@Parameter(name="*", group="Data")
-@dataclass(frozen=True, kw_only=True)
-class Given:
-    """What is read."""
+class ConvertTable(PartialTable, frozen=True, kw_only=True):
+    """What is changed on the way."""
 
-    input_format: str | None = None
-    """Format of the input (truecost list formats). Default: by ending or content."""
-    map: str = ""
-    """New names of columns, as NEW=COLUMN,...; score=a+b+c is a matrix of scores (npz, npy)."""
-    type: Annotated[ScoreType | None, Parameter(show_choices=True)] = None
-    """What the scores are, for formats that state it (nist-sre)."""
-    target: str | None = None
-    """Label of the class to detect: written as target, every other one as nontarget."""
-    set: Annotated[tuple[str, ...], Parameter(negative=())] = ()
-    """COLUMN=VALUE: a further column with one value everywhere (side=a for nist-sre, say)."""
+    map: Annotated[
+        dict[str, str] | None,
+        Option(
+            help="New names of columns, as NEW=COLUMN,...; score=a+b+c is a matrix of scores "
+            "(npz, npy).",
+            read=pairs,
+        ),
+    ] = None
+    set: Annotated[
+        tuple[str, ...],
+        Option(
+            help="COLUMN=VALUE: a further column with one value everywhere (side=a for nist-sre, "
+            "say); may be repeated."
+        ),
+    ] = ()
 
 
+if TYPE_CHECKING:
+
+    class Given(Flags):
+        """What is read."""
+
+else:
+    _TARGET = "Label of the class to detect: written as target, every other one as nontarget."
+    _TYPE = "What the scores are, for formats that state it (nist-sre)."
+    Given = flags_of(
+        "Data",
+        (
+            *picked(DataTable, "input_format"),
+            *declared(ConvertTable),
+            *picked(DataTable, "type", help=_TYPE),
+            *picked(DataTable, "target", help=_TARGET),
+        ),
+    )
 GIVEN = Given()
 
 
@@ -72,9 +96,10 @@ def convert(file: str, /, *, written: Written, given: Given = GIVEN) -> None:
     from truecost.formats import read
 
     kind = format_for(written.output, written.output_format)  # before the work, not after it
-    table = read(file, given.input_format)
+    how = given.keys()
+    table = read(file, how.pop("input_format", None))
     written.say(f"{table.source}: {_as(table)}{_rows(table)}")
-    changed, dropped = _changed(table, given)
+    changed, dropped = _changed(table, **how)
     left_out = put(changed, written.output, kind, force=written.force)
     if not to_standard_output(written.output):
         written.say(f"{written.output}: written as {kind}")
@@ -94,22 +119,28 @@ def _rows(table: "Table") -> str:
     return f"{counted(len(table), 'row')}, columns {', '.join(table.columns)}"
 
 
-def _changed(table: "Table", given: Given) -> tuple["Table", list[str]]:
+def _changed(
+    table: "Table",
+    *,
+    map: Mapping[str, str] = MappingProxyType({}),  # noqa: A002
+    set: tuple[str, ...] = (),  # noqa: A002
+    type: ScoreType | None = None,  # noqa: A002
+    target: str | None = None,
+) -> tuple["Table", list[str]]:
     """The table with the names, the kind and the labels asked for; columns that made way."""
-    mapped = pairs(given.map)
-    sums = {new: old for new, old in mapped.items() if "+" in old}
-    names = {new: old for new, old in mapped.items() if "+" not in old}
-    dropped = [c for c in table.columns if c in mapped and c not in mapped.values()]
+    sums = {new: old for new, old in map.items() if "+" in old}
+    names = {new: old for new, old in map.items() if "+" not in old}
+    dropped = [c for c in table.columns if c in map and c not in map.values()]
     for new, old in sums.items():
         table = _matrix(table, new, old)
-    table = _with_constants(_renamed(table, names), given.set)
-    if given.type is not None:
-        if table.kind not in (None, given.type):
+    table = _with_constants(_renamed(table, names), set)
+    if type is not None:
+        if table.kind not in (None, type):
             raise UsageError(
                 f"{table.source}: the scores are of type {table.kind}: leave out --type"
             )
-        table = replace(table, kind=given.type)
-    return (table if given.target is None else _labelled(table, given.target)), dropped
+        table = replace(table, kind=type)
+    return (table if target is None else _labelled(table, target)), dropped
 
 
 def _with_constants(table: "Table", given: tuple[str, ...]) -> "Table":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_origin
 
 from cyclopts import Parameter
 
-from truecost.options import Declared, declared
+from truecost.options import Declared, declared, picked
 
 if TYPE_CHECKING:
     from cyclopts import Token
@@ -81,7 +81,7 @@ def headings(options: Iterable[Declared]) -> dict[str, type[Flags]]:
 
 def of_table(table: type, *keys: str, heading: str = "") -> type[Flags]:
     """The class of a table's options, or of some of them, under one heading."""
-    chosen = tuple(option for option in declared(table) if not keys or option.key in keys)
+    chosen = picked(table, *keys) if keys else declared(table)
     return flags_of(heading or chosen[0].option.group, chosen)
 
 

@@ -10,7 +10,7 @@ from truecost.cli.flags import Flag, Flags, flags_of, merged
 from truecost.cli.output import Output
 from truecost.errors import UsageError
 from truecost.names import LifelongKind
-from truecost.options import Declared, declared
+from truecost.options import Declared, declared, picked
 from truecost.study.tables import ApplicationTable, DataTable
 from truecost.tasks import find
 from truecost.tasks.diarization.options import DiarizationTable
@@ -27,22 +27,17 @@ Names = Annotated[tuple[str, ...], Parameter(negative=())]
 LIFELONG = {option.key: option for option in options_of(find("lifelong"))}
 
 
-def _picked(table: type, *keys: str) -> tuple[Declared, ...]:
-    """Some options of a table."""
-    return tuple(option for option in declared(table) if option.key in keys)
-
-
 OF_KIND: dict[str, tuple[Declared, ...]] = {
-    "classes": (*_picked(DataTable, "classes"), *_picked(ApplicationTable, "cost_matrix")),
-    "transcripts": _picked(TranscriptsTable, "normalise"),
+    "classes": (*picked(DataTable, "classes"), *picked(ApplicationTable, "cost_matrix")),
+    "transcripts": picked(TranscriptsTable, "normalise"),
     "translation": declared(TranslationTable),
     "diarization": (
-        *_picked(DiarizationTable, "collar", "skip_overlap", "mapping", "uem"),
+        *picked(DiarizationTable, "collar", "skip_overlap", "mapping", "uem"),
         LIFELONG["impaired_speakers"],
     ),
 }
 OF_SCORE = tuple(LIFELONG[key] for key in ("compat", "cost", "item_seconds"))
-OF_DATA = _picked(
+OF_DATA = picked(
     DataTable,
     *("reference", "map", "reference_map", "metadata", "lines", "missing", "allow_duplicates"),
     *("input_format", "reference_format"),
@@ -208,7 +203,6 @@ def _each(given: Given, what: str, systems: int) -> tuple[str, ...]:
 
 def _scoring(chosen: Chosen, drawn: Drawn, subset: Sequence[str], progress: Any) -> "Scoring":
     """How it is scored."""
-    from truecost.names import ICC
     from truecost.scoring import Scoring
     from truecost.study.settings import plan_of
     from truecost.study.tables import IntervalTable
@@ -218,9 +212,9 @@ def _scoring(chosen: Chosen, drawn: Drawn, subset: Sequence[str], progress: Any)
     interval, how = IntervalTable(**keys), chosen.keys()
     return Scoring(
         plan=plan_of(interval),
-        level=0.95 if interval.level is None else interval.level,
-        method=interval.method or "auto",
-        icc=ICC if interval.icc is None else interval.icc,
+        level=interval.settled("level"),
+        method=interval.settled("method"),
+        icc=interval.settled("icc"),
         subsets=tuple(subset),
         jobs=interval.jobs,
         progress=progress,

@@ -4,7 +4,7 @@ import json as json_module
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_type_hints
 
 from cyclopts import Parameter
 
@@ -321,7 +321,7 @@ def _schema_of_studies() -> dict[str, Any]:
     from truecost.options import schema_of
     from truecost.study import Study
     from truecost.study.config import table_types
-    from truecost.study.tables import ApplicationTable, DataTable, IntervalTable, SystemTable
+    from truecost.study.tables import DataTable, SystemTable
     from truecost.tasks import names
 
     kinds = table_types()
@@ -332,8 +332,9 @@ def _schema_of_studies() -> dict[str, Any]:
     del keys["own"]
     keys["task"]["anyOf"][0]["enum"] = [*names()]
     keys |= dict(zip(kinds, refs[1:], strict=True))
-    every = (kind if isinstance(kind, type) else get_args(kind)[1] for kind in kinds.values())
-    for kind in (DataTable, SystemTable, ApplicationTable, IntervalTable, *every):
+    hints = (*get_type_hints(Study).values(), *kinds.values())
+    every = {Study, *(one for hint in hints for one in (hint, *get_args(hint)))}
+    for kind in filter(msgspec.inspect.is_struct_type, every):
         for key, said in schema_of(kind).items():
             found[kind.__name__]["properties"][key] |= said
     for kind in (DataTable, SystemTable):  # a unit may have a column for each side of a trial

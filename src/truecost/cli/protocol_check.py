@@ -5,10 +5,12 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from truecost.cli.flags import Flag, Integer, Whole
+from truecost.cli.flags import Flag, Flags, headings, merged
 from truecost.cli.output import Output
 from truecost.errors import UsageError
-from truecost.flag_texts import pairs
+from truecost.options import declared, picked
+from truecost.protocol.options import CheckTable
+from truecost.study.tables import DataTable, IntervalTable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,55 +26,27 @@ MOST_CLASSES = 6  # that have a column of their own
 Hidden = Parameter(show=False, negative=())
 
 
-@Parameter(name="*", group="Data")
-@dataclass(frozen=True, kw_only=True)
-class Given:
-    """What is checked."""
+if TYPE_CHECKING:
 
-    map: str = ""
-    """Columns, as KEY=COLUMN,...: id, label, set, group (a+b for several), source, content."""
-    conditions: str = ""
-    """Columns of conditions that every set should have, comma-separated."""
-    input_format: str | None = None
-    """Format of the table. Default: by its ending."""
-    nested: bool | None = None
-    """Check the inner folds of a nested plan too. Default: where they are there."""
+    class Given(Flags):
+        """What is checked."""
 
+    class Copies(Flags):
+        """What copies are told by."""
 
-@Parameter(name="*", group="Copies")
-@dataclass(frozen=True, kw_only=True)
-class Copies:
-    """What copies are told by."""
+    class Use(Flags):
+        """How often classes come in use."""
 
-    features: str | None = None
-    """Columns (f* for all that begin with f), or a file with a row for each sample."""
-    near: float | None = None
-    """Largest distance of a near copy; unrelated samples are about 1 apart. Default: 0.1."""
-    files: str | None = None
-    """Column of paths of files to compare; wav files by their samples."""
-    audio: str | None = None
-    """Column of paths of wav files: shared stretches and near copies are looked for."""
-    shared: Annotated[tuple[str, ...], Flag] = ()
-    """Group column that sets may share, because it is known in use; may be repeated."""
-
-
-@Parameter(name="*", group="Use")
-@dataclass(frozen=True, kw_only=True)
-class Use:
-    """How often classes come in use."""
-
-    prior: float | None = None
-    """Prior of the target in use."""
-    target: str | None = None
-    """Label of the target. Default: 1, target, true or yes."""
-    priors: str = ""
-    """Prior of each class in use, as CLASS=P,..."""
-    replicates: Integer = 2000
-    """Replicates of the intervals of shares."""
-    seed: Integer = 0
-    """Seed of these."""
-    jobs: Whole = None
-    """Threads; the result does not depend on them."""
+else:
+    _KINDS = headings(
+        (
+            *declared(CheckTable),
+            *picked(DataTable, "input_format", group="Data"),
+            *picked(DataTable, "target", shown="1, target, true or yes", group="Use"),
+            *picked(IntervalTable, "replicates", "seed", "jobs", group="Use"),
+        )
+    )
+    Given, Copies, Use = _KINDS["Data"], _KINDS["Copies"], _KINDS["Use"]
 
 
 @Parameter(name="*", group="Output")
@@ -121,47 +95,35 @@ def check(
     """
     from truecost.cli.terminal import Screen
     from truecost.protocol.checking import check as look
-    from truecost.protocol.copies import NEAR
     from truecost.weights import Plan
 
     output.refuse()
-    _check_use(copies, use)
-    samples, paths = _read(files, given)
-    found = look(
-        samples,
-        priors=_priors(use.priors),
-        prior=use.prior,
-        target=use.target,
-        features=copies.features,
-        near=NEAR if copies.near is None else copies.near,
-        files=copies.files,
-        audio=copies.audio,
-        shared=[column for text in copies.shared for column in text.split(",")],
-        nested=given.nested,
-        plan=Plan(use.replicates, use.seed),
-        jobs=use.jobs,
-    )
+    known = merged((given, copies, use))
+    for option, value in known.items():
+        option.check(value, option.flag)
+    how = {option.key: value for option, value in known.items()}
+    if "near" in how and not how.keys() & {"features", "audio"}:
+        raise UsageError(
+            f"--near {how['near']:g} is a distance between features, and none are named: add "
+            f"--features COLUMNS (or a file), or --audio COLUMN"
+        )
+    read = {key: how.pop(key, None) for key in ("map", "conditions", "input_format")}
+    samples, paths = _read(files, **read)
+    plan = Plan(**{key: how.pop(key) for key in ("replicates", "seed") if key in how})
+    found = look(samples, plan=plan, **how)
     found, plans = _verified(found, paths)
     if output.json:
-        _print_json(found, paths, copies.features)
+        _print_json(found, paths, how.get("features"))
     else:
         _show(Screen(output), found, plans)
     return EXIT_LEAK if found.leaks else 0
 
 
-def _check_use(copies: Copies, use: Use) -> None:
-    """Refuse options that do nothing, or cannot be."""
-    if use.jobs is not None and use.jobs < 1:
-        raise UsageError(f"jobs is {use.jobs}: at least one thread is needed")
-    if copies.near is not None and copies.features is None and copies.audio is None:
-        raise UsageError(
-            f"--near {copies.near:g} is a distance between features, and none are named: add "
-            f"--features COLUMNS (or a file), or --audio COLUMN"
-        )
-
-
 def _read(
-    files: "Sequence[str]", given: Given
+    files: "Sequence[str]",
+    map: "Mapping[str, str] | None",  # noqa: A002
+    conditions: "Sequence[str] | None",
+    input_format: str | None,
 ) -> "tuple[Samples | Mapping[str, Samples], list[str]]":
     """The samples of one table, or of one for each set; the files."""
     from truecost.protocol.samples import read_samples
@@ -170,11 +132,10 @@ def _read(
         raise UsageError(
             "name the table of samples, or one for each set: train=train.csv eval=eval.csv"
         )
-    columns = pairs(given.map)
-    conditions = [name.strip() for name in given.conditions.split(",") if name.strip()]
+    columns = map or {}
 
     def read(path: str) -> "Samples":
-        return read_samples(path, columns, conditions, input_format=given.input_format)
+        return read_samples(path, columns, conditions or (), input_format=input_format)
 
     if len(files) == 1 and ("=" not in files[0] or _is_file(files[0])):
         return read(files[0]), [files[0]]
@@ -197,17 +158,6 @@ def _is_file(path: str) -> bool:
     from pathlib import Path
 
     return Path(path).is_file()
-
-
-def _priors(text: str) -> dict[str, float]:
-    """`CLASS=P,...` as numbers."""
-    found = {}
-    for name, prior in pairs(text, "--priors").items():
-        try:
-            found[name] = float(prior)
-        except ValueError as error:
-            raise UsageError(f"--priors {name}={prior}: write a number from 0 to 1") from error
-    return found
 
 
 def _verified(found: "Found", paths: "Sequence[str]") -> "tuple[Found, list[str]]":

@@ -5,10 +5,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from truecost.cli.flags import Flag, Integer, Whole
+from truecost.cli.flags import Flag, Flags, flags_of, of_table
 from truecost.cli.writing import ToFile, aside, put, to_standard_output
 from truecost.errors import UsageError
-from truecost.flag_texts import pairs
+from truecost.options import picked
+from truecost.protocol.options import SplitTable
+from truecost.study.tables import DataTable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,34 +26,18 @@ MOST_LEVELS = 12  # that have a line of their own
 Hidden = Parameter(show=False, negative=())
 
 
-@Parameter(name="*", group="Data")
-@dataclass(frozen=True, kw_only=True)
-class Given:
-    """What is split."""
+if TYPE_CHECKING:
 
-    map: str = ""
-    """Columns, as KEY=COLUMN,...: id, label, group (a+b for several), source, content."""
-    conditions: str = ""
-    """Columns of conditions to spread evenly too, comma-separated; numbers by their quartiles."""
-    input_format: str | None = None
-    """Format of the table. Default: by its ending."""
+    class Given(Flags):
+        """What is split."""
 
+    class Wanted(Flags):
+        """What it is split into: sets, unless folds are asked for."""
 
-@Parameter(name="*", group="Split")
-@dataclass(frozen=True, kw_only=True)
-class Wanted:
-    """What it is split into: sets (train 0.8, dev 0.1, eval 0.1), unless folds are asked for."""
-
-    shares: str = ""
-    """Share of each set, as NAME=SHARE,...; they sum to 1."""
-    folds: Whole = None
-    """Number of folds for cross-validation, in place of sets."""
-    inner: Whole = None
-    """Number of inner folds of what is left of each fold, for choices (nested cross-validation)."""
-    eval: float | None = None
-    """Share of an evaluation set that is held out before the rest is dealt to folds."""
-    seed: Integer = 0
-    """It decides among groups of equal size only."""
+else:
+    _OF_DATA = picked(SplitTable, "map", "conditions")
+    Given = flags_of("Data", (*_OF_DATA, *picked(DataTable, "input_format")))
+    Wanted = of_table(SplitTable, "shares", "folds", "inner", "eval", "seed")
 
 
 @Parameter(name="*", group="Output")
@@ -98,19 +84,17 @@ def split(
 
     output.refuse()
     kind = _format(output, samples)
-    columns = pairs(given.map)
+    data, plan = given.keys(), wanted.keys()
+    columns = data.get("map", {})
     if "set" in columns:
         raise UsageError(
             "--map set=... names sets that there are: a split makes them; leave it out"
         )
-    conditions = _listed(given.conditions, "--conditions")
+    read = {key: data[key] for key in ("conditions", "input_format") if key in data}
     found = deal(
-        read_samples(samples, columns, conditions, input_format=given.input_format),
-        shares=_shares(wanted.shares) if wanted.shares else None,
-        folds=wanted.folds,
-        inner=wanted.inner,
-        held_out=wanted.eval,
-        seed=wanted.seed,
+        read_samples(samples, columns, **read),
+        held_out=plan.pop("eval", None),
+        **plan,
     )
     screen = Screen(output)
     _written(found, output, kind)
@@ -152,28 +136,6 @@ def _written(found: "Split", output: SplitFile, kind: str) -> None:
         put(found.table, output.output, kind, force=output.force)
     else:
         write_split(found, output.output, kind, force=output.force)
-
-
-def _listed(text: str, option: str) -> tuple[str, ...]:
-    """Names separated by commas."""
-    names = tuple(name.strip() for name in text.split(",")) if text else ()
-    if not all(names):
-        raise UsageError(f"{option} {text!r} is not understood: write names separated by commas")
-    return names
-
-
-def _shares(text: str) -> dict[str, float]:
-    """`NAME=SHARE,...` as numbers."""
-    found = {}
-    for name, share in pairs(text, "--shares").items():
-        try:
-            found[name] = float(share)
-        except ValueError as error:
-            raise UsageError(
-                f"--shares {name}={share}: write a number above 0 and below 1, such as "
-                f"train=0.8,dev=0.1,eval=0.1"
-            ) from error
-    return found
 
 
 def _shown(screen: "Screen", found: "Split") -> None:

@@ -1,13 +1,14 @@
 """One gate: which rows it is about and the limit that their intervals must keep."""
 
 import math
-from typing import Literal, get_args
+from typing import Annotated, Literal
 
 import msgspec
 
 from truecost import names
 from truecost.digits import SIGN, Scale, ShownIn
 from truecost.errors import UsageError
+from truecost.options import Option, declared
 
 LARGEST = 3  # of limits on shares: nobody allows errors of more than 300%
 LIMITS = ("max_upper", "min_lower", "max_upper_delta", "min_lower_delta")
@@ -22,37 +23,6 @@ class Gate(
     Exactly one limit is named, in the unit of the measure. Upper limits are for measures whose
     lower values are better, lower limits for those whose higher values are better.
 
-    Attributes
-    ----------
-    measure : str
-        `NAME`, or `NAME:VARIANT` where there are several.
-    name : str, optional
-        What the gate is called in reports.
-    system, application, collection : str, optional
-        Which rows it is about; every one when left out, each with a verdict of its own.
-    subset : str, optional
-        As the result names it, such as "noise=babble"; the whole data when left out, or "all".
-    estimator : str, optional
-        Needed only where a result has several.
-    phase : {"pre", "post"}, optional
-        Of streams: before or after the system learnt from the batch. A gate has to name it.
-    strategy, budget : str, optional
-        Of streams: how questions were chosen, and how many.
-    version, policy : str, optional
-        Of life cycles: which version, and for which user.
-    max_upper : float, optional
-        The upper end of the interval may not exceed it.
-    min_lower : float, optional
-        The lower end of the interval may not fall below it.
-    baseline : str, optional
-        System to compare with, trial by trial; goes with one of the two limits that follow.
-    max_upper_delta, min_lower_delta : float, optional
-        The same limits for the paired difference, system minus baseline.
-    undecided : {"fail", "pass"}
-        What an undecided gate counts as.
-    method : {"auto", "percentile", "bca"}
-        How the intervals were made that it decides by; intervals of another method are refused.
-
     Raises
     ------
     UsageError
@@ -60,25 +30,67 @@ class Gate(
         no finite number.
     """
 
-    measure: str
-    name: str | None = None
-    system: str | None = None
-    subset: str | None = None
-    application: str | None = None
-    collection: str | None = None
-    estimator: str | None = None
-    phase: str | None = None
-    strategy: str | None = None
-    budget: str | None = None
-    version: str | None = None
-    policy: str | None = None
-    baseline: str | None = None
-    max_upper: float | None = None
-    min_lower: float | None = None
-    max_upper_delta: float | None = None
-    min_lower_delta: float | None = None
-    undecided: Literal["fail", "pass"] = "fail"
-    method: names.Method = "auto"
+    measure: Annotated[
+        str, Option(help="NAME of the measure, or NAME:VARIANT where there are several.")
+    ]
+    name: Annotated[str | None, Option(help="Name of the gate in reports.")] = None
+    system: Annotated[str | None, Option(help="System of the rows.", shown="every one")] = None
+    subset: Annotated[
+        str | None,
+        Option(help="Subset as the result names it: noise=babble, or all.", shown="the whole data"),
+    ] = None
+    application: Annotated[
+        str | None, Option(help="Application of the rows.", shown="every one")
+    ] = None
+    collection: Annotated[str | None, Option(help="Collection of the rows.", shown="every one")] = (
+        None
+    )
+    estimator: Annotated[
+        str | None, Option(help="Estimator of the rows, where a result has several.")
+    ] = None
+    phase: Annotated[
+        str | None,
+        Option(help="pre or post: before or after the system learnt from the batch (streams)."),
+    ] = None
+    strategy: Annotated[
+        str | None, Option(help="How questions were chosen (streams).", shown="every one")
+    ] = None
+    budget: Annotated[
+        str | None, Option(help="Questions per batch (streams).", shown="every one")
+    ] = None
+    version: Annotated[
+        str | None, Option(help="Version of the system (life cycles).", shown="every one")
+    ] = None
+    policy: Annotated[
+        str | None, Option(help="Policy of the user (life cycles).", shown="every one")
+    ] = None
+    baseline: Annotated[
+        str | None, Option(help="System to compare with; goes with a limit of the difference.")
+    ] = None
+    max_upper: Annotated[float | None, Option(help="Limit of the upper end of the interval.")] = (
+        None
+    )
+    min_lower: Annotated[float | None, Option(help="Limit of the lower end of the interval.")] = (
+        None
+    )
+    max_upper_delta: Annotated[
+        float | None,
+        Option(help="Limit of the upper end of the paired difference, system minus baseline."),
+    ] = None
+    min_lower_delta: Annotated[
+        float | None,
+        Option(help="Limit of the lower end of the paired difference, system minus baseline."),
+    ] = None
+    undecided: Annotated[
+        Literal["fail", "pass"], Option(help="What an undecided gate counts as.", default="fail")
+    ] = "fail"
+    method: Annotated[
+        names.Method,
+        Option(
+            help="How the intervals were made; intervals of another method are refused.",
+            default="auto",
+        ),
+    ] = "auto"
 
     def __post_init__(self) -> None:
         given = [name for name in LIMITS if getattr(self, name) is not None]
@@ -92,14 +104,8 @@ class Gate(
                 f"for each"
             )
         self._check_limit(given[0])
-        if self.undecided not in ("fail", "pass"):
-            raise UsageError(
-                f"gate {self.measure}: undecided is {self.undecided!r}: write fail or pass"
-            )
-        if self.method not in get_args(names.Method):
-            raise UsageError(
-                f"gate {self.measure}: method is {self.method!r}: write auto, percentile or bca"
-            )
+        for option in declared(Gate):
+            option.check(getattr(self, option.key), f"gate {self.measure}: {option.key}")
 
     def _check_limit(self, key: str) -> None:
         limit = getattr(self, key)

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from truecost.errors import InputError, UsageError, counted, first_five, named
+from truecost.learning.options import ExpertTable
 from truecost.learning.system import Answer, Batch, Question, generator
+from truecost.options import check_fields
 
 if TYPE_CHECKING:
     from truecost.formats.events import EventLog
@@ -73,8 +75,7 @@ class ReferenceExpert:
     _place: Mapping[str, int] = field(init=False, repr=False)  # where a label stands in them
 
     def __post_init__(self) -> None:
-        check_share("error_rate", self.error_rate)
-        check_share("refusal", self.refusal)
+        check_fields(self, ExpertTable, "key")
         check_spread("seconds", self.seconds)
         for name, seconds in self.cost.items():
             self._check_class(name)
@@ -295,12 +296,6 @@ def range_of(delay: int | tuple[int, int]) -> tuple[int, int]:
             "most of them, such as (0, 3)"
         )
     return low, high
-
-
-def check_share(name: str, value: float) -> None:
-    """Refuse what is no probability."""
-    if not 0 <= value <= 1:
-        raise UsageError(f"{name} is {value:g}: it must be a probability between 0 and 1")
 
 
 def check_spread(name: str, spread: Spread) -> None:

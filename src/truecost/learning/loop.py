@@ -27,9 +27,11 @@ from truecost.errors import InputError, UsageError
 from truecost.learning.checking import check_budget, check_stream, name_of
 from truecost.learning.checkpoint import Keeper, State
 from truecost.learning.log import LogWriter
+from truecost.learning.options import LoopTable
 from truecost.learning.stepping import Learning, Teaching
 from truecost.learning.stream import Stream
 from truecost.learning.system import Answer, Answered, Batch, Expert, Learner, System
+from truecost.options import check, check_fields
 
 LABELS = "labels"  # the expert of the passive baseline
 Progress = Callable[[int, int], None]  # batches done, of how many
@@ -57,13 +59,8 @@ class Budget:
     rate: float | None = None
 
     def __post_init__(self) -> None:
-        if self.count < 0:
-            raise UsageError(f"the budget is {self.count} questions a batch: give 0 or more")
-        if self.rate is not None and not 0 <= self.rate <= 1:
-            raise UsageError(
-                f"the rate is {self.rate:g}: give the share of items that may be asked about, "
-                "between 0 and 1"
-            )
+        check(LoopTable(budget=self.count), "key")
+        check_fields(self, LoopTable, "key")
         if self.rate is not None and self.count:
             raise UsageError("a budget is a number of questions a batch or a rate, not both")
 

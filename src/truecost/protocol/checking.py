@@ -15,11 +15,13 @@ import numpy.typing as npt
 
 from truecost.errors import UsageError, near
 from truecost.factors import encode
-from truecost.protocol.copies import NEAR, check_limit
+from truecost.options import check as check_ranges
+from truecost.protocol.copies import NEAR
 from truecost.protocol.coverage import axes, few_units, missing
 from truecost.protocol.divisions import Division, inner_divisions, sets_of
 from truecost.protocol.findings import Checked, Finding, SetSummary, in_order
 from truecost.protocol.joining import join
+from truecost.protocol.options import CheckTable
 from truecost.protocol.prevalence import against_use, deployment, dev_against_eval
 from truecost.protocol.samples import Samples
 from truecost.protocol.sharing import copies_within, exact_copies, shared_groups, shared_sources
@@ -92,7 +94,7 @@ def check(
     InputError
         When a file cannot be read, or does not match the samples.
     """
-    check_limit(near)
+    check_ranges(CheckTable(near=near))
     joined = join(samples)
     found = joined.samples
     sets = sets_of(found)

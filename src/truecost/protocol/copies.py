@@ -13,14 +13,16 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from truecost.errors import InputError, UsageError
+from truecost.errors import InputError
+from truecost.options import check, defaults_of
+from truecost.protocol.options import CheckTable
 
 Floats = npt.NDArray[np.float64]
 Singles = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
 Marks = npt.NDArray[np.bool_]
 
-NEAR = 0.1  # the limit unless given: docs/protocol-checks.md says what it finds
+NEAR: float = defaults_of(CheckTable)["near"]  # docs/protocol-checks.md says what it finds
 BOXED = 16  # first coordinates that the box of a leaf has
 MOST_TURNED = 2000  # features: for more, finding the principal axes costs more than it saves
 PART = 32  # leaves that a thread takes at a time
@@ -148,7 +150,7 @@ def close_to_another(
     """
     from truecost.kernels.close import mark
 
-    check_limit(limit)
+    check(CheckTable(near=limit))
     found = np.zeros(len(codes), bool)
     skipped = found.copy() if passed is None else np.ascontiguousarray(passed, bool)
     present = np.unique(codes[codes >= 0])
@@ -167,15 +169,6 @@ def close_to_another(
     with ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
         list(pool.map(work, starts))
     return found
-
-
-def check_limit(limit: float) -> None:
-    """Refuse a limit that is none (UsageError)."""
-    if not 0 <= limit < 1:
-        raise UsageError(
-            f"the limit of near copies is {limit:g}: it must be from 0 up to below 1, which is the "
-            f"distance of unrelated samples; {NEAR} unless given"
-        )
 
 
 def _bound(turned: Floats, limit: float) -> np.float32:

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from truecost.errors import UsageError, counted
+from truecost.options import check
+from truecost.protocol.options import SplitTable
 
 SHARES: Mapping[str, float] = {"train": 0.8, "dev": 0.1, "eval": 0.1}  # unless anything is given
 HELD_OUT, REST = "eval", "train"  # sets of a plan with a held-out evaluation set and folds
@@ -73,8 +75,8 @@ def plan_of(
     strata: Sequence[str],
 ) -> SplitPlan:
     """A plan, refused (UsageError) where it makes no sense; see `split`."""
-    if seed < 0:
-        raise UsageError(f"seed is {seed}: it must be a whole number from 0 up")
+    named = None if shares is None else dict(shares)
+    check(SplitTable(shares=named, folds=folds, inner=inner, eval=held_out, seed=seed))
     if folds is None:
         _refuse_without_folds(inner, held_out)
         found = _checked(SHARES if shares is None else shares)
@@ -84,11 +86,6 @@ def plan_of(
             "shares of sets and folds exclude each other: give --shares or --folds; a held-out "
             "evaluation set beside folds is --eval SHARE"
         )
-    for name, number in (("fold", folds), ("inner fold", inner)):
-        if number is not None and (number != int(number) or number < 2):
-            raise UsageError(f"{counted(number, name)}: at least 2 are needed")
-    if held_out is not None and not 0 < held_out < 1:
-        raise UsageError(f"--eval {held_out:g}: it is a share above 0 and below 1, such as 0.2")
     return SplitPlan({}, int(folds), int(inner or 0), held_out, seed, tuple(strata))
 
 
@@ -109,11 +106,9 @@ def _checked(shares: Mapping[str, float]) -> dict[str, float]:
     """Shares that are above 0 and sum to 1."""
     if len(shares) < 2:
         raise UsageError(f"{counted(len(shares), 'set')}: a split has at least 2")
-    for name, share in shares.items():
+    for name in shares:
         if not name or name != name.strip():
             raise UsageError(f"set name {name!r}: write a word, such as train")
-        if not (math.isfinite(share) and share > 0):
-            raise UsageError(f"share of {name} is {share:g}: it must be above 0; leave the set out")
     total = math.fsum(shares.values())
     if abs(total - 1) > 1e-9:
         right = ",".join(f"{name}={_plain(share / total)}" for name, share in shares.items())

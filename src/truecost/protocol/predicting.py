@@ -11,8 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from truecost.errors import InputError, UsageError, counted, first_five
+from truecost.errors import InputError, counted, first_five
+from truecost.options import check_fields
 from truecost.protocol.encoding import Bools, Column, Levels, alike, encoded
+from truecost.protocol.options import SpuriousTable
 from truecost.protocol.predictors import MODELS, WEIGHED, shares
 from truecost.splits import folds as deal
 
@@ -45,12 +47,7 @@ class Predicting:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.model not in MODELS:
-            raise UsageError(f"model {self.model!r} is not known: choose of {', '.join(MODELS)}")
-        if self.folds < 2:
-            raise UsageError(f"{counted(self.folds, 'fold')}: at least 2 are needed")
-        if self.seed < 0:
-            raise UsageError(f"seed is {self.seed}: it must be a whole number from 0 up")
+        check_fields(self, SpuriousTable)
 
     @property
     def signature(self) -> str:

@@ -17,8 +17,10 @@ from truecost.digits import figure
 from truecost.errors import UsageError, counted, first_five, near
 from truecost.evidence import Evidence, totals
 from truecost.factors import Factor, encode
+from truecost.options import check
 from truecost.protocol.divisions import FOLD, Division
 from truecost.protocol.findings import Finding, listing
+from truecost.protocol.options import CheckTable
 from truecost.protocol.samples import Samples
 from truecost.protocol.sharing import SHOWN
 from truecost.tally import Tally
@@ -163,6 +165,7 @@ def deployment(
     UsageError
         When they do not fit the classes, or are no probabilities that sum to 1.
     """
+    check(CheckTable(prior=prior, priors=dict(priors)))
     if prior is None and not priors:
         if target is not None:
             raise UsageError(f"--target {target} goes with --prior, its prevalence in use")
@@ -188,19 +191,12 @@ def deployment(
             )
     if lacking := [name for name in classes if name not in priors]:
         raise UsageError(f"--priors lacks {first_five(lacking)}: give the prior of every class")
-    bad = [f"{k}={v:g}" for k, v in priors.items() if not 0 <= v <= 1]
-    if bad or abs(sum(priors.values()) - 1) > 1e-6:
-        raise UsageError(
-            f"--priors are to be from 0 to 1 and to sum to 1: {first_five(bad)}"
-            if bad
-            else f"--priors sum to {sum(priors.values()):g}: they are to sum to 1"
-        )
+    if abs(sum(priors.values()) - 1) > 1e-6:
+        raise UsageError(f"--priors sum to {sum(priors.values()):g}: they are to sum to 1")
     return dict(priors)
 
 
 def _of_target(classes: list[str], prior: float, target: str | None) -> dict[str, float]:
-    if not 0 < prior < 1:
-        raise UsageError(f"--prior is {prior:g}: it must lie between 0 and 1")
     if len(classes) != 2:
         raise UsageError(
             f"--prior is of one of two classes, and there are {len(classes)} "

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from truecost.calibration.options import OF_METHODS, CalibrationTable
 from truecost.comparison import compare
 from truecost.errors import UsageError, counted
 from truecost.formats import Table
@@ -55,6 +56,13 @@ class Fitting:
     fold: str | None = None
     in_sample: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
+
+
+def fitting_of(table: CalibrationTable) -> Fitting:
+    """What the options of a calibration say."""
+    given = table.given()
+    named = {key: given[key] for key in ("method", "folds", "fold", "in_sample") if key in given}
+    return Fitting(**named, options={key: given[key] for key in OF_METHODS if key in given})
 
 
 def run_calibration(

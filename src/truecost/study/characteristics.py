@@ -12,11 +12,11 @@ import numpy.typing as npt
 from truecost.errors import InputError, UsageError, counted, first_five, of_windows
 from truecost.protocol.encoding import Column, Levels, Numbers, by_text, column_of
 from truecost.protocol.grouping import Units, units_of
+from truecost.protocol.options import SpuriousTable
 from truecost.protocol.predicting import Predicting, alone_in_units, predict
 from truecost.protocol.samples import Samples
 from truecost.speech.activity import NAMES, file_nonspeech
 from truecost.study.outcome import Input
-from truecost.study.protocol_tables import SpuriousTable
 from truecost.tasks.records import Trials
 
 Progress = Callable[[str, int, int], None]
@@ -146,7 +146,7 @@ def _sounds(
         )
     values, digest = np.empty((len(files), len(NAMES))), hashlib.sha256()
     for k in by_text(samples.ids):
-        values[k] = file_nonspeech(files[k], table.vad or "energy")
+        values[k] = file_nonspeech(files[k], table.settled("vad"))
         digest.update(hashlib.sha256(files[k].read_bytes()).digest())
         if progress is not None:
             progress("listening", int(np.isfinite(values[:, 0]).sum()), len(files))

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 from truecost.errors import UsageError, first_five
 from truecost.face import Face, at
 from truecost.names import STANDARD_INPUT
-from truecost.study.tables import DataTable, PartialTable
+from truecost.options import PartialTable
+from truecost.study.tables import DataTable
 from truecost.tasks import find, names
 
 if TYPE_CHECKING:
@@ -44,8 +45,6 @@ def check_task(study: "Study") -> None:
         raise UsageError(f"worst goes with {_and([n for n in names() if find(n).worst])}")
     if not face.costs and (study.application.given() or study.applications):
         raise UsageError(f"an application has costs and priors of trials; {face.name} has none")
-    if study.worst is not None and study.worst < 0:
-        raise UsageError(f"worst is {study.worst}: give 0 or more")
     _check_standard_input(study)
     face.load().check(study)
 

@@ -33,17 +33,14 @@ Example of a file::
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any, Self, TypeVar
+from typing import Annotated, Any, Self, TypeVar
 
 import msgspec
 
 from truecost.errors import UsageError
 from truecost.face import at
 from truecost.gates import Gate
-from truecost.options import check as check_ranges
-from truecost.options import refuse_idle
-from truecost.study.checking import check_task
-from truecost.study.loop_tables import (
+from truecost.learning.options import (
     ExpertTable,
     HelpTable,
     LearnerTable,
@@ -52,13 +49,15 @@ from truecost.study.loop_tables import (
     StrategyTable,
     SweepTable,
 )
-from truecost.study.paths import beside, plain
-from truecost.study.protocol_tables import LedgerTable, TrainingTable
+from truecost.options import Option, PartialTable, declared, refuse_idle
+from truecost.options import check as check_ranges
+from truecost.protocol.options import LedgerTable, TrainingTable
+from truecost.study.checking import check_task
+from truecost.study.naming import beside, plain
 from truecost.study.tables import (
     ApplicationTable,
     DataTable,
     IntervalTable,
-    PartialTable,
     SystemTable,
 )
 from truecost.tasks import find, names
@@ -132,16 +131,30 @@ class Study(
     <BLANKLINE>
     """
 
-    task: str | None = None
-    measures: tuple[str, ...] = ()
-    baseline: str | None = None
+    task: Annotated[
+        str | None, Option(help="Task of the systems: truecost list tasks.", default="trials")
+    ] = None
+    measures: Annotated[
+        tuple[str, ...],
+        Option(
+            help="NAME or NAME:PARAMETER of each measure: truecost list measures.",
+            shown="those that suit the task, or the score type",
+        ),
+    ] = ()
+    baseline: Annotated[
+        str | None,
+        Option(help="System that all others are compared with, item by item."),
+    ] = None
     data: DataTable = DataTable()
     systems: dict[str, SystemTable] = {}
     collections: dict[str, DataTable] = {}
     application: ApplicationTable = ApplicationTable()
     applications: dict[str, ApplicationTable] = {}
     interval: IntervalTable = IntervalTable()
-    subsets: dict[str, str] = {}
+    subsets: Annotated[
+        dict[str, str],
+        Option(help="Subsets by name: a column, each level of which is one, or a condition."),
+    ] = {}
     own: dict[str, Any] = {}
     source: SourceTable = SourceTable()
     loop: LoopTable = LoopTable()
@@ -152,7 +165,14 @@ class Study(
     help: HelpTable = HelpTable()
     training: TrainingTable = TrainingTable()
     ledger: LedgerTable = LedgerTable()
-    worst: int | None = None
+    worst: Annotated[
+        int | None,
+        Option(
+            help="Number of the worst items of each system that are shown with their alignment.",
+            default=5,
+            ge=0,
+        ),
+    ] = None
     gate: tuple[Gate, ...] = ()
 
     @classmethod
@@ -306,9 +326,6 @@ class Study(
             raise UsageError(
                 "the study has [application] and [applications.NAME]: keep one of the two"
             )
-        for table in self.own.values():
-            for one in table.values() if isinstance(table, dict) else (table,):
-                check_ranges(one, lambda option: f"{option.key} under [{option.table}]")
         live = find(self.task).live if self.source.given() and self.task in names() else ""
         lived = bool(live) and at(live).systems  # it makes the files of its systems
         known = not self.systems or lived or self.baseline in (None, *self.systems)
@@ -325,11 +342,13 @@ class Study(
 
     def _check_ranges(self) -> None:
         """Numbers lie in the ranges that their options state."""
-        tables: list[Any] = [self.data, self.application, self.interval]
-        for table in (self.systems, self.collections, self.applications, *self.own.values()):
-            tables += table.values() if isinstance(table, dict) else [table]
-        for table in tables:
-            check_ranges(table, lambda option: option.key)
+        if self.worst is not None:
+            KEYS["worst"].check(self.worst, "worst")
+        named = (getattr(self, name) for name in self.__struct_fields__ if name != "own")
+        for table in (*named, *self.own.values()):
+            for one in table.values() if isinstance(table, dict) else (table,):
+                if isinstance(one, PartialTable):
+                    check_ranges(one, "place")
 
     def _check_idle(self) -> None:
         """Options that cannot apply are refused: of systems, those that apply to none of them."""
@@ -370,6 +389,9 @@ class Study(
             tables |= table if name == "own" else {name: table}
         # An empty collection says something; an empty [interval] says nothing.
         return tomli_w.dumps({k: v for k, v in tables.items() if v != {}})
+
+
+KEYS = {option.key: option for option in declared(Study)}  # those at the top that are no tables
 
 
 def table_types() -> dict[str, Any]:

@@ -138,7 +138,7 @@ def line_of(group: Group, outcome: Outcome, study: "Study") -> Line:
         collection=group.collection,
         items=group.items,
         item=group.item,
-        purpose=study.ledger.purpose or "evaluation",
+        purpose=study.ledger.settled("purpose"),
         systems=tuple(Scored(name=n, sha256=h) for n, h in group.systems.items()),
         figures=tuple(figures.values()),
         configuration=hashlib.sha256(outcome.configuration.encode()).hexdigest(),

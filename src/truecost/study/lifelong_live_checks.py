@@ -4,8 +4,7 @@ import re
 from typing import TYPE_CHECKING
 
 from truecost.errors import UsageError, first_five
-from truecost.study.live_checks import refuse_out_of_range
-from truecost.study.loop_tables import OF_LIFE, OF_STREAM
+from truecost.learning.options import OF_LIFE, OF_STREAM
 from truecost.task import Live
 
 if TYPE_CHECKING:
@@ -56,15 +55,12 @@ def check_lifelong_live(study: "Study") -> None:
 
 
 def _check_loop(study: "Study") -> None:
-    """Refuse keys of streams, and numbers out of range."""
-    given = study.loop.given()
-    if other := [key for key in given if key not in OF_LOOP]:
+    """Refuse keys of streams."""
+    if other := [key for key in study.loop.given() if key not in OF_LOOP]:
         raise UsageError(
             f"[loop] {first_five(other)} goes with task stream; of a lifelong run [loop] has "
             f"{', '.join(OF_LOOP)}, and [help] says how much a person helps"
         )
-    for name in ("seeds", "first_seed", "checkpoint"):
-        refuse_out_of_range(name, given.get(name))
 
 
 def _check_system(study: "Study", name: str) -> None:

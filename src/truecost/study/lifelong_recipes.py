@@ -9,9 +9,9 @@ import msgspec
 
 from truecost.errors import UsageError
 from truecost.formats import sha256
+from truecost.learning.options import OF_PERSON, LearnerTable, StrategyTable
 from truecost.study.config import Study
-from truecost.study.live_checks import LEARNER, STRATEGY, seeds_of
-from truecost.study.loop_tables import LearnerTable
+from truecost.study.live_checks import seeds_of
 from truecost.study.recipes import HASH, WITH_FOLDER, name_file, without_none
 from truecost.study.strict import convert
 from truecost.study.tables import SystemTable
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 QUESTIONS = 4  # that a system may ask about a batch, where no help is said
 OF_HELP = ("questions", "corrections", "document", "seconds", "rounds", "offline", "test")
-OF_PERSON = ("says", "word_seconds", "action_seconds")
 
 
 def recipe_of(study: Study) -> "Recipe":
@@ -63,7 +62,8 @@ def _asks(study: Study) -> bool:
 
 def source_of(study: Study) -> str:
     """Name of the source; a table of one's own unless given."""
-    return study.source.name or "table"
+    name: str = study.source.settled("name")
+    return name
 
 
 def _source_options(study: Study, name: str, folder: Path) -> dict[str, Any]:
@@ -102,7 +102,7 @@ def jobs_of(study: Study) -> "list[Job]":
 
 def names_of(study: Study) -> tuple[str, ...]:
     """Names of the systems: those of `[systems.NAME]`, or the learner."""
-    return tuple(study.systems) or (study.learner.name or LEARNER,)
+    return tuple(study.systems) or (study.learner.settled("name"),)
 
 
 def system_of(study: Study, name: str) -> dict[str, Any]:
@@ -115,13 +115,15 @@ def system_of(study: Study, name: str) -> dict[str, Any]:
     )  # settings of another learner are no defaults
     learner = own if other else own.over(study.learner)
     options = {key: value for key, value in learner.given().items() if key != "name"}
-    if (learner.name or LEARNER) in WITH_FOLDER:
+    if learner.settled("name") in WITH_FOLDER:
         options["folder"] = str(Path(study.loop.folder or ".").absolute())
-    usual = STRATEGY if _asks(study) else ""  # who asks nothing needs no strategy
+    usual = (
+        StrategyTable().settled("name") if _asks(study) else ""
+    )  # who asks nothing needs no strategy
     strategy = table.strategy or study.strategy.name or usual
-    shared = study.strategy.options if strategy == (study.strategy.name or STRATEGY) else {}
+    shared = study.strategy.options if strategy == study.strategy.settled("name") else {}
     return {
-        "learner": learner.name or LEARNER,
+        "learner": learner.settled("name"),
         "learner_options": options,
         "strategy": strategy,
         "strategy_options": table.strategy_options or shared,

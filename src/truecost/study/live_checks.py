@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from truecost.errors import UsageError, first_five, named
-from truecost.study.loop_tables import OF_LIFE, OF_STREAM
+from truecost.learning.options import OF_LIFE, OF_STREAM
 from truecost.task import Live
 from truecost.tasks.streams.options import StreamTable
 
@@ -11,53 +11,34 @@ if TYPE_CHECKING:
     from truecost.study.config import Study
 
 MONEY = ("total_price", "imlm_money")  # objectives that need the price of the person's hour
-BATCH, BUDGET, BOOTSTRAP, LEARNER, STRATEGY = 60, 4, 8, "logistic", "margin"
-LEAST = {"batch": 1, "seeds": 1, "first_seed": 0, "bootstrap": 0, "checkpoint": 1}
-MOST = {"seeds": 100_000}  # more is mistyped: each has a log of its own
 MAY_ASK = ("program", "callable")  # learners that may ask themselves: it has to be said who asks
 RESERVED = ("passive", "streams")  # folders of the logs
 OF_LOGS = ("labels", "map", "target", "classes", "input_format")  # of [data]: said by the source
-
-
-def batch_of(study: "Study") -> int:
-    """Items that arrive together."""
-    return BATCH if study.loop.batch is None else study.loop.batch
-
-
-def bootstrap_of(study: "Study") -> int:
-    """Items whose labels are given before the stream."""
-    return BOOTSTRAP if study.loop.bootstrap is None else study.loop.bootstrap
 
 
 def budgets_of(study: "Study") -> tuple[int, ...]:
     """Questions a batch; one budget unless it is a sweep, none where there is a rate."""
     if study.loop.rate is not None:
         return ()
-    budget = BUDGET if study.loop.budget is None else study.loop.budget
-    return study.sweep.budgets or (budget,)
+    return study.sweep.budgets or (study.loop.settled("budget"),)
 
 
 def seeds_of(study: "Study") -> range:
     """The seed of each run."""
-    first = study.loop.first_seed or 0
-    return range(first, first + (1 if study.loop.seeds is None else study.loop.seeds))
-
-
-def learner_of(study: "Study") -> str:
-    """Name of the learner."""
-    return study.learner.name or LEARNER
+    first: int = study.loop.settled("first_seed")
+    return range(first, first + study.loop.settled("seeds"))
 
 
 def strategies_of(study: "Study") -> tuple[str, ...]:
     """Who asks; one strategy unless it is a sweep."""
-    return study.sweep.strategies or (study.strategy.name or STRATEGY,)
+    return study.sweep.strategies or (study.strategy.settled("name"),)
 
 
 def options_of(study: "Study", strategy: str) -> dict[str, Any]:
     """The options of a strategy."""
     if strategy in study.sweep.options:
         return study.sweep.options[strategy]
-    return study.strategy.options if strategy == (study.strategy.name or STRATEGY) else {}
+    return study.strategy.options if strategy == study.strategy.settled("name") else {}
 
 
 def check_streams_live(study: "Study") -> None:
@@ -66,7 +47,6 @@ def check_streams_live(study: "Study") -> None:
         raise UsageError("[help] goes with task lifelong: of a stream [loop] says the budget")
     _check_source(study)
     _check_beside(study)
-    _check_loop(study)
     _check_budgets(study)
     _check_objective(study)
     _check_strategies(study)
@@ -101,25 +81,6 @@ def _check_beside(study: "Study") -> None:
         )
 
 
-def _check_loop(study: "Study") -> None:
-    """Refuse numbers out of range."""
-    loop = study.loop
-    for name in LEAST:
-        refuse_out_of_range(name, getattr(loop, name))
-    if loop.rate is not None and not 0 <= loop.rate <= 1:
-        raise UsageError(f"[loop] rate = {loop.rate:g}: give a share of the items, from 0 to 1")
-
-
-def refuse_out_of_range(name: str, value: int | None) -> None:
-    """Refuse a number of `[loop]` that is too small or too large (UsageError)."""
-    if value is None:
-        return
-    if value < LEAST[name]:
-        raise UsageError(f"[loop] {name} = {value}: give {LEAST[name]} or more")
-    if value > MOST.get(name, value):
-        raise UsageError(f"[loop] {name} = {value}: give {MOST[name]:,} or less")
-
-
 def _check_budgets(study: "Study") -> None:
     """Refuse budgets that cannot be, before anything runs."""
     loop, sweep = study.loop, study.sweep
@@ -127,9 +88,7 @@ def _check_budgets(study: "Study") -> None:
         raise UsageError("a rate and a budget are given: questions are a share or a number a batch")
     if loop.budget is not None and sweep.budgets:
         raise UsageError("[loop] budget and [sweep] budgets are given: keep one of the two")
-    batch, budgets = batch_of(study), budgets_of(study)
-    if wrong := [budget for budget in budgets if budget < 0]:
-        raise UsageError(f"a budget of {wrong[0]} questions a batch: give 0 or more")
+    batch, budgets = study.loop.settled("batch"), budgets_of(study)
     if above := [budget for budget in budgets if budget > batch]:
         raise UsageError(
             f"{named('budget', [*map(str, above)], 'are')} above the batch size: a batch has "
@@ -178,10 +137,10 @@ def _check_strategies(study: "Study") -> None:
             f"these options out, or try these strategies"
         )
     unsaid = study.strategy.name is None and not sweep.strategies
-    if unsaid and learner_of(study) in MAY_ASK:
+    if unsaid and (learner := study.learner.settled("name")) in MAY_ASK:
         raise UsageError(
-            f"the learner {learner_of(study)} may ask by itself: say who asks, [strategy] name = "
-            f"'own' (the learner) or one such as 'margin'"
+            f"the learner {learner} may ask by itself: say who asks, [strategy] name = 'own' "
+            f"(the learner) or one such as 'margin'"
         )
 
 

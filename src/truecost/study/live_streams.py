@@ -11,7 +11,6 @@ from msgspec import structs
 from truecost.learning.jobs import STREAMS, Job
 from truecost.names import AnnotationSet
 from truecost.study.config import Study
-from truecost.study.live_checks import batch_of
 from truecost.study.logged import Logged, check_baseline, check_strategies
 from truecost.study.outcome import Outcome
 from truecost.study.recipes import check_recipe, decisive, inputs_of, jobs_of, recipe_of
@@ -64,7 +63,7 @@ def _scored(study: Study, jobs: Sequence[Job], logs: Path) -> Study:
         data = structs.replace(data, classes=data.classes or tuple(source["classes"]))
     if study.loop.passive and stream.annotations is None:
         stream = structs.replace(stream, annotations=COUNTED)
-    batch = batch_of(study)
+    batch = study.loop.settled("batch")
     runs = tuple(dict.fromkeys(job.run for job in jobs))
     systems = {
         job.system: SystemTable(

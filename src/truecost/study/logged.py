@@ -15,10 +15,7 @@ from msgspec import structs
 
 from truecost.errors import TruecostError, UsageError
 from truecost.learning.jobs import OWN, AnyJob, Shared, run_jobs
-from truecost.publishing import tidy
-from truecost.study.config import Study
-from truecost.study.kept import LOGS
-from truecost.study.loop_tables import (
+from truecost.learning.options import (
     ExpertTable,
     HelpTable,
     LearnerTable,
@@ -27,6 +24,9 @@ from truecost.study.loop_tables import (
     StrategyTable,
     SweepTable,
 )
+from truecost.publishing import tidy
+from truecost.study.config import Study
+from truecost.study.kept import LOGS
 from truecost.study.outcome import Outcome
 from truecost.study.recipes import same_recipe
 

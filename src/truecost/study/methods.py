@@ -168,7 +168,7 @@ def _scored(
     plain, columns, estimator = (
         _plain(study),
         _columns(study),
-        study.table(MethodsTable).estimator or "mean",
+        study.table(MethodsTable).settled("estimator"),
     )
     options = options_of(study.data, tables[0][2])
     methods = load_methods(tables, options, columns, *reader.joined(study.data))

@@ -1,4 +1,4 @@
-"""Names of systems given as files on a command line."""
+"""Names of systems given as files on a command line, and paths in a study file."""
 
 import glob
 from collections.abc import Sequence
@@ -152,3 +152,17 @@ def _parts(path: str) -> tuple[str, ...]:
     for ending in LISTS:
         stem = stem.removesuffix(ending)
     return (*resolved.parts[1:-1], stem)
+
+
+def plain(file: str) -> str:
+    """A path that a file can have."""
+    if "\0" in file:
+        raise UsageError(f"the path {file!r} holds a NUL, which no file name can have")
+    return file
+
+
+def beside(study: str, file: str) -> str:
+    """A path of a study file, which is meant from the folder of that file."""
+    if file in STANDARD_INPUT or study in STANDARD_INPUT:
+        return file
+    return str(Path(study).parent / file)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from truecost.errors import UsageError
 from truecost.formats import Table, read, sha256
 from truecost.names import POSTERIORS, STANDARD_INPUT, ScoreType
+from truecost.options import PartialTable
 from truecost.study.outcome import Input
-from truecost.study.tables import DataTable, PartialTable
+from truecost.study.tables import DataTable
 from truecost.tasks.columns import Options
 from truecost.tasks.loading import load
 from truecost.tasks.records import Trials

@@ -11,18 +11,15 @@ from msgspec.structs import replace
 from truecost.errors import UsageError
 from truecost.formats import sha256
 from truecost.formats.toml import read_toml
+from truecost.learning.options import FILES
 from truecost.publishing import publish
 from truecost.study.config import Study
 from truecost.study.live_checks import (
-    batch_of,
-    bootstrap_of,
     budgets_of,
-    learner_of,
     options_of,
     seeds_of,
     strategies_of,
 )
-from truecost.study.loop_tables import FILES
 
 if TYPE_CHECKING:
     from truecost.learning.jobs import Job, Recipe
@@ -93,7 +90,7 @@ def recipe_of(study: Study) -> "Recipe":
     from truecost.learning.streams.source import checked
 
     loop, person = study.loop, study.expert.given()
-    source = {"name": "table", **study.source.given()}
+    source = {"name": study.source.settled("name"), **study.source.given()}
     named = [key for key in FILES if key in source]
     source |= {key: _absolute(source[key]) for key in named if key != "tsv" or _stands(source)}
     checked(Source(**source))
@@ -101,13 +98,13 @@ def recipe_of(study: Study) -> "Recipe":
         person["file"] = _absolute(person["file"])
     learner = {k: v for k, v in study.learner.given().items() if k != "name"}
     folder = _absolute(loop.folder or ".")
-    if learner_of(study) in WITH_FOLDER:
+    if study.learner.settled("name") in WITH_FOLDER:
         learner["folder"] = folder
     return Recipe(
         source=Source(**source),
-        batch=batch_of(study),
-        bootstrap=bootstrap_of(study),
-        learner=learner_of(study),
+        batch=loop.settled("batch"),
+        bootstrap=loop.settled("bootstrap"),
+        learner=study.learner.settled("name"),
         learner_options=learner,
         person=Person(**person),
         drop_last=bool(loop.drop_last),

@@ -5,7 +5,6 @@ from functools import partial
 
 from truecost.application import Application, preset
 from truecost.errors import UsageError
-from truecost.names import ICC
 from truecost.scoring import Scoring
 from truecost.study.config import Study
 from truecost.study.reader import Reader
@@ -54,14 +53,13 @@ def application_of(table: ApplicationTable) -> Application:
 
 def plan_of(table: IntervalTable, *, always: bool = False) -> Plan:
     """The resampling plan of `[interval]`; `always` where moving blocks are drawn in any case."""
-    base = Plan()
-    blocks = always or (table.resample or base.scheme) == "blocks"
+    blocks = always or table.resample == "blocks"
     if table.block_length is not None and not blocks:
         raise UsageError("a block length goes with moving blocks: say --resample blocks")
     return Plan(
-        base.replicates if table.replicates is None else table.replicates,
-        base.seed if table.seed is None else table.seed,
-        table.resample or base.scheme,
+        table.settled("replicates"),
+        table.settled("seed"),
+        table.settled("resample"),
         block_length=table.block_length,
         hold=table.hold,
     )
@@ -81,9 +79,9 @@ def scoring_of(
         application_of(work.application(application)),
         study.measures,
         plan_of(interval, always=face.blocks),
-        0.95 if interval.level is None else interval.level,
-        interval.method or "auto",
-        ICC if interval.icc is None else interval.icc,
+        interval.settled("level"),
+        interval.settled("method"),
+        interval.settled("icc"),
         subsets=tuple(e if name == e else (name, e) for name, e in study.subsets.items()),
         jobs=interval.jobs,
         progress=progress,

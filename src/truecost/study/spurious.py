@@ -14,6 +14,7 @@ from truecost.comparison import compare
 from truecost.digits import between, figure, signed
 from truecost.errors import UsageError
 from truecost.measures import find
+from truecost.protocol.options import SpuriousTable
 from truecost.protocol.samples import samples_of
 from truecost.results import Comparison, Estimate
 from truecost.running import pair, score
@@ -28,7 +29,6 @@ from truecost.study.characteristics import (
 )
 from truecost.study.config import Study
 from truecost.study.outcome import Outcome, Part, Problem
-from truecost.study.protocol_tables import SpuriousTable
 from truecost.study.reader import Reader, options_of
 from truecost.study.settings import Progress, scoring_of
 from truecost.study.sources import Source, sources_of

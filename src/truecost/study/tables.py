@@ -4,12 +4,12 @@ Every key may be left out: None means not given, so that tables can be laid over
 system over its collection over `[data]`; the command line over a file over the defaults).
 """
 
-from collections.abc import Callable
-from typing import Annotated, Any, ClassVar, Self
+from dataclasses import replace
+from typing import Annotated, Any, ClassVar
 
 import msgspec
 
-from truecost.flag_texts import matrix, number_or_numbers, numbers, pairs, words
+from truecost.flag_texts import joined, matrix, number_or_numbers, numbers, pairs, words
 from truecost.names import (
     ICC,
     POSTERIORS,
@@ -20,69 +20,11 @@ from truecost.names import (
     Scheme,
     ScoreType,
 )
-from truecost.options import Option, declared
+from truecost.options import PRIOR, SEED, Option, PartialTable
 
 THRESHOLDED = ("llr", "posterior", "log-posterior", "score")  # types that a threshold decides
 DETECTION = {"type": THRESHOLDED, "trials": ("targets and nontargets",)}
 CLASSES = (*POSTERIORS, "decision")  # types that tell several classes apart
-
-
-class PartialTable(
-    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
-):
-    """A table whose keys may all be left out.
-
-    Attributes
-    ----------
-    __table__ : str
-        Its name in a study.
-    __group__ : str
-        The heading of its options in help; its name when empty.
-    """
-
-    __table__: ClassVar[str] = ""
-    __group__: ClassVar[str] = ""
-
-    def given(self) -> dict[str, Any]:
-        """The keys that were given."""
-        unset = type(self)()  # an empty list is given where leaving it out means something else
-        values = {name: getattr(self, name) for name in self.__struct_fields__}
-        left = {k: v for k, v in values.items() if v is not None}
-        return {k: v for k, v in left.items() if v not in ({}, ()) or v != getattr(unset, k)}
-
-    def over(self, base: Any) -> Self:
-        """Lay the table over another: its own keys win; maps are joined key by key."""
-        merged = {k: v for k, v in base.given().items() if k in self.__struct_fields__}
-        for name, value in self.given().items():
-            both = isinstance(value, dict) and isinstance(merged.get(name), dict)
-            merged[name] = {**merged[name], **value} if both else value
-        return type(self)(**merged)
-
-    def replaces(self) -> tuple[str, ...]:
-        """Other tables of a study below that what is given stands in place of."""
-        return ()
-
-    def moved(self, place: Callable[[str], str]) -> Self:
-        """The same table with every path of a file, as its options say, replaced."""
-        given = self.given()
-        changed = {
-            d.key: _moved(given[d.key], d.option, place)
-            for d in declared(type(self))
-            if d.option.file and d.key in given
-        }
-        return msgspec.structs.replace(self, **changed) if changed else self
-
-
-def _moved(value: Any, option: Option, place: Callable[[str], str]) -> Any:
-    """A path, several, or those by name; `COLUMN=FILE` keeps its column."""
-    if isinstance(value, dict):
-        return {name: place(file) for name, file in value.items()}
-    if isinstance(value, tuple):
-        return tuple(_moved(file, option, place) for file in value)
-    if callable(option.file) and option.file(value):
-        return value
-    column, mark, file = value.rpartition("=") if option.sided else ("", "", value)
-    return f"{column}{mark}{place(file)}"
 
 
 class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
@@ -101,7 +43,7 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
             read=pairs,
             needs={"format": ("a table",)},
         ),
-    ] = {}
+    ] = msgspec.field(default_factory=dict)
     reference_map: Annotated[
         dict[str, str],
         Option(
@@ -109,7 +51,7 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
             read=pairs,
             needs={"reference_table": ("a table of the reference",)},
         ),
-    ] = {}
+    ] = msgspec.field(default_factory=dict)
     key: Annotated[
         str | None, Option(help="File with labels, units and other columns, by id.", file=True)
     ] = None
@@ -329,7 +271,7 @@ class SystemTable(DataTable, frozen=True, kw_only=True, omit_defaults=True):
     files: Annotated[
         dict[str, str],
         Option(help="The same for each collection by name, in place of file.", file=True),
-    ] = {}
+    ] = msgspec.field(default_factory=dict)
     indexing: Annotated[
         tuple[str, ...],
         Option(
@@ -364,8 +306,12 @@ class SystemTable(DataTable, frozen=True, kw_only=True, omit_defaults=True):
         None
     )
     budget: Annotated[float | None, Option(help="How many there were a batch.", ge=0)] = None
-    learner: dict[str, Any] = {}
-    strategy_options: dict[str, Any] = {}
+    learner: Annotated[
+        dict[str, Any], Option(help="Learner of a live lifelong run, a table as [learner].")
+    ] = msgspec.field(default_factory=dict)
+    strategy_options: Annotated[
+        dict[str, Any], Option(help="Options of the strategy of such a run.")
+    ] = msgspec.field(default_factory=dict)
 
 
 class ApplicationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
@@ -376,9 +322,7 @@ class ApplicationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
     preset: Annotated[str | None, Option(help="A named application: truecost list presets.")] = None
     cost_miss: Annotated[float | None, Option(help="Cost of a miss.", default=1, gt=0)] = None
     cost_fa: Annotated[float | None, Option(help="Cost of a false alarm.", default=1, gt=0)] = None
-    prior: Annotated[
-        float | None, Option(help="Prior of a target.", shown="its share in the data", gt=0, lt=1)
-    ] = None
+    prior: Annotated[float | None, replace(PRIOR, shown="its share in the data")] = None
     priors: Annotated[
         tuple[float, ...], Option(help="Prior of each class, comma-separated.", read=numbers)
     ] = ()
@@ -403,7 +347,7 @@ class IntervalTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     replicates: Annotated[
         int | None, Option(help="Number of bootstrap replicates.", default=2000, ge=1)
     ] = None
-    seed: Annotated[int | None, Option(help="Seed of all random numbers.", shown="0", ge=0)] = None
+    seed: Annotated[int | None, SEED] = None
     method: Annotated[
         Method | None,
         Option(help="auto: by the kind of measure; others: of replicates.", default="auto"),
@@ -435,28 +379,32 @@ class IntervalTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class MethodsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[methods]`: files of runs over seeds and training sets, in place of `[systems]`.
-
-    Attributes
-    ----------
-    files : tuple of str
-        `PATH`, a pattern such as `runs/*.csv`, or `NAME=` either of these, which names the method.
-    runs : tuple of str
-        The columns that tell runs apart, or "file" where each file is a run.
-    column : str, optional
-        The column that names the method of each row.
-    compare : bool, optional
-        Compare each later method with the first.
-    estimator : {"mean", "run"}, optional
-        What comparisons are made of; the mean unless given.
-    """
+    """`[methods]`: files of runs over seeds and training sets, in place of `[systems]`."""
 
     __table__: ClassVar[str] = "methods"
 
     files: Annotated[
-        tuple[str, ...], Option(help="Files of runs: PATH, or NAME=PATH.", file=True, sided=True)
+        tuple[str, ...],
+        Option(
+            help="Files of runs: PATH, a pattern such as runs/*.csv, or NAME= either of these.",
+            file=True,
+            sided=True,
+        ),
     ] = ()
-    runs: tuple[str, ...] = ()
-    column: str | None = None
-    compare: bool | None = None
-    estimator: Estimator | None = None
+    runs: Annotated[
+        tuple[str, ...],
+        Option(
+            help="Column that tells runs apart, or two: seed, or seed+training. Name the training "
+            "sets last: shares of variance take the first as nested in them. file when each file "
+            "is a run. --hold COLUMN holds one of them fixed in the mean.",
+            read=joined,
+        ),
+    ] = ()
+    column: Annotated[
+        str | None, Option(help="Column that names the method of each row.", flag="methods")
+    ] = None
+    compare: Annotated[bool | None, Option(help="Compare each later method with the first.")] = None
+    estimator: Annotated[
+        Estimator | None,
+        Option(help="Compare the means of the methods, or one run of each.", default="mean"),
+    ] = None

@@ -6,15 +6,15 @@ from truecost.errors import UsageError, counted
 from truecost.formats.table import Table
 from truecost.measures import find
 from truecost.methods import refuse_bca
+from truecost.options import check
+from truecost.protocol.options import TrainingTable
 from truecost.study.checking import check_task
 from truecost.study.config import Study
-from truecost.study.protocol_tables import TrainingTable
 from truecost.study.reader import Reader, options_of
 from truecost.study.settings import scoring_of
 from truecost.study.tables import MethodsTable
 
 MOST_RUNS = 100_000
-LONGEST = 1e8  # seconds, three years; systems cannot wait for 1e10
 
 
 def check_training(study: Study) -> tuple[int, ...]:
@@ -46,8 +46,8 @@ def check_training(study: Study) -> tuple[int, ...]:
         raise UsageError(
             f"baseline {study.baseline!r} is no method: the methods are {', '.join(table.commands)}"
         )
+    check(table, "place")
     _check_draws(table)
-    _check_numbers(table)
     _check_many(table)
     return _seeds(table.seeds)
 
@@ -80,11 +80,6 @@ def _check_name(name: str) -> None:
 
 
 def _check_draws(table: TrainingTable) -> None:
-    if table.bootstraps is not None and table.bootstraps < 2:
-        raise UsageError(
-            f"[training] bootstraps is {table.bootstraps}: give 2 or more, or leave it out to "
-            f"train on the list itself"
-        )
     if table.list is None:
         for name in ("bootstraps", "group"):
             if getattr(table, name) is not None:
@@ -92,15 +87,6 @@ def _check_draws(table: TrainingTable) -> None:
     elif table.bootstraps is None and table.group is not None:
         raise UsageError(
             "[training] group says what is drawn whole: say bootstraps = 20, or leave out group"
-        )
-
-
-def _check_numbers(table: TrainingTable) -> None:
-    if table.workers is not None and table.workers < 1:
-        raise UsageError(f"[training] workers is {table.workers}: give 1 or more")
-    if table.timeout is not None and not 0 < table.timeout <= LONGEST:
-        raise UsageError(
-            f"[training] timeout is {table.timeout:g}: give seconds above 0, {LONGEST:g} at most"
         )
 
 

@@ -21,6 +21,7 @@ from truecost.errors import InputError, UsageError
 from truecost.formats import read, sha256
 from truecost.formats.table import Table
 from truecost.protocol.commands import Command, commands_of
+from truecost.protocol.options import TrainingTable
 from truecost.protocol.training_lists import TrainingList, read_list, write_sets
 from truecost.protocol.training_runs import Training
 from truecost.protocol.trainings import run_trainings
@@ -29,7 +30,6 @@ from truecost.study.claims import Listed
 from truecost.study.config import Study
 from truecost.study.kept import TRAINED
 from truecost.study.outcome import Outcome
-from truecost.study.protocol_tables import TrainingTable
 from truecost.study.reader import Reader, options_of
 from truecost.study.settings import doing
 from truecost.study.training_checks import check_scoring, check_training

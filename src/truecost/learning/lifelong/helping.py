@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import msgspec
 
 from truecost.corrections import WHOLE
-from truecost.errors import InputError, UsageError, first_five
+from truecost.errors import InputError, first_five
 from truecost.learning.checking import check_answer, check_questions, described
 from truecost.learning.checkpoint import Keeper, Waiting
 from truecost.learning.lifelong.acting import Acting, part_with
@@ -25,8 +25,10 @@ from truecost.learning.lifelong.telling import (
     refuse_another,
     said_event,
 )
+from truecost.learning.options import HelpTable
 from truecost.learning.stepping import Arrived, joined
 from truecost.learning.system import Answer, Answered, Batch, Expert, Outputs, Question
+from truecost.options import check_fields
 
 
 @dataclass(frozen=True)
@@ -60,15 +62,7 @@ class Help:
     rounds: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("questions", "corrections"):
-            if getattr(self, name) < 0:
-                raise UsageError(f"the budget is {getattr(self, name)} {name} a batch: 0 or more")
-        if self.document is not None and self.document < 1:
-            raise UsageError(f"the budget of a document is {self.document}: give 1 or more")
-        if self.seconds is not None and not (math.isfinite(self.seconds) and self.seconds > 0):
-            raise UsageError(f"the person has {self.seconds} seconds for a batch: give more than 0")
-        if self.rounds < 1:
-            raise UsageError(f"there are {self.rounds} rounds of help: give 1 or more")
+        check_fields(self, HelpTable, "key")
 
     @property
     def mode(self) -> str:

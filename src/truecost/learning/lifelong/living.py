@@ -36,8 +36,10 @@ from truecost.learning.lifelong.helping import NO_HELP, Help, Session
 from truecost.learning.lifelong.offline import adapt_offline
 from truecost.learning.log import LogWriter
 from truecost.learning.loop import LABELS
+from truecost.learning.options import HelpTable
 from truecost.learning.stepping import joined
 from truecost.learning.system import Answer, Answered, Batch, Expert, Learner, Outputs
+from truecost.options import check_fields
 
 Pass = Literal["assisted", "unsupervised", "frozen"]
 Progress = Callable[[int, int], None]  # steps done, of how many
@@ -71,8 +73,7 @@ class Life:
     any_times: bool = False
 
     def __post_init__(self) -> None:
-        if self.offline is not None and self.offline < 0:
-            raise UsageError(f"the budget is {self.offline} offline questions: give 0 or more")
+        check_fields(self, HelpTable, "key")
 
     def without_person(self) -> "Life":
         """The same life without anybody who helps."""

@@ -8,19 +8,18 @@ Beside `answer(question, batch)`, as experts of streams have it, a person in a l
 - `visit(version, where)`: called before help begins: which version asks, and on which set.
 """
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Literal
 
 from truecost.corrections import WHOLE, Part, corrector
 from truecost.errors import InputError, UsageError, first_five
-from truecost.learning.expert import Spread, check_share, check_spread, drawn, range_of
+from truecost.learning.expert import Spread, check_spread, drawn, range_of
 from truecost.learning.lifelong.mistakes import mistaken
+from truecost.learning.options import OF_PERSON, ExpertTable, HelpTable, Says
 from truecost.learning.system import Answer, Batch, Outputs, Question, generator
+from truecost.options import check, check_fields
 
-Says = Literal["corrections", "verdicts"]
 Fixed = tuple[str, tuple[str, ...], str]  # an output, parts, and the output with these in place
 
 
@@ -84,21 +83,15 @@ class DomainExpert:
 
     def __post_init__(self) -> None:
         corrector(self.kind)
-        check_share("error_rate", self.error_rate)
-        check_share("refusal", self.refusal)
+        check_fields(self, ExpertTable, "key")
+        check(HelpTable(**{key: getattr(self, key) for key in OF_PERSON}), "key")
         check_spread("seconds", self.seconds)
-        for name in ("word_seconds", "action_seconds"):
-            value = getattr(self, name)
-            if not (math.isfinite(value) and value >= 0):
-                raise UsageError(f"{name} is {value}: it must be a number of seconds, 0 or more")
         for name, seconds in self.cost.items():
             if name not in self.classes:
                 known = first_five(self.classes) or "none: texts have one time, `seconds`"
                 raise UsageError(f"cost names the class {name!r}; the classes are {known}")
             check_spread(f"cost of {name!r}", seconds)
         range_of(self.delay)
-        if self.says not in ("corrections", "verdicts"):
-            raise UsageError(f"says is {self.says!r}: expected corrections or verdicts")
         if self.error_rate and self.says == "corrections" and len(self.classes) == 1:
             raise UsageError(
                 f"error_rate is {self.error_rate:g}, but no wrong answer is possible: there is "

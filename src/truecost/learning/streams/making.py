@@ -1,12 +1,13 @@
 """Streams of a source: its items are read once, and divided for each seed."""
 
-from truecost.errors import UsageError
+from truecost.learning.options import LoopTable
 from truecost.learning.stream import Stream
 from truecost.learning.streams.building import built
 from truecost.learning.streams.dividing import Divider
 from truecost.learning.streams.goals import goals_of
 from truecost.learning.streams.items import Items
 from truecost.learning.streams.source import Source, checked
+from truecost.options import check
 
 
 def streams_of(
@@ -98,11 +99,7 @@ def divided(
     UsageError, InputError
         As in `streams_of`.
     """
-    if batch < 1 or bootstrap < 0:
-        raise UsageError(
-            f"batches of {batch} items and a bootstrap set of {bootstrap}: expected at least 1 "
-            f"and 0"
-        )
+    check(LoopTable(batch=batch, bootstrap=bootstrap), "key")
     source = checked(source)
     goals = goals_of(source, items)
     streams: list[Stream] = []

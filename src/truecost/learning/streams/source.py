@@ -1,16 +1,17 @@
 """The settings of a source of streams, `[source]` of a study, and what they may not be."""
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import msgspec
 
 from truecost.errors import UsageError, named, near
+from truecost.learning.options import Order, SourceTable
+from truecost.options import check_fields
 
 Kind = Literal["detection", "classes", "numbers"]
-Order = Literal["given", "time", "shuffled", "dirichlet"]
 KINDS = ("detection", "classes", "numbers")
-ORDERS = ("given", "time", "shuffled", "dirichlet")
+ORDERS: tuple[str, ...] = get_args(Order)
 ORDERED: tuple[str, ...] = ("given", "time")  # what is earlier in the data comes earlier
 
 NAMES = {
@@ -186,19 +187,9 @@ def _check_keys(source: Source) -> None:
 
 def _check_numbers(source: Source) -> None:
     """Refuse counts and shares out of range."""
-    for key in ("items", "chunks"):
-        value = getattr(source, key)
-        if value is not None and value < 1:
-            raise UsageError(f"[source] {key} = {value}: expected a whole number from 1")
-    if not 0 < source.concentration < float("inf"):
-        raise UsageError(f"[source] concentration = {source.concentration}: expected more than 0")
-    if source.prevalence is not None and not 0 < source.prevalence < 1:
-        raise UsageError(
-            f"[source] prevalence = {source.prevalence}: expected a share between 0 and 1, such as "
-            f"0.1"
-        )
+    check_fields(source, SourceTable, "place")
     pool = source.pool
-    if pool is not None and not (0 < pool < 1 or (pool >= 1 and pool == int(pool))):
+    if pool is not None and pool > 1 and pool != int(pool):
         raise UsageError(
             f"[source] pool = {pool}: expected a number of items from 1, or a share between 0 and 1"
         )

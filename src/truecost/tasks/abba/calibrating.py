@@ -15,8 +15,9 @@ import polars as pl
 
 from truecost.calibration import Calibrator, Cubic
 from truecost.calibration.base import plain, problems_of
-from truecost.errors import UsageError, counted
-from truecost.names import CalibrationMethod
+from truecost.errors import counted
+from truecost.names import CalibrationMethod, MachineMethod
+from truecost.options import check
 from truecost.splits import shared_units
 from truecost.tasks.abba.agreement import held
 from truecost.tasks.abba.mapping import (
@@ -29,12 +30,12 @@ from truecost.tasks.abba.mapping import (
     machine_scores,
     units_of,
 )
+from truecost.tasks.abba.options import MachineTable
 from truecost.tasks.abba.records import CELLS, Deployment
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
-CHOICES: tuple[CalibrationMethod, ...] = ("spline", "poly3", "affine", "pav")
 FAR = 0.05  # mean difference from the isotonic curve that is told
 CHANCE = 0.48  # times labels^(-1/3): what chance alone hardly exceeds, see below
 BEYOND = 0.05  # share of items beyond the labelled scores that is told
@@ -124,7 +125,7 @@ class MachineCalibration:
 def calibrate_machine(
     log: Deployment,
     train: Deployment | None = None,
-    method: CalibrationMethod | None = None,
+    method: MachineMethod | None = None,
     folds: int = 5,
     seed: int = 0,
 ) -> MachineCalibration:
@@ -194,8 +195,7 @@ def calibrate_machine(
     >>> round(float(np.abs(found.probabilities - true).mean()), 2)
     0.01
     """
-    if method is not None and method not in CHOICES:
-        raise UsageError(f"method {method!r} is not known: choose one of {', '.join(CHOICES)}")
+    check(MachineTable(method=method, folds=folds, seed=seed))
     scores = machine_scores(log)
     if train is None:
         known = labelled_items(log)

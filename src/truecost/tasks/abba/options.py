@@ -1,13 +1,12 @@
 """`[abba]`: how two models are compared of which only accepted items are collected."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
 from truecost.errors import refuse_text
-from truecost.flag_texts import numbers
-from truecost.names import ChosenBy, Mismatch
-from truecost.options import Option
-from truecost.study.tables import PartialTable
+from truecost.flag_texts import number_pairs, numbers
+from truecost.names import ChosenBy, LabelTarget, MachineMethod, Mismatch
+from truecost.options import FOLDS, SEED, Option, PartialTable
 
 
 def _grid(text: str, flag: str) -> int | tuple[float, ...]:
@@ -39,7 +38,14 @@ class AbbaTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
             group="Deployment",
         ),
     ] = None
-    thresholds: bool | None = None
+    thresholds: Annotated[
+        bool | None,
+        Option(
+            verbs=("study",),  # the command of that name says it
+            help="Choose a threshold of B, in place of scoring it at the deployed one.",
+            group="Thresholds",
+        ),
+    ] = None
     max_rfpr: Annotated[
         float | None,
         Option(
@@ -86,6 +92,83 @@ class AbbaTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
             file=True,
         ),
     ] = None
+
+
+class SelectionTable(PartialTable, frozen=True, kw_only=True):
+    """Which items get labels, and what these are for."""
+
+    __group__: ClassVar[str] = "Selection"
+
+    budget: Annotated[
+        int | None, Option(help="Number of new labels; it has to be given.", ge=1)
+    ] = None
+    target: Annotated[
+        LabelTarget | None,
+        Option(
+            help="Result that is to be surest; fpr is the share of false accepts among all items.",
+            default="rfpr",
+        ),
+    ] = None
+    floor: Annotated[
+        int | None, Option(help="Labels that each stratum has at least.", default=10, ge=0)
+    ] = None
+    rates: Annotated[
+        dict[str, float] | None,
+        Option(
+            help="Shares of false accepts to assume, as CELL=RATE,... (cells: 11A, 10A, 11B, 01B).",
+            read=number_pairs,
+            ge=0,
+            le=1,
+        ),
+    ] = None
+    seed: Annotated[int | None, replace(SEED, help="Seed of the draw.")] = None
+
+
+class MachineTable(PartialTable, frozen=True, kw_only=True):
+    """How machine scores become probabilities of a true accept."""
+
+    __group__: ClassVar[str] = "Calibration"
+
+    train: Annotated[
+        str | None,
+        Option(
+            help="File with labels and scores of the same machine to fit to.",
+            shown="LOG is cross-fitted",
+            file=True,
+        ),
+    ] = None
+    method: Annotated[
+        MachineMethod | None,
+        Option(
+            help="How probabilities are fitted; poly3 is that of the paper.",
+            shown="spline, below 100 labels affine (Platt)",
+        ),
+    ] = None
+    folds: Annotated[int | None, replace(FOLDS, help="Folds of whole users for cross-fitting.")] = (
+        None
+    )
+    seed: Annotated[int | None, replace(SEED, help="Seed of the folds.")] = None
+
+
+class SimulationTable(PartialTable, frozen=True, kw_only=True):
+    """How large a simulation of paper 001 is."""
+
+    __group__: ClassVar[str] = "Simulation"
+
+    datasets: Annotated[
+        int | None,
+        Option(
+            help="Number of data sets.",
+            shown="2,000 for table1, 200 for the others",
+            ge=2,
+            le=1_000_000,  # more are a slip of the keyboard
+        ),
+    ] = None
+    replicates: Annotated[
+        int | None,
+        Option(help="Number of bootstrap replicates in each data set.", default=1000, ge=1),
+    ] = None
+    seed: Annotated[int | None, SEED] = None
 
 
 @dataclass(frozen=True)

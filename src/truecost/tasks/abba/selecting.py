@@ -9,15 +9,16 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.errors import InputError, UsageError, counted, first_five, named
+from truecost.errors import InputError, counted, first_five, named
 from truecost.names import LabelTarget
+from truecost.options import check, defaults_of
 from truecost.tasks.abba.allocating import Ints, allocate
+from truecost.tasks.abba.options import SelectionTable
 from truecost.tasks.abba.records import CELL_WORDS, CELLS, Array, Deployment, Floats
 from truecost.tasks.abba.strata import (
     MEASURES,
@@ -28,7 +29,7 @@ from truecost.tasks.abba.strata import (
     stratify,
 )
 
-FLOOR = 10
+FLOOR: int = defaults_of(SelectionTable)["floor"]
 EVERY = (
     "every item has a label already: they say which rates to expect, and the choice is the one for "
     "a log like this without labels"
@@ -183,16 +184,9 @@ def select(
     )
 
 
-def _check(deployment: Deployment, budget: int, target: str, floor: int, seed: int) -> None:
+def _check(deployment: Deployment, budget: int, target: LabelTarget, floor: int, seed: int) -> None:
     """Refuse what cannot be selected from."""
-    if target not in get_args(LabelTarget):
-        raise UsageError(f"target is {target!r}: choose one of {', '.join(get_args(LabelTarget))}")
-    if budget < 1:
-        raise UsageError(f"budget is {budget}: at least 1 label is needed")
-    if floor < 0:
-        raise UsageError(f"floor is {floor}: it must be a whole number of labels from 0 up")
-    if seed < 0:
-        raise UsageError(f"seed is {seed}: it must be a whole number from 0 up")
+    check(SelectionTable(budget=budget, target=target, floor=floor, seed=seed))
     empty = [name for code, name in enumerate(CELLS) if not (deployment.cell == code).any()]
     for cell in ("11A", "11B"):
         if cell in empty and target != "fpr":

@@ -16,10 +16,11 @@ import polars as pl
 
 from truecost.errors import UsageError
 from truecost.names import Method
+from truecost.options import check
 from truecost.results import Estimate
 from truecost.scoring import Scoring
 from truecost.tasks.abba.measures.relative import direct_ratio
-from truecost.tasks.abba.options import AbbaScoring
+from truecost.tasks.abba.options import AbbaScoring, SimulationTable
 from truecost.tasks.abba.records import Deployment, Traffic
 from truecost.tasks.abba.scoring import LABELS
 from truecost.weights import Plan
@@ -27,7 +28,6 @@ from truecost.weights import Plan
 Array = npt.NDArray[Any]
 Name = Literal["table1", "table2", "correction"]
 Progress = Callable[[str, int, int], None]
-MOST_DATASETS = 1_000_000  # more are a slip of the keyboard
 DATASETS: dict[str, int] = {"table1": 2000, "table2": 200, "correction": 200}
 WAY: Method = "percentile"  # of the paper
 PRIOR = 0.3  # of a stream that holds the keyword (3.1.1)
@@ -130,10 +130,7 @@ def simulate(
     if name not in get_args(Name):
         raise UsageError(f"simulation {name!r}: choose among {', '.join(get_args(Name))}")
     count = DATASETS[name] if datasets is None else datasets
-    if count < 2:
-        raise UsageError(f"--datasets is {count}: at least 2 are needed")
-    if count > MOST_DATASETS:
-        raise UsageError(f"--datasets is {count}: {MOST_DATASETS:,} at most are made")
+    check(SimulationTable(datasets=datasets, replicates=replicates, seed=seed))
     plan = Plan(replicates, seed)
     run = {"table1": _table1, "table2": _table2, "correction": _correction}[name]
     rows, remarks = run(count, plan, progress or _silent)

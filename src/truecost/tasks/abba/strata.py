@@ -12,6 +12,8 @@ import numpy.typing as npt
 
 from truecost.errors import UsageError, first_five, named
 from truecost.factors import encode
+from truecost.options import check
+from truecost.tasks.abba.options import SelectionTable
 from truecost.tasks.abba.records import CELLS, Array, Deployment, Floats
 
 Ints = npt.NDArray[np.int64]
@@ -152,9 +154,8 @@ def _given(rates: Mapping[str, float], names: Array) -> Iterator[tuple[tuple[Arr
         raise UsageError(
             f"{named('rate', unknown, 'are')} not known: rates go by cell: {', '.join(CELLS)}{also}"
         )
+    check(SelectionTable(rates=dict(rates)))
     for name, rate in rates.items():
-        if not 0 <= rate <= 1:
-            raise UsageError(f"the rate of {name} is {rate}: it must lie between 0 and 1")
         if by_stratum:
             yield np.ix_(strata[names == name], cells), rate
         else:

@@ -3,8 +3,7 @@
 from typing import Annotated, ClassVar
 
 from truecost.names import SpeakerMapping
-from truecost.options import Option
-from truecost.study.tables import PartialTable
+from truecost.options import Option, PartialTable
 
 
 class DiarizationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):

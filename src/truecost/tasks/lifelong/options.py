@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 from truecost.errors import UsageError, near
 from truecost.flag_texts import numbers
 from truecost.names import LifelongFactor, LifelongKind, PolicyKind
-from truecost.options import Option, check_fields
-from truecost.study.tables import PartialTable
+from truecost.options import Option, PartialTable, check_fields
 
 if TYPE_CHECKING:
     from truecost.tasks.lifelong.policies import Policy

@@ -16,8 +16,7 @@ from truecost.names import (
     Pooling,
     Queried,
 )
-from truecost.options import Option, check_fields, declared
-from truecost.study.tables import PartialTable
+from truecost.options import Option, PartialTable, check_fields, declared
 
 SETS: tuple[str, ...] = get_args(AnnotationSet)  # which annotations may count
 PREVALENCE, NONE = "prevalence", "none"

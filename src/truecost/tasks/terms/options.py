@@ -8,8 +8,7 @@ from typing import Annotated, ClassVar
 
 from truecost.errors import UsageError, near
 from truecost.names import Normalise, SearchFactor, TrialUnit
-from truecost.options import Option, check_fields
-from truecost.study.tables import PartialTable
+from truecost.options import Option, PartialTable, check_fields
 
 
 class TermsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):

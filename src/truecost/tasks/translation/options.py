@@ -2,8 +2,7 @@
 
 from typing import Annotated, ClassVar
 
-from truecost.options import Option
-from truecost.study.tables import PartialTable
+from truecost.options import Option, PartialTable
 
 
 class TranslationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):

@@ -41,7 +41,7 @@ FACE = Face(
     ),
     tables={
         "methods": "truecost.study.tables:MethodsTable",
-        "spurious": "truecost.study.protocol_tables:SpuriousTable",
+        "spurious": "truecost.protocol.options:SpuriousTable",
     },
     application=("cost_miss", "cost_fa", "prior", "preset", "priors", "cost_matrix"),
     interval=(

@@ -6,7 +6,6 @@ import numpy as np
 
 from truecost.errors import UsageError
 from truecost.names import POSTERIORS
-from truecost.study.protocol_tables import SpuriousTable
 from truecost.study.tables import DataTable, MethodsTable
 from truecost.task import Work
 from truecost.tasks.pairing import check_classes, pair
@@ -58,17 +57,13 @@ def check(study: "Study") -> None:
     if kinds == {"number"} and study.application.given():
         given = ", ".join(f"--{key.replace('_', '-')}" for key in study.application.given())
         raise UsageError(f"{given}: numbers have no errors of classes that cost: leave it out")
-    if not study.table(SpuriousTable).given():
+    spurious = study.given("spurious")
+    if not spurious:
         return
     if study.table(MethodsTable).given():
         raise UsageError("[spurious] goes with systems; the study has [methods]")
-    if study.table(SpuriousTable).samples is None:
+    if "samples" not in spurious:
         raise UsageError("[spurious] needs samples = FILE, a table of samples with their ids")
-    if study.table(SpuriousTable).vad is not None and study.table(SpuriousTable).audio is None:
-        raise UsageError(
-            "--vad finds speech in recordings, and none are named: add --audio COLUMN (vad and "
-            "audio under [spurious])"
-        )
     if study.collections and not study.systems:
         raise UsageError(
             "[spurious] with [collections.NAME] needs systems, whose trials are looked up among "
@@ -82,7 +77,7 @@ def instead(study: "Study", progress: "Progress | None") -> "Outcome | None":
         from truecost.study.methods import run_methods
 
         return run_methods(study, progress)
-    if study.table(SpuriousTable).given():
+    if study.given("spurious"):
         from truecost.study.spurious import run_spurious
 
         return run_spurious(study, progress)

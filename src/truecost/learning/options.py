@@ -1,0 +1,378 @@
+"""The tables of a live run: where a stream comes from, who learns, who asks, who answers."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+import msgspec
+
+from truecost.flag_texts import whole_numbers, words
+from truecost.names import Objective
+from truecost.options import Option, PartialTable
+
+Kind = Literal["detection", "classes", "numbers", "transcripts", "translation", "diarization"]
+OF_LIFE = ("transcripts", "translation", "diarization")  # kinds of life cycles alone
+OF_STREAM = ("detection", "numbers")  # kinds of streams alone
+Order = Literal["given", "time", "shuffled", "dirichlet"]
+Says = Literal["corrections", "verdicts"]
+OF_PERSON = ("says", "word_seconds", "action_seconds")  # keys of help that are about the person
+FILES = ("file", "folder", "tsv")  # of a source
+Seconds = float | tuple[float, float]
+
+
+class SourceTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
+    """`[source]`: where the items of a live run come from, and in which order they arrive.
+
+    The keys are those of `truecost.learning.streams.Source`.
+    """
+
+    __table__: ClassVar[str] = "source"
+
+    name: Annotated[
+        str | None, Option(help="Kind of source: truecost list sources.", default="table")
+    ] = None
+    file: Annotated[
+        str | None,
+        Option(help="Table of features; of fsdd an .npz of features made earlier.", file=True),
+    ] = None
+    folder: Annotated[
+        str | None, Option(help="Folder of clips (fsdd, common-voice).", file=True)
+    ] = None
+    tsv: Annotated[str | None, Option(help="List of the clips (common-voice).", file=True)] = None
+    extractor: Annotated[
+        str | None,
+        Option(
+            help="module:function that turns the path of a clip into a vector; looked for in the "
+            "folder of [loop] too."
+        ),
+    ] = None
+    id: Annotated[str | None, Option(help="Column with the id of an item.")] = None
+    label: Annotated[str | None, Option(help="Column with the label of an item.")] = None
+    time: Annotated[str | None, Option(help="Column with the time of an item.")] = None
+    stream: Annotated[str | None, Option(help="Column whose values are streams of their own.")] = (
+        None
+    )
+    features: Annotated[
+        tuple[str, ...],
+        Option(help="Columns that the learner sees.", shown="all other columns"),
+    ] = ()
+    context: Annotated[
+        tuple[str, ...],
+        Option(help="Those features that look at later items; refused unless allowed."),
+    ] = ()
+    allow_lookahead: Annotated[
+        bool | None,
+        Option(help="Use features that look at later items; enters the signature."),
+    ] = None
+    kind: Annotated[
+        Kind | None,
+        Option(
+            help="What the label of an item is; the last three are of life cycles.",
+            shown="detection where there are targets, else classes",
+        ),
+    ] = None
+    text: Annotated[
+        str | None,
+        Option(help="Column of what the learner reads, in place of features (life cycles)."),
+    ] = None
+    target: Annotated[str | int | None, Option(help="Label to detect.")] = None
+    targets: Annotated[
+        tuple[str | int, ...], Option(help="Labels to detect, each in a stream of its own.")
+    ] = ()
+    order: Annotated[
+        Order | None,
+        Option(
+            help="Order in which items arrive.",
+            shown="time or given for tables, given for drift, else dirichlet",
+        ),
+    ] = None
+    chunks: Annotated[
+        int | None,
+        Option(help="Chunks of the Dirichlet order.", shown="the number of classes", ge=1),
+    ] = None
+    concentration: Annotated[
+        float | None,
+        Option(
+            help="Concentration of the Dirichlet order: the smaller, the more unlike the chunks.",
+            default=1.0,
+            gt=0,
+        ),
+    ] = None
+    items: Annotated[
+        int | None, Option(help="Length of the stream; the rest of the items is the pool.", ge=1)
+    ] = None
+    pool: Annotated[
+        int | float | None,
+        Option(help="Items kept for offline training: a number, or a share below 1.", gt=0),
+    ] = None
+    prevalence: Annotated[
+        float | None, Option(help="Share of targets that the stream is thinned to.", gt=0, lt=1)
+    ] = None
+    drift: Annotated[
+        str | None,
+        Option(help="Generator of river: a name of river.datasets.synth, or module:Class."),
+    ] = None
+    options: Annotated[
+        dict[str, Any],
+        Option(help="Arguments of the generator; of life cycles further keys of the source."),
+    ] = msgspec.field(default_factory=dict)
+
+    def moved(self, place: Callable[[str], str]) -> Self:
+        """The same with every path replaced; a `tsv` that is but a name below `folder` stays."""
+        found = super().moved(place)
+        named = self.tsv is not None and not Path(self.tsv).is_absolute()
+        if named and not Path(str(found.tsv)).is_file():
+            return msgspec.structs.replace(found, tsv=self.tsv)
+        return found
+
+
+class LoopTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
+    """`[loop]`: how a stream is worked through."""
+
+    __table__: ClassVar[str] = "loop"
+
+    batch: Annotated[int | None, Option(help="Items of a batch.", default=60, ge=1)] = None
+    budget: Annotated[int | None, Option(help="Questions per batch.", default=4, ge=0)] = None
+    rate: Annotated[
+        float | None,
+        Option(help="Share of the items that is asked about, in place of a budget.", ge=0, le=1),
+    ] = None
+    bootstrap: Annotated[
+        int | None,
+        Option(help="Items whose labels are given before the stream.", default=8, ge=0),
+    ] = None
+    seeds: Annotated[
+        int | None,
+        Option(
+            help="Number of runs, each with its own order, bootstrap set, learner and person.",
+            default=1,
+            ge=1,
+            le=100_000,  # more is mistyped: each has a log of its own
+        ),
+    ] = None
+    first_seed: Annotated[
+        int | None,
+        Option(help="Seed of the first run; the others follow.", default=0, shown="0", ge=0),
+    ] = None
+    drop_last: Annotated[bool | None, Option(help="Leave out a last batch that is short.")] = None
+    passive: Annotated[
+        bool | None,
+        Option(help="Run the passive baseline too: trained once on the pool, it asks nothing."),
+    ] = None
+    record_cpu: Annotated[
+        bool | None, Option(help="Record CPU seconds, which differ from run to run.")
+    ] = None
+    checkpoint: Annotated[
+        int | None,
+        Option(
+            help="Batches after which what was learnt is stored, for a faster resume.",
+            shown="never",
+            ge=1,
+        ),
+    ] = None
+    folder: Annotated[
+        str | None,
+        Option(
+            help="Folder where programs run and modules (module:function) are looked for.",
+            shown="that of the study",
+        ),
+    ] = None
+
+    def moved(self, place: Callable[[str], str]) -> Self:
+        """The same with its folder replaced by `place(folder)`."""
+        return msgspec.structs.replace(self, folder=place(self.folder or "."))
+
+
+class LearnerTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
+    """`[learner]`: who predicts and adapts."""
+
+    __table__: ClassVar[str] = "learner"
+
+    name: Annotated[
+        str | None, Option(help="Kind of learner: truecost list learners.", default="logistic")
+    ] = None
+    model: Annotated[str | None, Option(help="module:Class of a model (sklearn, river).")] = None
+    update: Annotated[
+        str | None,
+        Option(help="refit: train on all labels anew; partial: on the new ones only (sklearn)."),
+    ] = None
+    command: Annotated[
+        tuple[str, ...],
+        Option(help="Program and its arguments (program), run in the folder of [loop]."),
+    ] = ()
+    python: Annotated[
+        str | None,
+        Option(
+            help="module:function that makes the learner (callable); looked for in that folder too."
+        ),
+    ] = None
+    timeout: Annotated[
+        float | None, Option(help="Seconds that a program may take to answer.", gt=0)
+    ] = None
+    options: Annotated[dict[str, Any], Option(help="Options of the learner.")] = msgspec.field(
+        default_factory=dict
+    )
+
+
+class StrategyTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
+    """`[strategy]`: who decides what to ask."""
+
+    __table__: ClassVar[str] = "strategy"
+
+    name: Annotated[
+        str | None,
+        Option(
+            help="Strategy (truecost list strategies); own where the learner asks itself.",
+            default="margin",
+        ),
+    ] = None
+    options: Annotated[dict[str, Any], Option(help="Options of the strategy.")] = msgspec.field(
+        default_factory=dict
+    )
+
+
+class ExpertTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
+    """`[expert]`: who answers, from the labels or from a recorded log."""
+
+    __table__: ClassVar[str] = "expert"
+
+    seconds: Annotated[
+        Seconds | None,
+        Option(
+            help="Active time of an answer, or its mean and standard deviation (lognormal).",
+            default=1.0,
+            ge=0,
+        ),
+    ] = None
+    cost: Annotated[
+        dict[str, Seconds], Option(help="The same for items of single classes, by class.")
+    ] = msgspec.field(default_factory=dict)
+    error_rate: Annotated[
+        float | None, Option(help="Share of wrong answers.", default=0.0, shown="0", ge=0, le=1)
+    ] = None
+    refusal: Annotated[
+        float | None,
+        Option(help="Share of questions without an answer.", default=0.0, shown="0", ge=0, le=1),
+    ] = None
+    delay: Annotated[
+        int | tuple[int, int] | None,
+        Option(
+            help="Batches until an answer arrives, or the least and the most of them.",
+            default=0,
+            shown="0",
+            ge=0,
+        ),
+    ] = None
+    file: Annotated[
+        str | None,
+        Option(help="Log whose answers are replayed, in place of all others.", file=True),
+    ] = None
+
+
+class SweepTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
+    """`[sweep]`: several budgets and strategies on the same streams, and advice on them."""
+
+    __table__: ClassVar[str] = "sweep"
+
+    budgets: Annotated[
+        tuple[int, ...],
+        Option(
+            help="Questions per batch, comma-separated.",
+            shown="those under [sweep]",
+            read=whole_numbers,
+            ge=0,
+        ),
+    ] = ()
+    strategies: Annotated[
+        tuple[str, ...],
+        Option(help="Strategies, comma-separated.", shown="that of [strategy]", read=words),
+    ] = ()
+    options: Annotated[
+        dict[str, dict[str, Any]],
+        Option(help="Options of strategies by name; [strategy] options go with its own name."),
+    ] = msgspec.field(default_factory=dict)
+    objective: Annotated[
+        Objective | None,
+        Option(
+            help="Measure by which budgets are judged, one of those that are scored.",
+            shown="total_price or imlm_money with a price of the person's hour, imlm without one",
+        ),
+    ] = None
+
+
+class HelpTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
+    """`[help]`: how much a person helps over a life cycle (lifelong)."""
+
+    __table__: ClassVar[str] = "help"
+
+    questions: Annotated[
+        int | None,
+        Option(
+            help="The most questions that a system may ask about a batch (active).",
+            shown="4 where neither corrections nor offline questions are given, else 0",
+            ge=0,
+        ),
+    ] = None
+    corrections: Annotated[
+        int | None,
+        Option(
+            help="The most corrections that the person volunteers on a batch (interactive).",
+            default=0,
+            shown="0",
+            ge=0,
+        ),
+    ] = None
+    document: Annotated[
+        int | None, Option(help="The most of both together on a document.", ge=1)
+    ] = None
+    seconds: Annotated[
+        float | None, Option(help="Busy time on a batch after which the person stops.", gt=0)
+    ] = None
+    rounds: Annotated[
+        int | None,
+        Option(help="Rounds in which the help with a batch comes.", default=1, ge=1),
+    ] = None
+    offline: Annotated[
+        int | None,
+        Option(
+            help="The most questions for offline adaptation after each batch.",
+            shown="no offline adaptation",
+            ge=0,
+        ),
+    ] = None
+    test: Annotated[
+        bool | None,
+        Option(
+            help="The same help with the test set, from which each version learns for a moment, so "
+            "that scores can be penalised.",
+            default=True,
+        ),
+    ] = None
+    any_times: Annotated[
+        bool | None, Option(help="Allow test times that do not spread over the lifelong set.")
+    ] = None
+    says: Annotated[
+        Says | None,
+        Option(
+            help="Whether the person says what is right, or only whether the output is.",
+            default="corrections",
+        ),
+    ] = None
+    word_seconds: Annotated[
+        float | None,
+        Option(
+            help="Seconds for each word put in, beside those of an answer.",
+            default=0.0,
+            shown="0",
+            ge=0,
+        ),
+    ] = None
+    action_seconds: Annotated[
+        float | None,
+        Option(
+            help="Seconds for each simple action, beside those of an answer.",
+            default=0.0,
+            shown="0",
+            ge=0,
+        ),
+    ] = None
