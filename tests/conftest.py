@@ -21,6 +21,15 @@ settings.register_profile("truecost", deadline=None, derandomize=True, max_examp
 settings.load_profile("truecost")
 
 
+def pytest_sessionstart(session):
+    """Where nothing is said, one worker and one thread: tests run beside each other anyway.
+
+    Every worker of a live run imports all that it needs, which takes longer than what it does here.
+    Tests of several workers say how many; processes that tests start take what there is.
+    """
+    os.cpu_count = lambda: 1
+
+
 def pytest_collection_finish(session):
     """No test is thrown away before the end: not looking through them saves 9 % of the time."""
     gc.collect()

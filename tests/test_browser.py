@@ -592,7 +592,7 @@ def test_alignments_stand_in_columns_and_scroll_in_their_own_box(browser, report
 
 def test_wide_tables_scroll_in_their_own_box(browser, reports):
     """On a narrow screen no column is lost: the box scrolls to its end, and the page stays."""
-    with visit(browser, reports("sweep"), width=WIDTHS["narrow"]) as seen:
+    with visit(browser, reports("learning"), width=WIDTHS["narrow"]) as seen:
         seen.measure("open")
         boxes = seen.page.evaluate(BOXES)
     wide = [box for box in boxes if box["content"] > box["room"]]

@@ -115,7 +115,8 @@ def scored(tmp_path, monkeypatch):
     return score
 
 
-@pytest.mark.parametrize("at", [2, 5])
+# Every event is tried above, in the function that a command calls.
+@pytest.mark.parametrize("at", [2, pytest.param(5, marks=pytest.mark.long)])
 def test_a_killed_command_loses_no_result(scored, at):
     before = Path("out/result.json").read_bytes()
     other = [*scored, "--seed", "7"]
