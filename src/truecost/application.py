@@ -77,10 +77,6 @@ class Application:
         name : str
             Name of a preset, for signatures.
 
-        Returns
-        -------
-        Application
-
         Raises
         ------
         UsageError
@@ -178,10 +174,6 @@ class Application:
     def matrix(self, classes: int) -> Floats:
         """The cost matrix for this number of classes.
 
-        Parameters
-        ----------
-        classes : int
-
         Returns
         -------
         ndarray of float64, shape (classes, decisions)
@@ -239,10 +231,6 @@ class Application:
 
     def with_priors(self, priors: Sequence[float] | Floats) -> "Application":
         """The same application, with priors filled in where it has none.
-
-        Parameters
-        ----------
-        priors : sequence of float, length classes
 
         Returns
         -------
@@ -315,7 +303,6 @@ class Preset:
 
     Attributes
     ----------
-    application : Application
     source : str
         Who set the costs and the prior.
     """
@@ -357,10 +344,6 @@ def preset(name: str) -> Application:
     ----------
     name : str
         A key of `PRESETS`.
-
-    Returns
-    -------
-    Application
 
     Raises
     ------

@@ -33,11 +33,8 @@ class Asked:
 
     Attributes
     ----------
-    held : Held
-    given : dict of Declared to object
     systems : dict of str to str
         Files by the names of the systems.
-    references : tuple of str
     wanted : str, optional
         The file with what has to be there.
     """
@@ -120,19 +117,12 @@ def asked_of(
 
     Parameters
     ----------
-    face : Face
-    verb : str
     known : sequence of Declared
         The options of the verb.
-    data : path, table, mapping or sequence
     arguments : mapping of str to object
         None where one is not given.
     others : sequence of str
         Further arguments, for messages.
-
-    Returns
-    -------
-    Asked
 
     Raises
     ------

@@ -58,15 +58,10 @@ def estimated(
 
     Parameters
     ----------
-    batches : iterable of Batch
     level, method, icc, jobs
         As `estimate` takes them.
     tell : callable, optional
         Told what is being scored, the replicates done and all of them, from time to time.
-
-    Returns
-    -------
-    list of Estimate
 
     Raises
     ------

@@ -119,10 +119,6 @@ def compare(data: Any = None, /, **options: Any) -> "Outcome":
         As `score` takes them, with at least two systems, scored on the same trials or items;
         `scores={"old": a, "new": b}` gives arrays of several systems.
 
-    Returns
-    -------
-    Outcome
-
     Raises
     ------
     UsageError, InputError
@@ -152,10 +148,6 @@ def plan(data: Any = None, /, *, half_width: float | None = None, **options: Any
     half_width : float, optional
         Wanted half-width; half of the present one when left out.
 
-    Returns
-    -------
-    Planned
-
     Examples
     --------
     >>> from importlib.resources import files
@@ -184,10 +176,6 @@ def validate(data: Any = None, /, *, strict: bool = False, **options: Any) -> "C
         `ids=`).
     strict : bool
         Warnings make data invalid too.
-
-    Returns
-    -------
-    Checked
 
     Examples
     --------
@@ -259,10 +247,6 @@ def run(
         as `Study.of` takes them.
     progress : callable, optional
         Told what is being scored, the replicates done and all of them, from time to time.
-
-    Returns
-    -------
-    Outcome
 
     Raises
     ------

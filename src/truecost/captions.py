@@ -23,10 +23,6 @@ def units_shown(row: Row) -> str:
 def dims_of(rows: Sequence[Row]) -> tuple[str, ...]:
     """The names of what some rows are about, in the order in which tables show them.
 
-    Parameters
-    ----------
-    rows : sequence of Row
-
     Returns
     -------
     tuple of str
@@ -53,10 +49,6 @@ def _share(rows: Sequence[Row]) -> str:
 
 def assumed(rows: Sequence[Row]) -> str:
     """The prior and costs that the values rest on.
-
-    Parameters
-    ----------
-    rows : sequence of Row
 
     Returns
     -------

@@ -198,10 +198,6 @@ def authors(source: str) -> str:
     source : str
         As `Measure.source`: `paper 002, Eq. 1`.
 
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> from truecost.citations import authors

@@ -23,10 +23,6 @@ def figure(value: float | None, scale: Scale = "") -> str:
         "%" for a share that is shown in percent, "pp" for a difference of such, in percentage
         points.
 
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> from truecost.digits import figure

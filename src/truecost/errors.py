@@ -41,13 +41,8 @@ def visible(text: str, keep: str = "") -> str:
 
     Parameters
     ----------
-    text : str
     keep : str
         Characters that stay: a message has lines, a cell of a table has none.
-
-    Returns
-    -------
-    str
 
     Examples
     --------
@@ -124,10 +119,6 @@ def counted(number: float, noun: str, verb: str = "") -> str:
         In the singular: `trial`, `query`.
     verb : str
         In the plural: `are`, `stand`.
-
-    Returns
-    -------
-    str
     """
     one = number == 1
     words = [amount(number), noun if one else plural(noun)]

@@ -178,13 +178,7 @@ class Setting:
 
     Attributes
     ----------
-    plan : Plan
-    level : float
     method : {"auto", "percentile", "bca"}
-    icc : float
-    context : Context
-    application : Application
-    evidence : Evidence
     """
 
     plan: Plan

@@ -41,7 +41,6 @@ class Evidence:
 
     Parameters
     ----------
-    parts : mapping of str to Tally or Ranking
     outer : tuple of Factor
         Factors whose units are cells of a tally; a measure weighs them itself
         (`Totals.weights`): the mean over queries, for example.
@@ -108,11 +107,6 @@ class Totals:
         ----------
         name : str
             Says everything that the result depends on besides these totals.
-        make : callable
-
-        Returns
-        -------
-        object
         """
         if name not in self._kept:
             self._kept[name] = make()
@@ -126,7 +120,6 @@ class Totals:
         ----------
         part : str
             Name of a tally; InputError when it is that of a ranking.
-        statistic : str
 
         Returns
         -------
@@ -147,10 +140,6 @@ class Totals:
         ----------
         part : str
             Name of a ranking; InputError when it is that of a tally.
-
-        Returns
-        -------
-        Sweep
         """
         if part not in self._sweeps:
             from truecost.sweep import Sweep
@@ -187,12 +176,7 @@ def totals(evidence: Evidence, block: Block) -> Totals:
 
     Parameters
     ----------
-    evidence : Evidence
     block : Block
         Weights of every factor of the evidence.
-
-    Returns
-    -------
-    Totals
     """
     return Totals(evidence, block)

@@ -16,10 +16,6 @@ def need(module: str, extra: str) -> ModuleType:
     extra : str
         The extra of truecost that brings it.
 
-    Returns
-    -------
-    module
-
     Raises
     ------
     MissingExtraError

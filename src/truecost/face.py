@@ -174,10 +174,6 @@ def item_face(
         What its files may be; tables when left out.
     data : tuple of str
         The keys of `[data]` that go with it beside those of map and reference.
-
-    Returns
-    -------
-    Face
     """
     units = {k: text for k, text in ITEM_MAP_KEYS.items() if k != "id"}
     return Face(

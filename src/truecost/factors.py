@@ -143,7 +143,6 @@ class Factor:
 
         Returns
         -------
-        factor : Factor
         codes : ndarray of int32, shape (rows,)
             Place of each row's unit in `factor.labels`.
 
@@ -181,7 +180,6 @@ class Factor:
 
         Returns
         -------
-        factor : Factor
         codes : ndarray of int32, shape (count,)
             0 to count - 1.
         """

@@ -60,7 +60,6 @@ class Groups:
 
         Parameters
         ----------
-        factor : Factor
         ordered : bool
             Whether neighbours stay together: for units in order of time.
         """
@@ -135,7 +134,6 @@ class LeftOut:
 
     Attributes
     ----------
-    factor : str
     made : ndarray of float64, shape (groups,), or Later
         The values, or what makes them.
     units : int

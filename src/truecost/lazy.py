@@ -55,10 +55,6 @@ def attach(
         `of as curves_of` makes `of` public as `curves_of`.
     modules : collection of str
         Its own modules and packages that are public.
-
-    Returns
-    -------
-    tuple of function, function and list of str
     """
     places = {module: (f"{package}.{module}", "") for module in modules}
     for module, made in names.items():

@@ -34,7 +34,6 @@ class Held:
         numbers of their rows there, from 1, as texts with one a line have.
     mapped : str
         The column that is named in its place.
-    tables : dict of str to Table
     """
 
     ids: str = ""
@@ -48,13 +47,8 @@ class Held:
         ----------
         name : str
             What messages call it.
-        given : frame or mapping of str to array_like
         columns : mapping of str to array_like, optional
             Further columns, in place of those of the same names.
-
-        Returns
-        -------
-        str
 
         Raises
         ------
@@ -105,7 +99,6 @@ def table_of(name: str, given: Any) -> Table:
     ----------
     name : str
         What messages call it.
-    given : Table, frame or mapping of str to array_like
 
     Returns
     -------

@@ -50,7 +50,6 @@ class MethodEstimate:
 
     Attributes
     ----------
-    runs : Runs
     members : tuple of Estimate
         One for each run, in the order of `runs`.
     run : Estimate
@@ -87,13 +86,8 @@ def estimate_method(members: Sequence[Estimate], runs: Runs, plan: Plan) -> Meth
     ----------
     members : sequence of Estimate
         One for each run, from the same trials, measure and plan.
-    runs : Runs
     plan : Plan
         With which the members were made; its seed draws the run weights.
-
-    Returns
-    -------
-    MethodEstimate
 
     Raises
     ------
@@ -315,10 +309,6 @@ def compare_methods(
     system, baseline : MethodEstimate
         From the same trials, measure and plan; their names differ.
     estimator : {"mean", "run"}
-
-    Returns
-    -------
-    Comparison
 
     Raises
     ------

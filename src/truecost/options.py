@@ -153,7 +153,6 @@ class Declared:
         The class of the table.
     kind : type
         Of its values, without None.
-    option : Option
     """
 
     key: str
@@ -323,7 +322,6 @@ def check(table: "PartialTable", door: str = "flag") -> None:
 
     Parameters
     ----------
-    table : PartialTable
     door : {"flag", "key", "place"}
         How what was given is named.
     """
@@ -342,7 +340,6 @@ def idle(table: "PartialTable", facts: Facts = MappingProxyType({})) -> dict[Dec
 
     Parameters
     ----------
-    table : PartialTable
     facts : mapping of str to collection of str
         What is known beside the table, such as the measures that are asked for.
     """
@@ -389,7 +386,6 @@ def check_fields(given: Any, table: type, door: str = "flag") -> None:
     ----------
     given : dataclass or msgspec.Struct
         None is no choice where that is not the default.
-    table : type
     door : {"flag", "key", "place"}
         How what was given is named.
     """

@@ -52,14 +52,8 @@ def rephrased(text: str, known: Mapping[str, Declared], way: Way = argument) -> 
 
     Parameters
     ----------
-    text : str
     known : mapping of str to Declared
         Options by their names; a flag of anything else stays.
-    way : callable
-
-    Returns
-    -------
-    str
 
     Examples
     --------

@@ -84,10 +84,6 @@ def aside(folder: Path) -> Iterator[Path]:
     ----------
     folder : Path
         Where it is made.
-
-    Yields
-    ------
-    Path
     """
     tidy(folder)
     made, lock = _claim(folder)
@@ -104,10 +100,6 @@ def refused(place: Path) -> str:
     ----------
     place : Path
         What stands there already is left as it is.
-
-    Returns
-    -------
-    str
     """
     exchange = _Exchange()
     try:

@@ -194,10 +194,6 @@ class Ranking:
     def decided(self, position: int) -> Tally:
         """The decisions at a threshold: trials from a position on are accepted.
 
-        Parameters
-        ----------
-        position : int
-
         Returns
         -------
         Tally

@@ -25,8 +25,6 @@ def by_block(
 
     Parameters
     ----------
-    evidence : Evidence
-    weights : Weights
     run : callable
         From the totals of a block to anything.
     jobs : int, optional
@@ -72,10 +70,6 @@ def replicate(
 
     Parameters
     ----------
-    evidence : Evidence
-    measures : sequence of Measure
-    application : Application
-    weights : Weights
     jobs : int, optional
         Threads for the blocks of replicates; all cores by default. The result does not depend on
         their number.

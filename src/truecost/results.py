@@ -352,10 +352,6 @@ class Figures(Protocol):
 def figures(row: Figures) -> tuple[str, str]:
     """The value and the interval of a row as text, infinite where they are.
 
-    Parameters
-    ----------
-    row : Row or Verdict
-
     Returns
     -------
     value, interval : str
@@ -379,10 +375,6 @@ def shown(row: Figures, value: float | None) -> str:
         Says what the figure is seen in.
     value : float or None
         Its value, its reference, an end of its interval or a limit.
-
-    Returns
-    -------
-    str
     """
     return signed(value, row.scale) if row.scale == "pp" else figure(value, row.scale)
 
@@ -452,7 +444,6 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     rank : int
         One more than the number of systems that it is worse than, by the step-down over all pairs;
         an undefined one stands behind all others.
-    system : str
     measure : str
         With its variant.
     value, lower, upper : float or None

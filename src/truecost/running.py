@@ -29,7 +29,6 @@ def score(
 
     Parameters
     ----------
-    system : Record
     scoring : Scoring
         Items (of transcripts, translations, recordings) take measures, plan, level, method, subsets
         and jobs from it, and so do deployments, with their estimators; costs, priors and thresholds
@@ -84,15 +83,6 @@ def work_of(system: Record) -> Work[Any]:
 
 def measures_for(system: Record, scoring: Scoring) -> list[Measure]:
     """The measures asked for, or those that suit a system.
-
-    Parameters
-    ----------
-    system : Record
-    scoring : Scoring
-
-    Returns
-    -------
-    list of Measure
 
     Raises
     ------

@@ -22,7 +22,6 @@ def scope(found: MethodEstimate, estimator: Estimator = "mean") -> str:
 
     Parameters
     ----------
-    found : MethodEstimate
     estimator : {"mean", "run"}
 
     Returns

@@ -126,8 +126,6 @@ def step_down(
         Of shape (differences,).
     centred : callable
         Gives D_b - D of the differences at some places, shape (places, replicates).
-    replicates : int
-    level : float
 
     Returns
     -------
@@ -174,7 +172,6 @@ def beaten(against: Contrasts, replicates: Floats, level: float) -> Bools:
         Of shape (systems, systems), row minus column; lower values are better.
     replicates : ndarray of float64, shape (systems, replicates)
         Values of the systems.
-    level : float
 
     Returns
     -------
@@ -199,10 +196,6 @@ def marked(comparisons: Sequence[Comparison]) -> list[Comparison]:
     """Comparisons of one run, with the flag `alone` on the differences that hold only alone.
 
     A family is all differences of a measure: of all systems, subsets, collections and applications.
-
-    Parameters
-    ----------
-    comparisons : sequence of Comparison
 
     Returns
     -------

@@ -63,10 +63,6 @@ def single_runs(system: MethodEstimate, baseline: MethodEstimate) -> SingleRuns:
     system, baseline : MethodEstimate
         From the same trials, measure and plan.
 
-    Returns
-    -------
-    SingleRuns
-
     Examples
     --------
     >>> import numpy as np

@@ -37,7 +37,6 @@ def refuse_outside(codes: npt.ArrayLike, count: int, what: str) -> None:
 
     Parameters
     ----------
-    codes : array_like of int
     count : int
         Number of names.
     what : str
@@ -81,10 +80,6 @@ class Slots:
         ----------
         sides : sequence of (Factor, ndarray of int32, shape (rows,))
 
-        Returns
-        -------
-        Slots
-
         Raises
         ------
         InputError
@@ -118,7 +113,6 @@ class Slots:
 
         Parameters
         ----------
-        factor : Factor
         values : ndarray of float64, shape (rows,)
 
         Returns

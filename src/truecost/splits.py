@@ -110,11 +110,6 @@ def shared_units(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> tuple[int, s
     ----------
     one, other : ndarray
         Labels; numbers and text are compared as text.
-
-    Returns
-    -------
-    count : int
-    examples : str
     """
     both = np.intersect1d(np.unique(one.astype(str)), np.unique(other.astype(str)))
     return len(both), first_five(both)

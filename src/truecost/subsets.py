@@ -20,7 +20,6 @@ def masks_of(
 
     Parameters
     ----------
-    frame : polars.DataFrame
     subset : str or (str, str)
         Name of a column, or an SQL condition on columns; or a name and one of these.
     system, item : str

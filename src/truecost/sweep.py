@@ -38,11 +38,6 @@ class Sweep:
     with score >= t / weight of nontargets (paper 002, Eq. 1 and 3). Where a class is empty (has no
     weight in a replicate), its rate is undefined.
 
-    Attributes
-    ----------
-    ranking : Ranking
-    block : Block
-
     Examples
     --------
     >>> import truecost as tc

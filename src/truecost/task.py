@@ -257,8 +257,6 @@ class Page:
         What was resampled, by a row; empty where its units tell.
     conventions : bool
         Whether the choices in signatures are listed.
-    naive : Naive
-    reading : Reading
     curves : callable
         What curves.parquet holds of an outcome.
     draws : bool

@@ -120,10 +120,6 @@ def shares_of_variance(found: MethodEstimate) -> Variance:
         that its runs name, or else the last one, as in `seed+training`, is what the others are
         nested in.
 
-    Returns
-    -------
-    Variance
-
     Examples
     --------
     >>> import numpy as np

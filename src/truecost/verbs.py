@@ -24,17 +24,7 @@ _OF_FIGURES = ("Application", "Interval", "Prices", "Help", "Counting")
 
 @cache
 def options_of(face: Face, verb: str = "score") -> tuple[Declared, ...]:
-    """The options of a verb of a task, in the order of help.
-
-    Parameters
-    ----------
-    face : Face
-    verb : str
-
-    Returns
-    -------
-    tuple of Declared
-    """
+    """The options of a verb of a task, in the order of help."""
     own = (declared(kind) for name, kind in face.table_types().items() if name in face.options)
     every = (
         *picked(DataTable, *(key for key in face.data if key not in face.leading)),
@@ -117,7 +107,6 @@ def study_of(
 
     Parameters
     ----------
-    face : Face
     systems : mapping of str to str
         Files by the names of the systems.
     given : mapping of Declared to object
@@ -130,10 +119,6 @@ def study_of(
         Whether later systems are compared with the first.
     own : mapping of str to object, optional
         Further keys of the table of the task.
-
-    Returns
-    -------
-    Study
 
     Raises
     ------

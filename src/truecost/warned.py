@@ -14,10 +14,6 @@ def few_errors(row: Row) -> str:
     """How few errors the weak classes of a row have, and what their rates may be; empty if not
     known.
 
-    Parameters
-    ----------
-    row : Row
-
     Returns
     -------
     str
@@ -107,7 +103,6 @@ def detailed(flag: str, rows: Sequence[Row]) -> str:
 
     Parameters
     ----------
-    flag : str
     rows : sequence of Row
         Those that have the flag.
 

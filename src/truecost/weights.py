@@ -144,7 +144,6 @@ class Without:
 
     Attributes
     ----------
-    factor : str
     groups : ndarray of int64, shape (labels,)
         Replicate of the block that leaves out (a unit of) each label, below 0 or from the number of
         replicates up for those of other blocks.
@@ -318,15 +317,6 @@ class Weights:
 
     def block(self, start: int = 0, stop: int | None = None) -> Block:
         """The replicates from `start` up to, not including, `stop` (all by default).
-
-        Parameters
-        ----------
-        start : int
-        stop : int, optional
-
-        Returns
-        -------
-        Block
 
         Raises
         ------

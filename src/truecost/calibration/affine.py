@@ -37,7 +37,6 @@ class Affine:
 
     Parameters
     ----------
-    scale, offset : float
     prior : float
         Prior of a target in the loss that was minimised.
 
@@ -82,10 +81,6 @@ class Affine:
         ridge : float
             Adds ridge/2 (a sd)^2 to the loss, sd the standard deviation of the scores; at least 0.
 
-        Returns
-        -------
-        Affine
-
         Raises
         ------
         InputError
@@ -125,7 +120,6 @@ class AffineClasses:
 
     Parameters
     ----------
-    scale : float
     offsets : tuple of float
         One a class; they sum to 0.
     priors : tuple of float
@@ -166,10 +160,6 @@ class AffineClasses:
         ridge : float
             Adds ridge/2 (scale sd)^2 to the loss, sd the standard deviation of the scores about
             the means of their rows and columns; at least 0.
-
-        Returns
-        -------
-        AffineClasses
 
         Raises
         ------

@@ -130,10 +130,6 @@ def sample(
     finite : bool
         Whether infinite scores are refused.
 
-    Returns
-    -------
-    Sample
-
     Raises
     ------
     InputError
@@ -194,10 +190,6 @@ def class_sample(
     priors : array_like, shape (K,), optional
         Of the classes in the loss; the shares in the data, trial weights included, when left out.
     weights : array_like, shape (N,), optional
-
-    Returns
-    -------
-    ClassSample
 
     Raises
     ------

@@ -97,10 +97,6 @@ class Cubic:
         weights : array_like, shape (N,), optional
             Trial weights, at least 0.
 
-        Returns
-        -------
-        Cubic
-
         Raises
         ------
         InputError

@@ -70,10 +70,6 @@ class Pav:
             Add a target and a nontarget of weight 1 below all scores, and the same above all of
             them, so that every llr is finite (Brümmer and du Preez 2006).
 
-        Returns
-        -------
-        Pav
-
         Raises
         ------
         InputError

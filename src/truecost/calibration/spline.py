@@ -93,10 +93,6 @@ class Spline:
         smoothing : float, optional
             Above 0; chosen when left out.
 
-        Returns
-        -------
-        Spline
-
         Raises
         ------
         InputError

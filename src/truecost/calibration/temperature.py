@@ -31,7 +31,6 @@ class Temperature:
 
     Parameters
     ----------
-    scale : float
     prior : float
         Prior of a target in the loss that was minimised.
     """
@@ -59,10 +58,6 @@ class Temperature:
             Prior of a target, between 0 and 1; the share in the data when left out.
         weights : array_like, shape (N,), optional
             Trial weights, at least 0.
-
-        Returns
-        -------
-        Temperature
 
         Raises
         ------
@@ -156,10 +151,6 @@ class TemperatureClasses:
             Q, each above 0; the shares in the data when left out.
         weights : array_like, shape (N,), optional
             Trial weights, at least 0.
-
-        Returns
-        -------
-        TemperatureClasses
 
         Raises
         ------

@@ -16,7 +16,6 @@ def ledger_of(study: "Study", output: Output, beside: str | None = None) -> "Pla
 
     Parameters
     ----------
-    study : Study
     output : Output
         `--ledger` and `--no-ledger` win over the study.
     beside : str, optional

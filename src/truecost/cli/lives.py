@@ -19,7 +19,6 @@ def of_lives(table: Columns, rows: Sequence[Row]) -> Columns:
     ----------
     table : Columns
         With a line for each row.
-    rows : sequence of Row
 
     Returns
     -------

@@ -36,7 +36,6 @@ def verb(face: Face, name: str) -> Command:
 
     Parameters
     ----------
-    face : Face
     name : str
         score, compare, plan, validate or leaderboard.
 
@@ -62,9 +61,6 @@ def command(
 
     Parameters
     ----------
-    face : Face
-    name : str
-    options : tuple of Declared
     others : mapping of str to (type, object)
         Further parameters, their types and defaults.
     done : callable

@@ -19,7 +19,6 @@ def parts_of(table: "Columns", width: int) -> list["Columns"]:
 
     Parameters
     ----------
-    table : Columns
     width : int
         Characters of a line.
 

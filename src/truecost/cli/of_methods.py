@@ -21,10 +21,6 @@ def of_variance(found: "Sequence[Variance]") -> Columns:
     ----------
     found : sequence of Variance
         With shares.
-
-    Returns
-    -------
-    Columns
     """
     dims = tuple(dict.fromkeys(name for one in found for name in one.dims))
     rows = tuple(

@@ -29,10 +29,6 @@ def side_by_side(rows: Sequence[Row], notes: Sequence[Sequence[str]]) -> Columns
         With a phase each.
     notes : sequence of sequence of str
         What is special about each row.
-
-    Returns
-    -------
-    Columns
     """
     level, (items, sizes) = percent(rows[0].level), sizes_of(rows)
     outer = [name for name in dims_beside(rows) if name not in ("system", "subset", "phase")]

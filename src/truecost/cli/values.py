@@ -15,10 +15,6 @@ ABOVE = ("measure", "system")
 def dims_beside(rows: Sequence[Row]) -> tuple[str, ...]:
     """What tells rows apart, without strategy and budget where every system is named so.
 
-    Parameters
-    ----------
-    rows : sequence of Row
-
     Returns
     -------
     tuple of str

@@ -20,10 +20,6 @@ def corrector(kind: str) -> Corrector:
     ----------
     kind : {"classes", "transcripts", "translation", "diarization"}
 
-    Returns
-    -------
-    Corrector
-
     Raises
     ------
     UsageError

@@ -61,10 +61,6 @@ def compared(output: str, reference: str) -> Compared:
     output, reference : str
         As `speech_text` has them.
 
-    Returns
-    -------
-    Compared
-
     Raises
     ------
     InputError
@@ -231,7 +227,6 @@ def put_in_place(turns: Iterable[Turn], right: Iterable[Turn], start: int, end: 
 
     Parameters
     ----------
-    turns : iterable of Turn
     right : iterable of Turn
         Who speaks in the region; nothing outside of it.
     start, end : int
@@ -252,16 +247,7 @@ def put_in_place(turns: Iterable[Turn], right: Iterable[Turn], start: int, end: 
 
 
 def joined(turns: Iterable[Turn]) -> list[Turn]:
-    """Turns of a speaker that overlap or touch as one; by speaker and start.
-
-    Parameters
-    ----------
-    turns : iterable of Turn
-
-    Returns
-    -------
-    list of Turn
-    """
+    """Turns of a speaker that overlap or touch as one; by speaker and start."""
     found: list[Turn] = []
     for turn in sorted(turns, key=lambda turn: (turn.speaker, turn.start)):
         last = found[-1] if found else None

@@ -28,14 +28,6 @@ class Turn(NamedTuple):
 def turns_of(text: str) -> tuple[Turn, ...]:
     """The turns of a text, as they stand.
 
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    tuple of Turn
-
     Raises
     ------
     InputError
@@ -80,14 +72,6 @@ def _time(text: str, where: str) -> int:
 def text_of(turns: Iterable[Turn]) -> str:
     """The text of turns; the inverse of `turns_of` for sorted turns.
 
-    Parameters
-    ----------
-    turns : iterable of Turn
-
-    Returns
-    -------
-    str
-
     Raises
     ------
     InputError
@@ -122,10 +106,6 @@ def region_of(part: str) -> tuple[int, int]:
     ----------
     part : str
         `START-END` in seconds.
-
-    Returns
-    -------
-    (int, int)
 
     Raises
     ------

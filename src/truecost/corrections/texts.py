@@ -89,10 +89,6 @@ def edits(output: str, reference: str) -> int:
     output, reference : str
         Words apart by blanks.
 
-    Returns
-    -------
-    int
-
     Examples
     --------
     >>> from truecost.corrections.texts import edits

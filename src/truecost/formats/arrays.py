@@ -29,13 +29,8 @@ def read_archive(stream: IO[bytes], source: str) -> Table:
 
     Parameters
     ----------
-    stream : binary file
     source : str
         Name for messages.
-
-    Returns
-    -------
-    Table
 
     Raises
     ------
@@ -78,13 +73,8 @@ def read_array(stream: IO[bytes], source: str) -> Table:
 
     Parameters
     ----------
-    stream : binary file
     source : str
         Name for messages.
-
-    Returns
-    -------
-    Table
 
     Raises
     ------
@@ -117,14 +107,6 @@ def _unreadable(source: str, what: str, error: Exception) -> str:
 
 def read_folder(folder: Path) -> Table:
     """The .npy files of a folder, each a column of its name.
-
-    Parameters
-    ----------
-    folder : Path
-
-    Returns
-    -------
-    Table
 
     Raises
     ------

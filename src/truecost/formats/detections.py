@@ -39,10 +39,6 @@ def read_detections(
         Of a table, columns that have other names than `query`, `document`, `channel`, `start`,
         `end`, `duration`, `score` and `decision`.
 
-    Returns
-    -------
-    DetectionList
-
     Raises
     ------
     UsageError
@@ -61,13 +57,8 @@ def of_table(table: Table, columns: Mapping[str, str] | None = None) -> Detectio
 
     Parameters
     ----------
-    table : Table
     columns : mapping of str to str, optional
         As `read_detections` takes them.
-
-    Returns
-    -------
-    DetectionList
 
     Raises
     ------

@@ -74,13 +74,8 @@ def of_table(table: Table, columns: Mapping[str, str] | None = None) -> Listing:
 
     Parameters
     ----------
-    table : Table
     columns : mapping of str to str, optional
         As `read_ecf` takes them.
-
-    Returns
-    -------
-    Listing
 
     Raises
     ------
@@ -105,13 +100,8 @@ def of_blocks(data: Iterable[bytes], source: str) -> Listing:
 
     Parameters
     ----------
-    data : iterable of bytes
     source : str
         Name for messages.
-
-    Returns
-    -------
-    Listing
 
     Raises
     ------

@@ -47,15 +47,10 @@ def encode(table: Table, kind: str, *, single: bool = False) -> Encoded:
 
     Parameters
     ----------
-    table : Table
     kind : str
         One of `FORMATS`.
     single : bool
         With `npy`: a single array of scores in place of a folder.
-
-    Returns
-    -------
-    Encoded
 
     Raises
     ------
@@ -198,14 +193,6 @@ def _has(table: Table, name: str) -> bool:
 def flat(table: Table) -> pl.DataFrame:
     """All columns as one-dimensional ones: a matrix `scores` becomes `scores_0`, `scores_1`, ...
 
-    Parameters
-    ----------
-    table : Table
-
-    Returns
-    -------
-    polars.DataFrame
-
     Raises
     ------
     InputError
@@ -264,14 +251,8 @@ def plain(column: pl.Series, name: str, table: Table) -> pl.Series:
 
     Parameters
     ----------
-    column : polars.Series
-    name : str
     table : Table
         Named in messages.
-
-    Returns
-    -------
-    polars.Series of str
 
     Raises
     ------

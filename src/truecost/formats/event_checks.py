@@ -31,10 +31,6 @@ def check_events(log: EventLog) -> tuple[Finding, ...]:
     0 or leave gaps; items are predicted in one of the phases only; questions have no answer, or are
     about items that were not predicted.
 
-    Parameters
-    ----------
-    log : EventLog
-
     Returns
     -------
     tuple of Finding

@@ -43,18 +43,12 @@ class Finding:
         Parameters
         ----------
         state : {"error", "warning"}
-        name : str
-        log : EventLog
         events : polars.DataFrame
             Whose first `row` is named.
         text : str
             What is wrong with it.
         count : int, optional
             How many events it is about; as many as there are rows unless given.
-
-        Returns
-        -------
-        Finding
         """
         row = int(events["row"][0])
         names = {name: log.frame[name][row] for name in ("run", "stream")}

@@ -31,7 +31,6 @@ def read_lines(data: bytes, source: str) -> tuple[pl.DataFrame, list[str], tuple
 
     Parameters
     ----------
-    data : bytes
     source : str
         Name for messages.
 

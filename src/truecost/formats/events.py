@@ -150,14 +150,6 @@ def read_events(path: str, format: str | None = None) -> EventLog:  # noqa: A002
 def of_table(table: Table) -> EventLog:
     """The events of a table.
 
-    Parameters
-    ----------
-    table : Table
-
-    Returns
-    -------
-    EventLog
-
     Raises
     ------
     InputError

@@ -33,7 +33,6 @@ def record_blocks(
 
     Parameters
     ----------
-    data : bytes
     source : str
         Name for messages.
     comments : sequence of str
@@ -168,10 +167,6 @@ def seconds(fields: pl.DataFrame, name: str, source: str) -> pl.Series:
     source : str
         Name for messages.
 
-    Returns
-    -------
-    polars.Series of float
-
     Raises
     ------
     InputError
@@ -214,10 +209,6 @@ def table_of(blocks: Iterator[pl.DataFrame], source: str, missing: str) -> Table
         Name for messages.
     missing : str
         What there is none of when all blocks are empty, and the layout.
-
-    Returns
-    -------
-    Table
 
     Raises
     ------

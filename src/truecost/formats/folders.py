@@ -30,15 +30,10 @@ def listed(path: str, stated: str | None, kinds: Sequence[str]) -> tuple[str, li
 
     Parameters
     ----------
-    path : str
     stated : str, optional
         The format that an option says.
     kinds : sequence of str
         The formats of which folders are read.
-
-    Returns
-    -------
-    (str, list of Path)
 
     Raises
     ------
@@ -87,10 +82,6 @@ def joined(tables: Sequence[Table], source: str) -> Table:
         Of one format, with the lines of their rows.
     source : str
         Name for messages.
-
-    Returns
-    -------
-    Table
     """
     filled = [table for table in tables if len(table)] or [*tables[:1]]
     starts = accumulate((len(table) for table in filled[:-1]), initial=0)

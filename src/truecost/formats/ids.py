@@ -23,7 +23,6 @@ def read_ids(path: str, input_format: str | None, task: str) -> Table:
         A file with an id a line, or any file of the task; its texts do not matter.
     input_format : str, optional
         As `truecost.read` takes it; a file with an id a line has none.
-    task : str
 
     Returns
     -------

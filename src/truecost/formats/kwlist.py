@@ -70,13 +70,8 @@ def of_table(table: Table, columns: Mapping[str, str] | None = None) -> Listing:
 
     Parameters
     ----------
-    table : Table
     columns : mapping of str to str, optional
         As `read_kwlist` takes them.
-
-    Returns
-    -------
-    Listing
 
     Raises
     ------
@@ -102,13 +97,8 @@ def of_blocks(data: Iterable[bytes], source: str) -> Listing:
 
     Parameters
     ----------
-    data : iterable of bytes
     source : str
         Name for messages.
-
-    Returns
-    -------
-    Listing
 
     Raises
     ------

@@ -103,14 +103,6 @@ class DetectionList:
 def read_kwslist(path: str) -> DetectionList:
     """The detections of an XML file, gzipped or not; `-` is standard input.
 
-    Parameters
-    ----------
-    path : str
-
-    Returns
-    -------
-    DetectionList
-
     Raises
     ------
     InputError
@@ -126,13 +118,8 @@ def of_blocks(data: Iterable[bytes], source: str) -> DetectionList:
 
     Parameters
     ----------
-    data : iterable of bytes
     source : str
         Name for messages.
-
-    Returns
-    -------
-    DetectionList
 
     Raises
     ------

@@ -70,10 +70,6 @@ def read_lexemes(path: str) -> Speech:
     path : str
         Gzipped or not; `-` is standard input.
 
-    Returns
-    -------
-    Speech
-
     Raises
     ------
     InputError
@@ -88,13 +84,8 @@ def of_bytes(data: bytes, source: str) -> Speech:
 
     Parameters
     ----------
-    data : bytes
     source : str
         Name for messages.
-
-    Returns
-    -------
-    Speech
 
     Raises
     ------

@@ -41,7 +41,6 @@ def refuse_repeated_rows(
 
     Parameters
     ----------
-    table : Table
     keys : polars.DataFrame
         What makes two rows the same.
     noun : str

@@ -11,10 +11,6 @@ DAY = 86400.0  # seconds
 def place_of(text: str) -> tuple[Way, float] | None:
     """A time as a number, and how it was read; None when it is neither number nor date.
 
-    Parameters
-    ----------
-    text : str
-
     Returns
     -------
     (str, float) or None

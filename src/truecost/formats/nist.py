@@ -36,13 +36,8 @@ def read_tsv(data: bytes, source: str) -> Table:
 
     Parameters
     ----------
-    data : bytes
     source : str
         Name for messages.
-
-    Returns
-    -------
-    Table
 
     Raises
     ------
@@ -54,14 +49,6 @@ def read_tsv(data: bytes, source: str) -> Table:
 
 def from_columns(table: Table) -> Table:
     """A TSV table with the canonical names.
-
-    Parameters
-    ----------
-    table : Table
-
-    Returns
-    -------
-    Table
 
     Raises
     ------

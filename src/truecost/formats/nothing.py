@@ -59,7 +59,6 @@ def read_nothing(data: bytes, source: str, kind: str) -> Table | None:
 
     Parameters
     ----------
-    data : bytes
     source : str
         Name for messages.
     kind : str

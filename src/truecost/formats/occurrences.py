@@ -53,13 +53,8 @@ def of_table(table: Table, columns: Mapping[str, str] | None = None) -> Listing:
 
     Parameters
     ----------
-    table : Table
     columns : mapping of str to str, optional
         As `read_occurrences` takes them.
-
-    Returns
-    -------
-    Listing
 
     Raises
     ------

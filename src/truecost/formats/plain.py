@@ -27,7 +27,6 @@ def read_lines(data: bytes, source: str) -> Table:
 
     Parameters
     ----------
-    data : bytes
     source : str
         Name for messages.
 
@@ -57,7 +56,6 @@ def read_kaldi(data: bytes, source: str) -> Table:
 
     Parameters
     ----------
-    data : bytes
     source : str
         Name for messages.
 

@@ -189,10 +189,6 @@ def table_of_bytes(data: bytes, path: str, stated: str | None, task: str | Forma
     task : str or Formats, optional
         As `read` takes it.
 
-    Returns
-    -------
-    Table
-
     Raises
     ------
     UsageError, InputError

@@ -71,7 +71,6 @@ def read_rttm(data: bytes, source: str) -> Table:
 
     Parameters
     ----------
-    data : bytes
     source : str
         Name for messages.
 
@@ -117,7 +116,6 @@ def read_uem(data: bytes, source: str) -> Table:
 
     Parameters
     ----------
-    data : bytes
     source : str
         Name for messages.
 

@@ -19,7 +19,6 @@ def read_kwslist(data: bytes, source: str) -> Table:
 
     Parameters
     ----------
-    data : bytes
     source : str
         Name for messages.
 
@@ -60,16 +59,7 @@ def _numbered(source: str, frame: pl.DataFrame) -> Table:
 
 
 def table_of(found: DetectionList) -> Table:
-    """A list of detections as a table.
-
-    Parameters
-    ----------
-    found : DetectionList
-
-    Returns
-    -------
-    Table
-    """
+    """A list of detections as a table."""
     names = {
         "query": (found.queries, found.query),
         "document": (found.documents, found.document),

@@ -48,7 +48,6 @@ def read_seglst(data: bytes, source: str, needed: Sequence[str]) -> Table:
 
     Parameters
     ----------
-    data : bytes
     source : str
         Name for messages.
     needed : sequence of str

@@ -28,7 +28,6 @@ def segments_of(table: Table, columns: Mapping[str, str] | None = None) -> Table
 
     Parameters
     ----------
-    table : Table
     columns : mapping of str to str, optional
         Column of `recording`, `channel`, `speaker`, `start` and `end` or `duration`, for those
         that have other names; further keys do not matter.

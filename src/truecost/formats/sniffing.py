@@ -36,11 +36,6 @@ TRIAL_LIST = "trial list"
 def by_ending(path: str, formats: Formats) -> str | None:
     """The format that a path's ending stands for; `.gz` at its end means nothing.
 
-    Parameters
-    ----------
-    path : str
-    formats : Formats
-
     Returns
     -------
     str or None
@@ -75,7 +70,6 @@ def by_content(data: bytes, source: str, formats: Formats) -> str:
         Not empty, not compressed.
     source : str
         Name for messages.
-    formats : Formats
 
     Returns
     -------
@@ -115,15 +109,6 @@ def _is_header(line: str, separator: str) -> bool:
 
 def known(kind: str, formats: Formats) -> str:
     """The format itself, when there is one of that name.
-
-    Parameters
-    ----------
-    kind : str
-    formats : Formats
-
-    Returns
-    -------
-    str
 
     Raises
     ------

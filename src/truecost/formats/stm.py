@@ -67,7 +67,6 @@ def read_stm(data: bytes, source: str) -> Table:
 
     Parameters
     ----------
-    data : bytes
     source : str
         Name for messages.
 
@@ -160,13 +159,8 @@ def numbered(frame: pl.DataFrame, parts: Sequence[str]) -> pl.Series:
 
     Parameters
     ----------
-    frame : polars.DataFrame
     parts : sequence of str
         Names of columns; times are written to the microsecond.
-
-    Returns
-    -------
-    polars.Series of str
     """
     columns = [frame[part] for part in parts]
     rounded = [c.round(6) if c.dtype.is_float() else c for c in columns]
@@ -181,7 +175,6 @@ def read_ctm(data: bytes, source: str) -> Table:
 
     Parameters
     ----------
-    data : bytes
     source : str
         Name for messages.
 

@@ -14,14 +14,6 @@ def shown(path: str) -> str:
 def read_bytes(path: str) -> bytes:
     """The bytes of a file or of standard input, unpacked when gzipped.
 
-    Parameters
-    ----------
-    path : str
-
-    Returns
-    -------
-    bytes
-
     Raises
     ------
     InputError
@@ -35,10 +27,6 @@ def read_bytes(path: str) -> bytes:
 
 def sha256(path: str) -> str:
     """Hash of a file's bytes, or of the names and bytes of all files of a folder, by name.
-
-    Parameters
-    ----------
-    path : str
 
     Returns
     -------

@@ -67,7 +67,6 @@ def blocks(path: str, size: int = BLOCK) -> Iterator[bytes]:
 
     Parameters
     ----------
-    path : str
     size : int
         Bytes of the blocks, at most.
 
@@ -89,14 +88,6 @@ def blocks(path: str, size: int = BLOCK) -> Iterator[bytes]:
 
 def whole(path: str) -> bytes:
     """All that `blocks` gives; what is too large is refused before it fills the memory.
-
-    Parameters
-    ----------
-    path : str
-
-    Returns
-    -------
-    bytes
 
     Raises
     ------
@@ -139,7 +130,6 @@ def stored_blocks(path: str, size: int = BLOCK) -> Iterator[bytes]:
 
     Parameters
     ----------
-    path : str
     size : int
         Bytes of the blocks, at most.
 
@@ -167,10 +157,6 @@ def opened(path: str | Path) -> io.BufferedReader:
     ----------
     path : str or Path
         A device has no end, and is refused; a pipe is none.
-
-    Returns
-    -------
-    binary file
 
     Raises
     ------

@@ -38,7 +38,6 @@ def read_columns(data: bytes, kind: str, source: str) -> Table:
 
     Parameters
     ----------
-    data : bytes
     kind : {"csv", "tsv", "parquet", "ndjson"}
     source : str
         Name for messages.

@@ -89,10 +89,6 @@ def read_either(
     of_table : callable
         Called with the table.
 
-    Returns
-    -------
-    What they give.
-
     Raises
     ------
     UsageError
@@ -119,7 +115,6 @@ def refuse_kind(table: Table, wanted: str) -> None:
 
     Parameters
     ----------
-    table : Table
     wanted : str
         What was expected, for the message.
 
@@ -186,7 +181,6 @@ class Columns:
 
     Attributes
     ----------
-    table : Table
     mapped : mapping of str to str
         Columns that have other names than what they mean.
     """

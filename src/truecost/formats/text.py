@@ -31,10 +31,6 @@ def clean(data: bytes, source: str, blank: bytes = b" \r") -> bytes:
         What blank lines may hold. Tabs are not among it where they separate cells: a line of them
         is a row of empty cells.
 
-    Returns
-    -------
-    bytes
-
     Raises
     ------
     InputError
@@ -55,10 +51,6 @@ def decoded(data: bytes, source: str) -> bytes:
         A byte order mark and `\r\n` at the ends of lines are accepted.
     source : str
         Name for messages.
-
-    Returns
-    -------
-    bytes
 
     Raises
     ------
@@ -247,7 +239,6 @@ def first_wrong(blocks: Iterator[Counts], expected: int) -> tuple[int, int, int]
     ----------
     blocks : iterator of ndarray
         As `field_counts` gives them.
-    expected : int
 
     Returns
     -------

@@ -10,14 +10,6 @@ from truecost.formats.stored import read_bytes
 def read_toml(path: str) -> dict[str, Any]:
     """The tables of a TOML file.
 
-    Parameters
-    ----------
-    path : str
-
-    Returns
-    -------
-    dict
-
     Raises
     ------
     InputError

@@ -73,7 +73,6 @@ def read_lines(data: bytes, source: str, kind: str | None = None) -> Table:
 
     Parameters
     ----------
-    data : bytes
     source : str
         Name for messages.
     kind : str, optional

@@ -23,7 +23,6 @@ def read_trn(data: bytes, source: str) -> Table:
 
     Parameters
     ----------
-    data : bytes
     source : str
         Name for messages.
 

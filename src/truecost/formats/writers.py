@@ -25,7 +25,6 @@ def write(
 
     Parameters
     ----------
-    table : Table
     path : str
         Where to; an ending `.gz` compresses.
     output_format : str, optional
@@ -67,15 +66,10 @@ def content_of(table: Table, path: str, output_format: str | None = None) -> byt
 
     Parameters
     ----------
-    table : Table
     path : str
         Of a file: a folder of arrays is none.
     output_format : str, optional
         In place of what the ending says.
-
-    Returns
-    -------
-    bytes
 
     Raises
     ------
@@ -92,13 +86,8 @@ def format_of(path: str, output_format: str | None) -> str:
 
     Parameters
     ----------
-    path : str
     output_format : str or None
         From the path's ending when None.
-
-    Returns
-    -------
-    str
 
     Raises
     ------

@@ -84,7 +84,6 @@ def parse(
 
     Parameters
     ----------
-    blocks : iterable of bytes
     source : str
         Name for messages.
     roots : mapping of str to Element
@@ -308,13 +307,8 @@ def values(
         In the order in which the values are wanted; further attributes do not matter.
     source : str
         Name for messages.
-    line : int
     layout : str
         The element as it should be, for messages.
-
-    Returns
-    -------
-    list of str
 
     Raises
     ------
@@ -360,7 +354,6 @@ def format_of(data: bytes, source: str) -> str:
 
     Parameters
     ----------
-    data : bytes
     source : str
         Name for messages.
 

@@ -19,11 +19,6 @@ PASSED, FAILED, UNDECIDED = 0, 1, 4  # exit codes
 def check(gates: Iterable[Gate], rows: Sequence[Row]) -> tuple[Verdict, ...]:
     """What becomes of each gate on the rows of a result.
 
-    Parameters
-    ----------
-    gates : iterable of Gate
-    rows : sequence of Row
-
     Returns
     -------
     tuple of Verdict
@@ -61,10 +56,6 @@ def check(gates: Iterable[Gate], rows: Sequence[Row]) -> tuple[Verdict, ...]:
 def exit_code(verdicts: Iterable[Verdict]) -> int:
     """The exit code of the verdicts together.
 
-    Parameters
-    ----------
-    verdicts : iterable of Verdict
-
     Returns
     -------
     int
@@ -79,13 +70,8 @@ def judge(gate: Gate, row: Row) -> Verdict:
 
     Parameters
     ----------
-    gate : Gate
     row : Row
         Its value, or the difference from the baseline.
-
-    Returns
-    -------
-    Verdict
     """
     check_method(gate, row)
     state, units = state_of(gate, row), NOTHING

@@ -18,7 +18,6 @@ def rows_of(gate: Gate, rows: Sequence[Row]) -> list[Row]:
 
     Parameters
     ----------
-    gate : Gate
     rows : sequence of Row
         All rows of a result.
 

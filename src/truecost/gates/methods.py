@@ -29,11 +29,6 @@ def check_method(gate: Gate, row: Row) -> None:
 
     What decides nothing, an interval that is missing or has no width, is of any method.
 
-    Parameters
-    ----------
-    gate : Gate
-    row : Row
-
     Raises
     ------
     UsageError
@@ -63,7 +58,6 @@ def check_alike(gate: Gate, about: Sequence[Row], rows: Iterable[Row]) -> None:
 
     Parameters
     ----------
-    gate : Gate
     about : sequence of Row
         That it is about. Differences bring the rows of the system and the baseline along.
     rows : iterable of Row

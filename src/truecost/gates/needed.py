@@ -48,13 +48,8 @@ def needed(gate: Gate, row: Row) -> Needed:
 
     Parameters
     ----------
-    gate : Gate
     row : Row
         With a whole interval that holds the limit.
-
-    Returns
-    -------
-    Needed
     """
     if row.value is None or row.lower is None or row.upper is None or not row.n_units:
         return NOTHING

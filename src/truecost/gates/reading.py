@@ -31,10 +31,6 @@ def parse_gate(text: str) -> Gate:
     text : str
         Keys are the attributes of `Gate`; the values of the four limits are numbers.
 
-    Returns
-    -------
-    Gate
-
     Raises
     ------
     UsageError
@@ -106,10 +102,6 @@ def unknown_key(key: str) -> str:
 def read_gates(path: str) -> tuple[Gate, ...]:
     """The `[[gate]]` tables of a TOML file; other tables, those of a study, are left alone.
 
-    Parameters
-    ----------
-    path : str
-
     Returns
     -------
     tuple of Gate
@@ -158,12 +150,7 @@ def gates_of(texts: Sequence[str], path: str | None) -> tuple[Gate, ...]:
 
     Parameters
     ----------
-    texts : sequence of str
     path : str or None
-
-    Returns
-    -------
-    tuple of Gate
 
     Raises
     ------

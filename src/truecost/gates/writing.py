@@ -31,7 +31,6 @@ def markdown(verdicts: Sequence[Verdict], title: str = "Quality gates") -> str:
 
     Parameters
     ----------
-    verdicts : sequence of Verdict
     title : str
         The heading; how many gates passed is added.
 
@@ -83,7 +82,6 @@ def junit(verdicts: Sequence[Verdict], name: str = "truecost gates") -> str:
 
     Parameters
     ----------
-    verdicts : sequence of Verdict
     name : str
         Name of the test suite.
 
@@ -135,10 +133,6 @@ def _clean(text: str) -> str:
 
 def append_step_summary(text: str) -> None:
     """Append Markdown to the file that `GITHUB_STEP_SUMMARY` names; nothing when it is not set.
-
-    Parameters
-    ----------
-    text : str
 
     Raises
     ------

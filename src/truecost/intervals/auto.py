@@ -100,9 +100,6 @@ class Auto:
     ----------
     seen : Totals
         With weights of one.
-    application : Application
-    plan : Plan
-    level, icc : float
     """
 
     seen: Totals
@@ -123,7 +120,6 @@ class Auto:
 
         Parameters
         ----------
-        measure : Measure
         point : float
             Its value; finite.
         left : sequence of LeftOut

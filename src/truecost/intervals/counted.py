@@ -25,8 +25,6 @@ def errors_of(seen: Totals, rate: Rate, plan: Plan) -> Errors:
 
     Parameters
     ----------
-    seen : Totals
-    rate : Rate
     plan : Plan
         Says which factors are held, and which are in order of time.
     """

@@ -27,11 +27,7 @@ class Leaving:
 
     Attributes
     ----------
-    evidence : Evidence
-    application : Application
-    plan : Plan
     method : {"auto", "percentile", "bca"}
-    jobs : int, optional
     """
 
     evidence: Evidence
@@ -45,14 +41,6 @@ class Leaving:
 
         Ends that are made of counts need no value without a unit: only comparisons do, and it is
         computed when one asks.
-
-        Parameters
-        ----------
-        measures : sequence of Measure
-
-        Returns
-        -------
-        list of tuple of LeftOut
 
         Raises
         ------

@@ -77,7 +77,6 @@ class Limits:
 
     Attributes
     ----------
-    value, lower, upper : float
     effective : float
         n_e, the trials that a binomial of these limits would have.
     nu : float
@@ -106,8 +105,6 @@ def rate_limits(found: Errors, level: float, icc: float = ICC) -> Limits | None:
 
     Parameters
     ----------
-    found : Errors
-    level : float
     icc : float
         Correlation of the trials of a unit that is assumed as far as the data do not show it.
 
@@ -175,8 +172,6 @@ def summed(
     ----------
     value : float
         The figure: what does not vary added to the sum.
-    weights : sequence of float
-    kinds : sequence of Errors
     limits : sequence of Limits
         Of each rate.
     """

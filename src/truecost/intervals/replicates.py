@@ -97,7 +97,6 @@ def ends(
     Parameters
     ----------
     replicates : ndarray of float64, shape (replicates,)
-    level : float
     method : {"percentile", "bca", "delta"}
         `delta` rows are compared by the percentiles of their replicates.
     point : float

@@ -50,12 +50,8 @@ class Resting:
 
     Attributes
     ----------
-    measure : Measure
     units : mapping of str to int
         Number of units of each resampled factor.
-    support : Support
-    left : tuple of LeftOut
-    run : Run
     known : bool
         Whether there is an interval.
     """

@@ -51,7 +51,6 @@ def limits_of_mean(members: Sequence[Estimate], runs: Runs) -> Told:
     ----------
     members : sequence of Estimate
         One for each run, by the method `auto`, with finite values.
-    runs : Runs
     """
     tests, points = _of_tests(members), _points(members)
     outer = [_without_levels(runs, column, points) for column in runs.varied]
@@ -79,7 +78,6 @@ def limits_of_one(members: Sequence[Estimate], runs: Runs) -> Told:
     ----------
     members : sequence of Estimate
         As `limits_of_mean` takes them.
-    runs : Runs
     """
     if len(members) == 1:
         return _alone(members[0])

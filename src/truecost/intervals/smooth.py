@@ -73,10 +73,7 @@ def smooth_limits(
 
     Parameters
     ----------
-    point : float
-    left : sequence of LeftOut
     replicates : ndarray of float64, shape (replicates,)
-    level : float
     scale : {"log", "log1m", "logit", "logit100", "identity"}
     direction : {"lower", "higher"}
         Which values are better.

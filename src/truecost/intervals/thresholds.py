@@ -30,7 +30,6 @@ def equal_error_limits(
         With weights of one.
     of_misses, of_false_alarms : float
         n_e of both classes at the threshold of equal errors.
-    level : float
     """
     w_a, w_b = _weight(of_misses), _weight(of_false_alarms)
     both = w_a + w_b
@@ -57,8 +56,6 @@ def rate_at_limits(
         Whether misses are asked for and the rate of false alarms is given.
     of_rates, of_given : float
         n_e of both at the chosen threshold.
-    at : float
-    level : float
     """
     scale, wanted = np.sqrt(_weight(of_given)), np.arcsin(np.sqrt(at))
 

@@ -40,7 +40,6 @@ def square_distances(features: Floats, one: int, out: Floats) -> None:
     Parameters
     ----------
     features : ndarray of float64, shape (rows, dimensions)
-    one : int
     out : ndarray of float64, shape (rows,)
         Filled in place.
     """

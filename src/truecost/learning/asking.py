@@ -42,7 +42,6 @@ class Asking:
 
     Attributes
     ----------
-    learner : Learner
     strategy : Strategy
         Chooses from what the learner said of the batch before it adapted to it.
     """
@@ -123,14 +122,6 @@ class Asking:
 
 def stored(part: Restorable) -> bytes:
     """The snapshot of a learner, a strategy or both.
-
-    Parameters
-    ----------
-    part : Restorable
-
-    Returns
-    -------
-    bytes
 
     Raises
     ------

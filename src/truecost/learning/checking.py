@@ -35,7 +35,6 @@ def check_stream(stream: Stream, beside: Batch | None) -> None:
 
     Parameters
     ----------
-    stream : Stream
     beside : Batch, optional
         What is learnt before it: the bootstrap set or the training pool.
 
@@ -76,13 +75,8 @@ def check_outputs(outputs: object, stream: Stream, batch: Batch, who: str) -> Ou
         As it came.
     stream : Stream
         Says what kinds of decision there are.
-    batch : Batch
     who : str
         Name of the system.
-
-    Returns
-    -------
-    Outputs
 
     Raises
     ------

@@ -83,7 +83,6 @@ class Keeper:
 
     Parameters
     ----------
-    log : LogWriter
     run, stream : str
         As they stand in the log.
     belongs : str
@@ -104,10 +103,6 @@ class Keeper:
 
     def resume(self, system: object) -> State:
         """Where the run goes on; the system is put back to there.
-
-        Parameters
-        ----------
-        system : System
 
         Returns
         -------
@@ -142,8 +137,6 @@ class Keeper:
 
         Parameters
         ----------
-        state : State
-        system : System
         last : bool
             Whether the stream ends here.
         """

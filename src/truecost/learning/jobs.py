@@ -68,7 +68,6 @@ class Recipe(Shared, frozen=True, kw_only=True):
 
     Attributes
     ----------
-    source : Source
     batch : int
         Items that arrive together.
     bootstrap : int
@@ -79,9 +78,6 @@ class Recipe(Shared, frozen=True, kw_only=True):
         Whether CPU seconds are recorded.
     checkpoint : int
         Batches from one checkpoint to the next; 0 for none.
-    learner : str
-    learner_options : dict
-    person : Person
     folder : str
         Where programs run and modules are looked for.
     """
@@ -102,12 +98,7 @@ class Recipe(Shared, frozen=True, kw_only=True):
 
 
 class LoggedJob(msgspec.Struct, frozen=True, kw_only=True):
-    """What writes one log.
-
-    Attributes
-    ----------
-    seed : int
-    """
+    """What writes one log."""
 
     seed: int
 
@@ -199,7 +190,6 @@ def run_jobs(
     ----------
     recipe : Shared
         Its paths hold from its folder, or are absolute.
-    jobs : sequence of LoggedJob
     folder : str or Path
         Of the logs.
     processes : int, optional

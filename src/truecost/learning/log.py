@@ -47,7 +47,6 @@ class LogWriter:
 
     Attributes
     ----------
-    path : Path
     recorded : sequence of Event
         What was in the file when it was opened, in order.
     position : int
@@ -80,10 +79,6 @@ class LogWriter:
             Where the log is, or shall be; its folder must exist.
         resume : bool
             Go on with what is there; where nothing is there, begin.
-
-        Returns
-        -------
-        LogWriter
 
         Raises
         ------
@@ -159,10 +154,6 @@ class LogWriter:
     def emit(self, event: Event) -> None:
         """Write one event, or compare it with the recorded one.
 
-        Parameters
-        ----------
-        event : Event
-
         Raises
         ------
         InputError
@@ -172,10 +163,6 @@ class LogWriter:
 
     def emit_many(self, events: Iterable[Event]) -> None:
         """Write events in one go; those that are recorded are compared instead.
-
-        Parameters
-        ----------
-        events : iterable of Event
 
         Raises
         ------

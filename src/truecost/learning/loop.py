@@ -75,10 +75,6 @@ class Budget:
             So far, those of the batch included.
         asked : int
             Questions so far.
-
-        Returns
-        -------
-        int
         """
         if self.rate is None:
             return min(self.count, size)
@@ -107,8 +103,6 @@ def run_stream(
         Its bootstrap set is answered, without questions and at once, before it starts.
     system : System
         New, or as it shall start.
-    expert : Expert
-    budget : Budget
     log : LogWriter
         Open; may hold other streams before. Who opened it finishes it.
     run : str

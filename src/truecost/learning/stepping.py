@@ -40,9 +40,6 @@ class Learning:
 
     Attributes
     ----------
-    stream : Stream
-    learner : Learner
-    log : LogWriter
     state : State
         Whose clock goes on here.
     run : str
@@ -165,7 +162,6 @@ class Teaching:
 
         Parameters
         ----------
-        batch : Batch
         allowed : int
             Questions at most; at 0 the system does not ask.
 

@@ -41,7 +41,6 @@ class Kind(Generic[AnyRecipe, AnyJob, Seen]):
 
     Attributes
     ----------
-    recipe, job : type
     see : callable
         From the recipe and a seed to what all jobs of the seed see: streams, or a course.
     noted : callable
@@ -78,8 +77,6 @@ def run_job(
 
     Parameters
     ----------
-    recipe : Shared
-    job : LoggedJob
     folder : Path
         Of the logs.
     tell : callable, optional
@@ -148,19 +145,12 @@ def asking(
 
     Parameters
     ----------
-    learner : Learner
     strategy : str
         `own` for one that asks itself.
     options : mapping
         Of the strategy.
-    seed : int
-    classes : tuple of str
     named : str
         Learner and strategy, for the message: "the strategy is 'own', but the learner x".
-
-    Returns
-    -------
-    System
 
     Raises
     ------

@@ -45,10 +45,6 @@ class Values:
         ----------
         parts : sequence of Values
             At least one, with equal extras.
-
-        Returns
-        -------
-        Values
         """
         return Values(
             np.concatenate([p.values for p in parts]),
@@ -157,10 +153,6 @@ class Measure:
         text : str
             The parameter, as in `NAME:PARAMETER`.
 
-        Returns
-        -------
-        Measure
-
         Raises
         ------
         UsageError
@@ -202,17 +194,7 @@ class Measure:
         return self.name if self.parameter is None else f"{self.name}:{self.parameter}"
 
     def __call__(self, totals: Totals, application: Application) -> Values:
-        """Values and references for every replicate, NaN where undefined.
-
-        Parameters
-        ----------
-        totals : Totals
-        application : Application
-
-        Returns
-        -------
-        Values
-        """
+        """Values and references for every replicate, NaN where undefined."""
         arguments = () if self.parameter is None else (self.argument(),)
         with np.errstate(divide="ignore", invalid="ignore"):
             values, references, *more = self.function(totals, application, *arguments)

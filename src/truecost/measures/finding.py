@@ -59,10 +59,6 @@ def registry(task: str | None = None) -> dict[str, Measure]:
     task : str, optional
         The measures of one task: nothing else is imported.
 
-    Returns
-    -------
-    dict of str to Measure
-
     Raises
     ------
     UsageError
@@ -147,7 +143,6 @@ def find(text: str, task: str = "") -> Measure:
 
     Parameters
     ----------
-    text : str
     task : str
         Whose measure of that name is meant, where several tasks have one.
 
@@ -196,10 +191,6 @@ def find_of_any_task(label: str, task: str = "") -> Measure:
     task : str
         The task that the row names (`Row.task`). Without it the parameter in the label tells
         measures of one name apart.
-
-    Returns
-    -------
-    Measure
 
     Raises
     ------

@@ -25,7 +25,6 @@ def of_sums(
     ----------
     totals : Totals
         With weights of one.
-    part : str
     errors, trials : str
         Statistics, joined by + where there are several.
     weight : float
@@ -47,7 +46,6 @@ def error_rule(part: str, errors: str, whole: str, most: float = math.inf) -> Ru
 
     Parameters
     ----------
-    part : str
     errors, whole : str
         Statistics, joined by + where there are several.
     most : float
@@ -76,7 +74,6 @@ def rate_measure(
 
     Parameters
     ----------
-    name, title : str
     part : str
         Which counts it reads.
     over : (str, str)

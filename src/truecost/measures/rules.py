@@ -116,8 +116,6 @@ def at_threshold(code: int, position: int, weight: float = 1.0, part: str = "ran
         1 for the misses of targets, 0 for the false alarms of nontargets.
     position : int
         Of the threshold in the ranking.
-    weight : float
-    part : str
     """
     if code == 1:
         return Rate(part, MISS, TARGETS, weight, what="miss", of="target", position=position)

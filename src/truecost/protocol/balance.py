@@ -18,7 +18,6 @@ class Part:
 
     Attributes
     ----------
-    name : str
     target : float
         Share of the samples that it was to have.
     samples, units : int
@@ -76,7 +75,6 @@ class Balance:
 
     Attributes
     ----------
-    parts : tuple of Part
     levels : tuple of Level
         By axis: the sizes, the classes, the conditions.
     imbalance : float
@@ -135,17 +133,11 @@ def balance_of(
 
     Parameters
     ----------
-    profiles : Profiles
     places : ndarray of int64, shape (units,)
         Set of each unit.
     shares : ndarray of float64, shape (sets,)
     names : tuple of str
         Of the sets.
-    axes : tuple of Axis
-
-    Returns
-    -------
-    Balance
     """
     held, totals = profiles.placed(places, len(shares)), profiles.totals
     off = np.abs(held - shares[:, None] * totals)

@@ -83,10 +83,6 @@ def check(
     jobs : int, optional
         Threads; the result does not depend on them.
 
-    Returns
-    -------
-    Checked
-
     Raises
     ------
     UsageError

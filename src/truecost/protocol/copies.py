@@ -52,10 +52,6 @@ class Scaled:
         features : array_like, shape (rows, features)
             Finite numbers.
 
-        Returns
-        -------
-        Scaled
-
         Raises
         ------
         InputError
@@ -128,7 +124,6 @@ def close_to_another(
 
     Parameters
     ----------
-    scaled : Scaled
     codes : ndarray of int64, shape (rows,)
         Set of each row; -1 for rows that are left out.
     limit : float

@@ -157,7 +157,6 @@ def imbalance(profiles: Profiles, places: Ints, shares: Floats) -> float:
 
     Parameters
     ----------
-    profiles : Profiles
     places : ndarray of int64, shape (units,)
         Set of each unit.
     shares : ndarray of float64, shape (sets,)

@@ -39,7 +39,6 @@ class Division:
         Empty for the sets; what else it is, for messages.
     names : tuple of str
         Of the sets: train, dev and eval first, then the others, numbers in their order.
-    roles : tuple of str
     codes : ndarray of int64, shape (N,)
         Set of each sample; -1 where it is in none.
     """
@@ -145,14 +144,8 @@ def inner_divisions(samples: Samples, sets: Division, nested: bool | None) -> li
 
     Parameters
     ----------
-    samples : Samples
-    sets : Division
     nested : bool, optional
         Whether there are any; where left out, there are when every fold has its column.
-
-    Returns
-    -------
-    list of Division
 
     Raises
     ------

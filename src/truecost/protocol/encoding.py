@@ -36,7 +36,6 @@ class Levels:
 
     Attributes
     ----------
-    name : str
     codes : ndarray of int64, shape (N,)
         Level of each sample.
     levels : tuple of str
@@ -66,7 +65,6 @@ class Numbers:
 
     Attributes
     ----------
-    name : str
     values : ndarray of float64, shape (N, columns)
         NaN where it is missing.
     bins : int
@@ -117,13 +115,8 @@ def column_of(name: str, texts: Sequence[Any] | npt.NDArray[Any]) -> Column:
 
     Parameters
     ----------
-    name : str
     texts : sequence of str, length N
         "" where it is missing; where all others are numbers, so are NA, NaN, null and none.
-
-    Returns
-    -------
-    Levels or Numbers
     """
     stripped = np.array([str(text).strip() for text in texts], dtype=object)
     values = _numbers(stripped)
@@ -159,10 +152,6 @@ def by_text(ids: npt.NDArray[Any]) -> Ints:
 def alike(columns: Sequence[Column]) -> Ints | None:
     """Which samples are the same in all columns.
 
-    Parameters
-    ----------
-    columns : sequence of Levels or Numbers
-
     Returns
     -------
     ndarray of int64, shape (N,), or None
@@ -190,7 +179,6 @@ def encoded(columns: Iterable[Column], train: Bools) -> Floats:
 
     Parameters
     ----------
-    columns : iterable of Levels or Numbers
     train : ndarray of bool, shape (N,)
         Which samples are trained on.
 

@@ -29,7 +29,6 @@ class Features:
     Attributes
     ----------
     values : ndarray of float64, shape (N, features)
-    names : tuple of str
     source : str
         File they are from, empty for columns of the samples' own table.
     """
@@ -44,16 +43,11 @@ def features_of(samples: Samples, given: str) -> Features:
 
     Parameters
     ----------
-    samples : Samples
     given : str
         Columns of the samples, separated by commas, `*` and `?` standing for anything but what is
         no feature: mapped columns and those of a split (f* is not meant to be `fold`, which would
         keep copies in several folds apart); or a file: a matrix in .npz or .npy whose rows are
         those of the samples, or a table with their ids.
-
-    Returns
-    -------
-    Features
 
     Raises
     ------

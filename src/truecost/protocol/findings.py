@@ -70,7 +70,6 @@ class SetSummary:
         As the table has it.
     role : {"train", "dev", "eval", "fold"}
         What it is used for; folds are all used alike.
-    samples : int
     groups : mapping of str to int
         Number of groups, by column.
     classes : mapping of str to int
@@ -106,7 +105,6 @@ class Checked:
         Leaks first, then warnings, then notes.
     looked_at, not_looked_at : tuple of str
         What can hide a leak, and whether it was looked at; for the latter, what to give.
-    signature : str
     ids : ndarray of str
         Of all rows, so that `ids[finding.rows]` names them.
     """

@@ -76,10 +76,6 @@ class Units:
 def units_of(samples: Samples) -> Units:
     """The units of samples: components of all group columns, and of `source` and `content`.
 
-    Parameters
-    ----------
-    samples : Samples
-
     Returns
     -------
     Units

@@ -23,7 +23,6 @@ class Joined:
 
     Attributes
     ----------
-    samples : Samples
     folders : tuple of (int, Path)
         The first row of each file, and the folder that the file lies in.
     """
@@ -41,13 +40,8 @@ class Joined:
 
         Parameters
         ----------
-        column : str
         option : str
             That names the column, for messages.
-
-        Returns
-        -------
-        list of str
 
         Raises
         ------

@@ -27,7 +27,6 @@ class Scored(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes
     ----------
-    name : str
     sha256 : str
         Of what it put out, whatever its file and the order of its rows.
     """
@@ -90,8 +89,6 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         What they are called.
     purpose : {"evaluation", "development"}
         Choices may be made on development data.
-    systems : tuple of Scored
-    figures : tuple of Figure
     configuration : str
         Sha256 of the study that was run first of all that give these figures.
     truecost : str
@@ -145,7 +142,6 @@ class Ledger:
     ----------
     name : str
         Of the file, for messages.
-    lines : tuple of Line
     faults : tuple of str
         Where the chain is broken.
     torn : bytes
@@ -168,10 +164,6 @@ class Ledger:
 
 def read_ledger(path: str | Path) -> Ledger:
     """What a ledger holds, its chain verified.
-
-    Parameters
-    ----------
-    path : str or Path
 
     Returns
     -------

@@ -12,10 +12,8 @@ class Best(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes
     ----------
-    measure : str
     parameters, dims : dict
         What it is about (`Figure`).
-    value : float
     system : str
         Whose it is, by the name in its first line.
     line : int
@@ -40,9 +38,6 @@ class EvaluationSet(msgspec.Struct, frozen=True, kw_only=True):
     ----------
     evaluation : str
         Sha256 of its ids and labels.
-    task, collection : str
-    items : int
-    item : str
     scored : int
         How many different scorings there are.
     as_development : int
@@ -69,16 +64,7 @@ class EvaluationSet(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def evaluation_sets(ledger: Ledger) -> list[EvaluationSet]:
-    """The evaluation sets of a ledger in the order of their first lines.
-
-    Parameters
-    ----------
-    ledger : Ledger
-
-    Returns
-    -------
-    list of EvaluationSet
-    """
+    """The evaluation sets of a ledger in the order of their first lines."""
     found = dict.fromkeys(line.evaluation for line in ledger.lines)
     return [_set(ledger.of(evaluation)) for evaluation in found]
 

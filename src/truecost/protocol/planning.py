@@ -27,7 +27,6 @@ class SplitPlan:
         Number of inner folds; 0 for none.
     held_out : float, optional
         Share of the evaluation set that is held out of the folds.
-    seed : int
     strata : tuple of str
         Conditions that are spread besides the classes.
     """

@@ -65,7 +65,6 @@ class Predictions:
         At least 1 / (n + K), where n samples were trained on: what was not seen is not impossible.
     chosen : tuple of int
         Candidate that was chosen in each fold; 0 knows the class shares only.
-    problems : tuple of str
     """
 
     posteriors: Floats
@@ -92,17 +91,11 @@ def predict(
         Index of the class of each sample.
     units : array_like, shape (N,)
         What samples share; a unit lies in one fold as a whole.
-    classes : sequence of str, length K
-    how : Predicting, optional
     weights : array_like, shape (N,), optional
         Of samples in training; 1 when left out.
     known : array_like of bool, shape (N,), optional
         Which samples have characteristics at all; the others get the class shares of the training
         samples.
-
-    Returns
-    -------
-    Predictions
 
     Raises
     ------
@@ -225,12 +218,7 @@ def alone_in_units(column: Column, units: npt.ArrayLike) -> bool:
 
     Parameters
     ----------
-    column : Levels or Numbers
     units : array_like, shape (N,)
-
-    Returns
-    -------
-    bool
     """
     if not isinstance(column, Levels) or len(column.levels) < 2:
         return False

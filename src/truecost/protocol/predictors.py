@@ -40,7 +40,6 @@ def logistic(
         At least two classes occur.
     weights : ndarray of float64, shape (N,)
     test : ndarray of float64, shape (M, features)
-    classes : int
 
     Returns
     -------

@@ -40,7 +40,6 @@ class Shares:
 
     Attributes
     ----------
-    classes : tuple of str
     points : ndarray of float64, shape (parts, classes)
     replicates : ndarray of float64, shape (replicates, parts, classes)
     unit : str
@@ -147,7 +146,6 @@ def deployment(
 
     Parameters
     ----------
-    samples : Samples
     prior : float, optional
         Of the target, where there are two classes.
     priors : mapping of str to float

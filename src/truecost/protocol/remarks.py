@@ -21,7 +21,6 @@ class Note:
     ----------
     rule : str
         Id of the rule of `truecost.advice`; empty where there is none.
-    message : str
     kind : {"advice", "data"}
         Advice on a choice, or something odd about the data.
     """

@@ -79,10 +79,6 @@ class Samples:
         **others : array_like, shape (N,)
             `set`, `source` or `content`.
 
-        Returns
-        -------
-        Samples
-
         Raises
         ------
         UsageError
@@ -121,7 +117,6 @@ def read_samples(
 
     Parameters
     ----------
-    path : str
     columns : mapping of str to str
         Column for each of `PROTOCOL_MAP_KEYS`; columns named `id` and `label` need no mapping.
     conditions : sequence of str
@@ -130,10 +125,6 @@ def read_samples(
         Keys without which it cannot go on.
     input_format : str, optional
         By the file's ending unless given.
-
-    Returns
-    -------
-    Samples
 
     Raises
     ------

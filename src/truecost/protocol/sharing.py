@@ -47,13 +47,8 @@ class Crossing:
         ----------
         codes : ndarray of int64, shape (N,)
             Key of each sample; -1 where it has none.
-        division : Division
         known : ndarray of bool, shape (N,), optional
             Rows of which it has been said already: a key of which nothing else crosses is left out.
-
-        Returns
-        -------
-        Crossing
         """
         inside = np.flatnonzero((division.codes >= 0) & (codes >= 0))
         pairs = codes[inside].astype(np.int64) * len(division) + division.codes[inside]

@@ -32,8 +32,6 @@ def near_copies(
 
     Parameters
     ----------
-    samples : Samples
-    division : Division
     scaled : Scaled
         Features.
     limit : float

@@ -40,14 +40,6 @@ TIED = 8  # of the pairs of a print may be equal: more of them are silence
 def sample_hash(path: str | Path) -> str:
     """SHA-256 of the samples of a wav file, or of the bytes of any other file.
 
-    Parameters
-    ----------
-    path : str or Path
-
-    Returns
-    -------
-    str
-
     Raises
     ------
     InputError
@@ -107,10 +99,6 @@ class Landmarks:
         samples : array_like, shape (samples,)
         rate : int
             Samples a second.
-
-        Returns
-        -------
-        Landmarks
         """
         from scipy.ndimage import maximum_filter1d
 
@@ -144,7 +132,6 @@ def shared_stretches(recordings: Sequence[Landmarks], codes: Ints) -> dict[tuple
 
     Parameters
     ----------
-    recordings : sequence of Landmarks
     codes : ndarray of int64, shape (recordings,)
         Set of each; -1 for recordings that are left out.
 

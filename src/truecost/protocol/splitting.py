@@ -36,7 +36,6 @@ class Split:
 
     Attributes
     ----------
-    samples : Samples
     plan : SplitPlan
         What was asked for.
     assignments : mapping of str to ndarray of str, shape (N,)
@@ -161,7 +160,6 @@ def split(
 
     Parameters
     ----------
-    samples : Samples
     shares : mapping of str to float, optional
         Share of each set; they sum to 1. Train 0.8, dev 0.1, eval 0.1 unless anything is given.
     folds : int, optional
@@ -174,10 +172,6 @@ def split(
         From 0 up; it decides among units of equal size only.
     strata : sequence of str, optional
         Conditions that are spread too; all of `samples` when left out.
-
-    Returns
-    -------
-    Split
 
     Raises
     ------

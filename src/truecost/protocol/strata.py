@@ -31,8 +31,6 @@ class Axis:
 
     Attributes
     ----------
-    name : str
-    levels : tuple of str
     codes : ndarray of int64, shape (N,)
         Level of each sample.
     """
@@ -47,13 +45,8 @@ def axes_of(samples: Samples, strata: Sequence[str] | None = None) -> tuple[Axis
 
     Parameters
     ----------
-    samples : Samples
     strata : sequence of str, optional
         Conditions; all of them when left out.
-
-    Returns
-    -------
-    tuple of Axis
 
     Raises
     ------

@@ -30,7 +30,6 @@ class TrainingList:
 
     Attributes
     ----------
-    path : Path
     table : Table
         All columns as text.
     sha256 : str
@@ -68,7 +67,6 @@ class TrainingList:
         ----------
         number : int
             Of the set, from 1.
-        seed : int
 
         Returns
         -------
@@ -102,10 +100,6 @@ def read_list(path: str, group: str | None = None) -> TrainingList:
         CSV or TSV with a header.
     group : str, optional
         Column whose groups are drawn whole.
-
-    Returns
-    -------
-    TrainingList
 
     Raises
     ------

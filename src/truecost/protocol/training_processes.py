@@ -72,17 +72,12 @@ class Group:
 
         Parameters
         ----------
-        command : sequence of str
         folder : Path
             Where it runs.
         logs : (Path, Path)
             Where standard output and standard error go.
         timeout : float, optional
             Seconds.
-
-        Returns
-        -------
-        Ended
         """
         reading, writing = os.pipe()
         try:

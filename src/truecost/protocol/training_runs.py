@@ -36,10 +36,8 @@ class Made(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes
     ----------
-    method : str
     command : tuple of str
         With its placeholders.
-    seed : int
     training : int
         Number of the training set; 0 for the list itself.
     train : str
@@ -72,8 +70,6 @@ class Training:
 
     Attributes
     ----------
-    command : Command
-    seed : int
     number : int
         Of the training set; 0 for the list itself, or none.
     train : Path, optional

@@ -31,7 +31,6 @@ def run_trainings(
 
     Parameters
     ----------
-    trainings : sequence of Training
     folder : Path
         Where the commands run.
     check : callable

@@ -57,7 +57,6 @@ def write_split(
 
     Parameters
     ----------
-    split : Split
     path : str
         File of the table; an ending .gz compresses. The plan is written to this name with .json
         behind it.

@@ -62,13 +62,7 @@ class Aligned:
 
 @dataclass(frozen=True)
 class Worst:
-    """The worst items of a system.
-
-    Attributes
-    ----------
-    title : str
-    open, folded : tuple of Aligned
-    """
+    """The worst items of a system."""
 
     title: str
     open: tuple[Aligned, ...]
@@ -145,10 +139,6 @@ def text_of(lines: Sequence[tuple[str, str]], *, columns: bool = True) -> Markup
         Label and text.
     columns : bool
         Whether words stand in columns; else each line is text with one direction as a whole.
-
-    Returns
-    -------
-    Markup
 
     Examples
     --------

@@ -105,10 +105,6 @@ def inline(text: str, key: str, ink: str) -> str:
         What makes its ids unique on the page.
     ink : str
         The colour that becomes the page's own.
-
-    Returns
-    -------
-    str
     """
     text = text[text.index("<svg") :].replace(ink, "currentColor")
     text = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", text, flags=re.DOTALL)

@@ -32,8 +32,6 @@ class Group:
 
     Attributes
     ----------
-    title : str
-    lines, folded : tuple of Line
     summary : str
         What is said of the folded lines.
     tables : tuple of Table

@@ -21,7 +21,6 @@ class Numbers:
 
     Attributes
     ----------
-    header : tuple of str
     rows : tuple of tuple of str
         A cell for each column of the header.
     """
@@ -55,10 +54,6 @@ def slot_of(row: Row) -> str:
 
 def of_rows(rows: Sequence[Row]) -> Numbers:
     """Values with their intervals, naive references, counts and flags.
-
-    Parameters
-    ----------
-    rows : sequence of Row
 
     Returns
     -------
@@ -95,10 +90,6 @@ def of_differences(rows: Sequence[Row]) -> Numbers:
     ----------
     rows : sequence of Row
         Those of another kind than "difference" are left out.
-
-    Returns
-    -------
-    Numbers
     """
     header = ("system", "against", "of", "measure", "difference", "lower", "upper", "verdict")
     return Numbers.of(

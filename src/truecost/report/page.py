@@ -90,8 +90,6 @@ class Spread:
 
     Attributes
     ----------
-    section : Section
-    open, folded : tuple of Shown
     left_out : int
         Pictures beyond what a page holds.
     """
@@ -109,7 +107,6 @@ def render(
 
     Parameters
     ----------
-    result : ResultFile
     curves : sequence of Curves
         Those of each part, as they were computed or as curves.parquet holds them.
     items : polars.DataFrame, optional

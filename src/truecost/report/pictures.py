@@ -25,7 +25,6 @@ class Picture:
         The heading above it on the page.
     alternative : str
         The picture in words.
-    svg : str
     """
 
     name: str
@@ -65,13 +64,8 @@ def plot(outcome: "Outcome", name: str = "") -> Picture:
 
     Parameters
     ----------
-    outcome : Outcome
     name : str
         Its heading, or how that begins, in any case; the first picture of the page when empty.
-
-    Returns
-    -------
-    Picture
 
     Raises
     ------

@@ -21,10 +21,8 @@ class Section:
 
     Attributes
     ----------
-    title : str
     text : str
         What the pictures show, in one or two sentences.
-    drawings : tuple of Drawing
     tables : tuple of Table
         In full below the pictures.
     cases : tuple of Worst

@@ -58,7 +58,6 @@ class Story:
 
     Attributes
     ----------
-    result : ResultFile
     curves : tuple of Curves
         By part.
     items : polars.DataFrame, optional

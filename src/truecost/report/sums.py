@@ -38,13 +38,8 @@ def errors_said(measure: Measure, counts: Counts) -> str:
 
     Parameters
     ----------
-    measure : Measure
     counts : mapping of str to float
         Sums of the part that it reads, times in seconds.
-
-    Returns
-    -------
-    str
 
     Examples
     --------

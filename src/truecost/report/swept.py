@@ -69,10 +69,6 @@ def swept_of(rows: Sequence[Row]) -> Swept:
     rows : sequence of Row
         Differences, subsets, and predictions before adaptation are left out where there are others.
 
-    Returns
-    -------
-    Swept
-
     Raises
     ------
     UsageError

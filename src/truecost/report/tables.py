@@ -22,9 +22,6 @@ class Table:
 
     Attributes
     ----------
-    caption : str
-    header : tuple of str
-    rows : tuple of tuple of str
     left_out : int
         Rows that stand in result.json only.
     named : int

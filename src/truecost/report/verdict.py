@@ -56,8 +56,6 @@ class Verdict:
     ----------
     lead : str
         What the figures are.
-    groups : tuple of Group
-    assumed, remarks, signatures : tuple of str
     """
 
     lead: str
@@ -95,7 +93,6 @@ def lead_of(story: Story, row: Row, more: str = "", *, decided: bool = False) ->
 
     Parameters
     ----------
-    story : Story
     row : Row
         Of the main measure.
     more : str
@@ -248,7 +245,6 @@ def worst(story: Story, before: str = "") -> list[Group]:
 
     Parameters
     ----------
-    story : Story
     before : str
         What stands before its value.
     """

@@ -51,7 +51,6 @@ def main(pipe: int, passed: list[int], forget: str, command: list[str]) -> None:
         Signals that are blocked now and that the program shall get.
     forget : str
         Variable of the environment that the program shall not see; empty for none.
-    command : list of str
     """
     os.set_inheritable(pipe, False)
     wait, go = os.pipe()  # nothing runs before orphans are adopted

@@ -96,10 +96,6 @@ def load_of(
     weight : float
         Of indexing in the processing load, between 0 and 1.
 
-    Returns
-    -------
-    Load
-
     Raises
     ------
     UsageError
@@ -166,14 +162,8 @@ def rows_of(load: Load, system: str, level: float = 0.95) -> list[Estimate]:
 
     Parameters
     ----------
-    load : Load
-    system : str
     level : float
         Of the rows that they stand beside.
-
-    Returns
-    -------
-    list of Estimate
     """
     return [_row(load, name, system, level) for name in UNITS]
 

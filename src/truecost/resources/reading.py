@@ -28,10 +28,6 @@ def read_resources(path: str) -> Resources:
     path : str
         A file, or `-` for standard input.
 
-    Returns
-    -------
-    Resources
-
     Raises
     ------
     InputError
@@ -72,10 +68,6 @@ def phase_of(paths: Sequence[str], phase: str) -> Resources:
         What they must have measured: indexing, searching. A record that says no phase is taken as
         it is.
 
-    Returns
-    -------
-    Resources
-
     Raises
     ------
     InputError
@@ -103,10 +95,6 @@ def merge(records: Iterable[Resources]) -> Resources:
     CPU seconds add up; peak memory and passed time are the largest ones; nodes are counted by type
     (paper 002, section 4.3). Steps that follow one another on a node are measured as one command,
     such as `sh -c 'first && second'`.
-
-    Parameters
-    ----------
-    records : iterable of Resources
 
     Returns
     -------

@@ -149,7 +149,6 @@ def file_nonspeech(path: str | Path, vad: Detector = "energy") -> Floats:
 
     Parameters
     ----------
-    path : str or Path
     vad : {"energy", "silero"}
 
     Returns

@@ -68,14 +68,9 @@ def file_features(path: str | Path) -> Floats:
 def read_wave(path: str | Path) -> tuple[Floats, int]:
     """Samples between -1 and 1, channels averaged, and how many there are a second.
 
-    Parameters
-    ----------
-    path : str or Path
-
     Returns
     -------
     samples : ndarray of float64
-    rate : int
 
     Raises
     ------

@@ -82,10 +82,6 @@ class Speech:
             The item of each row.
         size : int
             How many items there are.
-
-        Returns
-        -------
-        Speech
         """
         labels = rows["speaker"].unique().sort()
         codes = rows["speaker"].cast(pl.Enum(labels)).to_physical().to_numpy().astype(np.int64)

@@ -50,7 +50,6 @@ class Scene:
 
     Attributes
     ----------
-    reference, output : Speech
     regions : Spans
         What is scored; those of an item do not overlap.
     barred : Spans

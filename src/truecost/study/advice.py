@@ -20,16 +20,7 @@ if TYPE_CHECKING:
 
 
 def problems_of(parts: Sequence[Part]) -> list[Problem]:
-    """Faults of the data of each part, then advice; each is said once.
-
-    Parameters
-    ----------
-    parts : sequence of Part
-
-    Returns
-    -------
-    list of Problem
-    """
+    """Faults of the data of each part, then advice; each is said once."""
     found = [p for part in parts for p in _faults(part)]
     found += [p for part in parts for p in _on_measures(part)]
     for part in parts:
@@ -41,16 +32,7 @@ def problems_of(parts: Sequence[Part]) -> list[Problem]:
 
 
 def unused(study: "Study") -> list[Problem]:
-    """What a study says that changes nothing.
-
-    Parameters
-    ----------
-    study : Study
-
-    Returns
-    -------
-    list of Problem
-    """
+    """What a study says that changes nothing."""
     texts = find(study.task).load().unused(study)
     return [Problem(kind="data", message=text) for text in texts]
 

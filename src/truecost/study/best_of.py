@@ -29,7 +29,6 @@ class Standing:
 
     Attributes
     ----------
-    best : float
     count : int
         Systems that have a value.
     """
@@ -74,11 +73,6 @@ def standings(lines: Sequence[Line]) -> dict[str, Standing]:
 
 def marked(row: Estimate, standing: Standing) -> Estimate:
     """A row with the flag `best_of_many` where it is the best.
-
-    Parameters
-    ----------
-    row : Estimate
-    standing : Standing
 
     Returns
     -------

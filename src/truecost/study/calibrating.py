@@ -76,7 +76,6 @@ def run_calibration(
     ----------
     study : Study
         With one system, or two: where it is fitted, and where it is applied.
-    fitting : Fitting
     progress : callable, optional
         As for `run`.
 

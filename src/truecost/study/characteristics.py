@@ -33,13 +33,11 @@ class Characteristics:
 
     Attributes
     ----------
-    samples : Samples
     units : Units
     columns : tuple of Levels or Numbers
         Conditions, one entry a sample.
     sounds : Numbers, optional
         What each clip sounds like where nobody speaks; NaN where somebody speaks all the time.
-    table : SpuriousTable
     inputs : tuple of Input
         The audio, as one entry.
     """
@@ -96,13 +94,8 @@ def characteristics(
     ----------
     samples : Samples
         With the columns of conditions that the table names.
-    table : SpuriousTable
     progress : callable, optional
         Told how many clips were listened to.
-
-    Returns
-    -------
-    Characteristics
 
     Raises
     ------
@@ -159,7 +152,6 @@ def predictors(known: Characteristics, like: Trials) -> tuple[list[Trials], list
 
     Parameters
     ----------
-    known : Characteristics
     like : Trials
         Its ids are those of samples; its labels are what is predicted.
 
@@ -167,7 +159,6 @@ def predictors(known: Characteristics, like: Trials) -> tuple[list[Trials], list
     -------
     trials : list of Trials
         One for each predictor, the main ones first.
-    problems : list of str
 
     Raises
     ------
@@ -200,17 +191,7 @@ def predictors(known: Characteristics, like: Trials) -> tuple[list[Trials], list
 
 
 def with_units(system: Trials, known: Characteristics) -> Trials:
-    """A system resampled by the groups of the samples, unless it has units of its own.
-
-    Parameters
-    ----------
-    system : Trials
-    known : Characteristics
-
-    Returns
-    -------
-    Trials
-    """
+    """A system resampled by the groups of the samples, unless it has units of its own."""
     if system.units or not known.units.columns:
         return system
     titles = np.array([known.units.title(u) for u in range(len(known.units))], dtype=object)

@@ -21,10 +21,6 @@ ALWAYS = ("file", "files")
 def check_task(study: "Study") -> None:
     """Refuse what does not go with the task of a study, and what it lacks.
 
-    Parameters
-    ----------
-    study : Study
-
     Raises
     ------
     UsageError

@@ -28,7 +28,6 @@ class Listed:
     ----------
     name : str
         Of its file.
-    sha256 : str
     group : str
         What was drawn whole; empty for rows.
     sets : int
@@ -57,14 +56,9 @@ def claim_of(
     ----------
     comparison : Comparison
         As `compare_methods(system, baseline, estimator)` gives it.
-    system, baseline : MethodEstimate
     listed : Listed, optional
         The training list, where it is known.
     estimator : {"mean", "run"}
-
-    Returns
-    -------
-    Claim
     """
     difference, verdict = comparison.difference, comparison.verdict
     names = (system.runs.method, baseline.runs.method)
@@ -151,16 +145,7 @@ def _runs(method: MethodEstimate) -> str:
 
 
 def said_of(found: SingleRuns) -> str:
-    """What single runs would have said, in a sentence.
-
-    Parameters
-    ----------
-    found : SingleRuns
-
-    Returns
-    -------
-    str
-    """
+    """What single runs would have said, in a sentence."""
     share = {k: f"{100 * getattr(found, k) / found.pairs:.3g}%" for k in SIDES}
     same = f" of the same {found.within} set" if found.within else ""
     where = "".join(f" ({v})" for v in found.dims.values())
@@ -180,13 +165,8 @@ def misleading(found: Sequence[SingleRuns], claims: Sequence[Claim]) -> list[Pro
 
     Parameters
     ----------
-    found : sequence of SingleRuns
     claims : sequence of Claim
         Of the same comparisons.
-
-    Returns
-    -------
-    list of Problem
     """
     problems = []
     for one, claim in zip(found, claims, strict=True):

@@ -44,10 +44,6 @@ def codabench(
     progress : callable, optional
         As for `run`.
 
-    Returns
-    -------
-    Outcome
-
     Raises
     ------
     InputError
@@ -90,10 +86,6 @@ def _only(folder: Path, what: str) -> Path:
 
 def flat(rows: Sequence[Row]) -> dict[str, float | None]:
     """Values and ends of intervals under names that a leaderboard can show.
-
-    Parameters
-    ----------
-    rows : sequence of Row
 
     Returns
     -------

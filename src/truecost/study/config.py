@@ -181,13 +181,8 @@ class Study(
 
         Parameters
         ----------
-        tables : mapping
         source : str
             Name for messages.
-
-        Returns
-        -------
-        Study
 
         Raises
         ------
@@ -235,10 +230,6 @@ class Study(
     def read(cls, path: str) -> Self:
         """A study from a TOML file; the files that it names lie beside it.
 
-        Parameters
-        ----------
-        path : str
-
         Returns
         -------
         Study
@@ -268,14 +259,6 @@ class Study(
 
         Systems, applications and collections are replaced as a whole when this one names any, and
         so is a preset by costs and the reverse; a baseline that is no longer a system is dropped.
-
-        Parameters
-        ----------
-        base : Study
-
-        Returns
-        -------
-        Study
         """
         systems = self.systems or base.systems
         baseline = self.baseline if self.baseline is not None else base.baseline

@@ -75,16 +75,10 @@ class LogFile:
 
         Parameters
         ----------
-        source : Source
         reader : Reader
             Of the task abba.
-        study : Study
         **accepted : bool
             `raw_machine` and `unlabelled` of `LogOptions`.
-
-        Returns
-        -------
-        LogFile
 
         Raises
         ------
@@ -164,10 +158,6 @@ class LogFile:
         values : ndarray of float64, shape (N,)
             In the order of its ids.
 
-        Returns
-        -------
-        Table
-
         Raises
         ------
         UsageError
@@ -203,14 +193,8 @@ def read_deployment(source: "Source", reader: Reader, study: "Study") -> Deploym
 
     Parameters
     ----------
-    source : Source
-    reader : Reader
     study : Study
         Of the task abba.
-
-    Returns
-    -------
-    Deployment
 
     Raises
     ------
@@ -231,18 +215,12 @@ def chosen_part(
 
     Parameters
     ----------
-    systems : sequence of Deployment
     scoring : mapping of str to Scoring
         By name of the deployment.
     dims : mapping of str to str
         `collection`, where there are several.
     study : Study
         With `[abba]` that asks for thresholds.
-    reader : Reader
-
-    Returns
-    -------
-    Part
 
     Raises
     ------
@@ -294,11 +272,6 @@ def described(part: Part, study: "Study") -> Part:
     ----------
     part : Part
         With deployments as its systems.
-    study : Study
-
-    Returns
-    -------
-    Part
     """
     del study
     rows = part.estimates
@@ -313,13 +286,8 @@ def log_of(study: "Study", **accepted: bool) -> LogFile:
 
     Parameters
     ----------
-    study : Study
     **accepted : bool
         `raw_machine` and `unlabelled` of `LogOptions`.
-
-    Returns
-    -------
-    LogFile
 
     Raises
     ------
@@ -340,7 +308,6 @@ def training_of(path: str, study: "Study") -> Deployment:
 
     Parameters
     ----------
-    path : str
     study : Study
         Whose columns are mapped: `label`, `machine`, and where the file has them `id`, `unit` and
         `inclusion`.

@@ -58,13 +58,8 @@ def write(outcome: Outcome, directory: str) -> Path:
 
     Parameters
     ----------
-    outcome : Outcome
     directory : str
         New, empty, or an earlier result, whose files are replaced; other files there stay.
-
-    Returns
-    -------
-    Path
 
     Raises
     ------

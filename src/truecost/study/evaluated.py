@@ -28,10 +28,6 @@ class Hasher:
     def evaluation_of(self, system: Record) -> str:
         """The hash of what a system was scored on.
 
-        Parameters
-        ----------
-        system : Record
-
         Returns
         -------
         str
@@ -41,10 +37,6 @@ class Hasher:
 
     def output_of(self, system: Record) -> str:
         """The hash of what a system put out.
-
-        Parameters
-        ----------
-        system : Record
 
         Returns
         -------

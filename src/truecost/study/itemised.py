@@ -46,7 +46,6 @@ class Itemised:
 
     Attributes
     ----------
-    counting : Counting
     count : callable
         From the files of a system to its items.
     refuse : callable
@@ -69,15 +68,8 @@ def read_items(of: Itemised, source: "Source", reader: Reader, study: "Study") -
 
     Parameters
     ----------
-    of : Itemised
-    source : Source
-    reader : Reader
     study : Study
         Of a task that counts items.
-
-    Returns
-    -------
-    Items
 
     Raises
     ------
@@ -117,15 +109,6 @@ def _told(table: Table, columns: Mapping[str, str], task: str) -> pl.DataFrame:
 def read_output(source: "Source", reader: Reader) -> Table:
     """The file of a system, which may be empty where what is missing counts as empty.
 
-    Parameters
-    ----------
-    source : Source
-    reader : Reader
-
-    Returns
-    -------
-    Table
-
     Raises
     ------
     UsageError, InputError
@@ -162,16 +145,7 @@ def check_maps(data: DataTable, task: str) -> None:
 
 
 def reference_map(source: "Source") -> dict[str, str]:
-    """Columns of the reference: the map of a system is of its own file.
-
-    Parameters
-    ----------
-    source : Source
-
-    Returns
-    -------
-    dict of str to str
-    """
+    """Columns of the reference: the map of a system is of its own file."""
     return source.shared | source.data.reference_map
 
 
@@ -317,13 +291,8 @@ def worst_of(part: Part, most: int | None) -> list[Case]:
 
     Parameters
     ----------
-    part : Part
     most : int, optional
         Of each system; 5 unless given.
-
-    Returns
-    -------
-    list of Case
     """
     found: list[Case] = []
     for items in part.systems:

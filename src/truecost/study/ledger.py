@@ -31,7 +31,6 @@ class Place:
 
     Attributes
     ----------
-    path : Path
     asked : bool
         Whether someone named it: then it must be written.
     """
@@ -45,7 +44,6 @@ def place_of(study: "Study", beside: str | None = None) -> Place | None:
 
     Parameters
     ----------
-    study : Study
     beside : str, optional
         The file of the study, where it comes from one.
 
@@ -80,10 +78,8 @@ def noted(outcome: Outcome, study: "Study", place: Place) -> tuple[Outcome, list
 
     Parameters
     ----------
-    outcome : Outcome
     study : Study
         That was run.
-    place : Place
 
     Returns
     -------

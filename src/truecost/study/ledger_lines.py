@@ -39,8 +39,6 @@ class Group:
         Places of the parts of the outcome: one for each application.
     systems : mapping of str to str
         Hash of what each system put out.
-    items : int
-    item : str
     """
 
     evaluation: str
@@ -110,18 +108,7 @@ def _groups(
 
 
 def line_of(group: Group, outcome: Outcome, study: "Study") -> Line:
-    """What the ledger says of a scoring, without its number.
-
-    Parameters
-    ----------
-    group : Group
-    outcome : Outcome
-    study : Study
-
-    Returns
-    -------
-    Line
-    """
+    """What the ledger says of a scoring, without its number."""
     figures: dict[str, Figure] = {}
     for place in group.parts:
         for row in outcome.parts[place].estimates:

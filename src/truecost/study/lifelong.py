@@ -41,16 +41,6 @@ UNHELPED = ("frozen", "unsupervised")  # strategies of runs in which nobody help
 def read_life(source: "Source", reader: Reader, study: "Study") -> Lifelong:
     """One system across time, from its event logs or its table of scores.
 
-    Parameters
-    ----------
-    source : Source
-    reader : Reader
-    study : Study
-
-    Returns
-    -------
-    Lifelong
-
     Raises
     ------
     UsageError, InputError
@@ -69,12 +59,6 @@ def tells_events(path: str, reader: Reader, study: "Study") -> bool:
     path : str
         Of a folder, all of it is logs. Standard input is a log where the study says the kind of
         outputs.
-    reader : Reader
-    study : Study
-
-    Returns
-    -------
-    bool
     """
     if path in reader.held:
         return is_log(reader.held[path].columns)
@@ -85,10 +69,6 @@ def tells_events(path: str, reader: Reader, study: "Study") -> bool:
 
 def columns_of(path: str) -> list[str]:
     """The names of the columns of a file, by its first line.
-
-    Parameters
-    ----------
-    path : str
 
     Returns
     -------
@@ -276,11 +256,6 @@ def described(part: "Part", study: "Study") -> "Part":
     ----------
     part : Part
         With life cycles.
-    study : Study
-
-    Returns
-    -------
-    Part
     """
     del study
     systems = [system for system in part.systems if isinstance(system, Lifelong)]

@@ -37,11 +37,8 @@ def scored_part(
 
     Parameters
     ----------
-    systems : sequence of Lifelong
     scoring : mapping of str to Scoring
         By name of the system.
-    dims : mapping of str to str
-    baseline : str, optional
 
     Returns
     -------

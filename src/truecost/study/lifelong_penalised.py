@@ -92,10 +92,6 @@ def run_penalised(
         Scores (`bleu`), measures (`penalised_score`) or both in one (`penalised_score:bleu`); all
         that suit, of the first score of the kind, when empty.
 
-    Returns
-    -------
-    Outcome
-
     Raises
     ------
     UsageError
@@ -161,11 +157,6 @@ def _refuse_compat(scoring: Scoring, scores: Sequence[str]) -> None:
 def divided(kind: Kind, asked: Sequence[str]) -> tuple[list[str], list[str]]:
     """Scores and measures that are asked for.
 
-    Parameters
-    ----------
-    kind : Kind
-    asked : sequence of str
-
     Returns
     -------
     scores, measures : list of str
@@ -191,15 +182,10 @@ def read_penalised(
 
     Parameters
     ----------
-    given : Penalised
     reader : Reader
         Of the task of the files.
     scores, measures : sequence of str
         What will be asked for: its statistics are counted.
-
-    Returns
-    -------
-    Lifelong
 
     Raises
     ------

@@ -29,7 +29,6 @@ class Beside:
         The file that says it, from the folder of all logs.
     kind : str
         What the outputs are.
-    classes : tuple of str
     """
 
     file: str
@@ -39,10 +38,6 @@ class Beside:
 
 def beside(path: str) -> Beside | None:
     """The course of a log, or of a folder of logs, that lies in a run directory.
-
-    Parameters
-    ----------
-    path : str
 
     Returns
     -------
@@ -74,10 +69,6 @@ def beside(path: str) -> Beside | None:
 
 def name_in_run(path: str) -> str | None:
     """What a live run calls the system of a folder of logs; None where the folder is none of a run.
-
-    Parameters
-    ----------
-    path : str
 
     Returns
     -------

@@ -26,13 +26,8 @@ def lifelong_options(study: "Study", reader: Reader | None = None) -> LifelongSc
 
     Parameters
     ----------
-    study : Study
     reader : Reader, optional
         For the tables of weights that policies name; they are not read when left out.
-
-    Returns
-    -------
-    LifelongScoring
 
     Raises
     ------
@@ -102,8 +97,6 @@ def options_of(study: "Study", kind: Kind, data: DataTable) -> Any:
 
     Parameters
     ----------
-    study : Study
-    kind : Kind
     data : DataTable
         With the classes.
 
@@ -131,10 +124,6 @@ def options_of(study: "Study", kind: Kind, data: DataTable) -> Any:
 
 def check_lifelong(study: "Study") -> None:
     """Refuse a study of life cycles that makes no sense, before any file is read.
-
-    Parameters
-    ----------
-    study : Study
 
     Raises
     ------

@@ -66,10 +66,6 @@ def run_live(
     progress : callable, optional
         Told what is being done, how far it is, and all of it.
 
-    Returns
-    -------
-    Outcome
-
     Raises
     ------
     UsageError

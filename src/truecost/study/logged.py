@@ -40,10 +40,8 @@ class Logged(Generic[AnyJob]):
 
     Attributes
     ----------
-    study : Study
     recipe : Shared
         What the jobs share.
-    jobs : sequence of LoggedJob
     decisive : callable
         What decides the logs, as the recipe file holds it; reads and hashes the data.
     joining : str

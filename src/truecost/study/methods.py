@@ -105,11 +105,6 @@ def score_runs(
         All done.
     listed : Listed, optional
         What they were trained on.
-    progress : callable, optional
-
-    Returns
-    -------
-    Outcome
 
     Raises
     ------
@@ -214,14 +209,6 @@ def _plain(study: Study) -> Study:
 
 def expand(files: Sequence[str]) -> list[tuple[str, str]]:
     """Method ("" where none is named) and path of each file; patterns are expanded, sorted.
-
-    Parameters
-    ----------
-    files : sequence of str
-
-    Returns
-    -------
-    list of (str, str)
 
     Raises
     ------

@@ -17,13 +17,8 @@ def name_systems(paths: Sequence[str], *, folders: bool = False) -> list[tuple[s
 
     Parameters
     ----------
-    paths : sequence of str
     folders : bool
         A folder stands for the files in it, and in its folders, but for hidden ones.
-
-    Returns
-    -------
-    list of (str, str)
 
     Raises
     ------
@@ -111,10 +106,6 @@ def _given_name(given: str) -> tuple[str | None, str]:
 
 def unique_names(paths: Sequence[str]) -> list[str]:
     """Names of files without their endings, after as many of their folders as tell them apart.
-
-    Parameters
-    ----------
-    paths : sequence of str
 
     Returns
     -------

@@ -40,13 +40,8 @@ def stream_options(table: StreamTable, data: DataTable) -> StreamScoring:
 
     Parameters
     ----------
-    table : StreamTable
     data : DataTable
         Whose `type` says whether scores are probabilities.
-
-    Returns
-    -------
-    StreamScoring
 
     Raises
     ------
@@ -75,14 +70,8 @@ def read_stream(source: "Source", reader: Reader, study: "Study") -> Online:
 
     Parameters
     ----------
-    source : Source
     reader : Reader
         Of the task stream.
-    study : Study
-
-    Returns
-    -------
-    Online
 
     Raises
     ------
@@ -232,11 +221,6 @@ def described(part: "Part", study: "Study") -> "Part":
     ----------
     part : Part
         With systems on streams.
-    study : Study
-
-    Returns
-    -------
-    Part
     """
     del study
     systems = [system for system in part.systems if isinstance(system, Online)]
@@ -246,10 +230,6 @@ def described(part: "Part", study: "Study") -> "Part":
 
 def check_stream(study: "Study") -> None:
     """Refuse a study of event logs that makes no sense, before any file is read.
-
-    Parameters
-    ----------
-    study : Study
 
     Raises
     ------

@@ -57,7 +57,6 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     ----------
     kind : {"advice", "data"}
         Advice on a choice, or a fault in the data.
-    message : str
     rule : str
         Id of the rule of `truecost.advice` that it belongs to, if any.
     """
@@ -100,9 +99,6 @@ class ResultFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         Version that wrote it.
     task : str
         What the systems do.
-    rows : tuple of Row
-    problems : tuple of Problem
-    inputs : tuple of Input
     gates : tuple of Verdict
         How the gates of the study turned out.
     remarks : tuple of str

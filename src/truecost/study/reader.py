@@ -144,16 +144,10 @@ class Reader:
 
         Parameters
         ----------
-        name : str
-        path : str
         data : DataTable
             What the file holds.
         collection : str
             Where the system is scored, for the list of inputs.
-
-        Returns
-        -------
-        Trials
 
         Raises
         ------
@@ -186,8 +180,6 @@ def options_of(data: DataTable, table: Table, otherwise: ScoreType | None = None
 
     Parameters
     ----------
-    data : DataTable
-    table : Table
     otherwise : str, optional
         Score type where neither the data nor the format say one.
 

@@ -33,10 +33,6 @@ HASH = "sha256"  # key of the recipe
 def check_recipe(study: Study) -> None:
     """Refuse what no recipe can hold, and no worker can be told.
 
-    Parameters
-    ----------
-    study : Study
-
     Raises
     ------
     UsageError
@@ -71,14 +67,6 @@ def _numbers(value: Any, key: str = "") -> Iterator[tuple[str, float]]:
 
 def recipe_of(study: Study) -> "Recipe":
     """What decides the logs, with absolute paths and the defaults filled in.
-
-    Parameters
-    ----------
-    study : Study
-
-    Returns
-    -------
-    Recipe
 
     Raises
     ------
@@ -125,10 +113,6 @@ def _absolute(path: str) -> str:
 
 def jobs_of(study: Study) -> "list[Job]":
     """Every strategy with every budget, and the passive baseline, seed by seed.
-
-    Parameters
-    ----------
-    study : Study
 
     Returns
     -------
@@ -184,14 +168,6 @@ def same_recipe(place: Path, now: Mapping[str, Any], joining: str) -> None:
 
 def decisive(study: Study) -> dict[str, Any]:
     """What decides the logs: settings without paths, and hashes of the data; as TOML can hold it.
-
-    Parameters
-    ----------
-    study : Study
-
-    Returns
-    -------
-    dict
 
     Raises
     ------

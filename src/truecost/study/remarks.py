@@ -14,14 +14,6 @@ def remarks_of(parts: Sequence[Part]) -> tuple[str, ...]:
     A limit that every threshold keeps decides nothing; one that is kept by the value is kept about
     as often as not, and an interval whose bound chose the threshold does not account for that
     choice: either is said once.
-
-    Parameters
-    ----------
-    parts : sequence of Part
-
-    Returns
-    -------
-    tuple of str
     """
     found = [
         (plane, part) for part in parts for plane in part.described_as(Plane) if not plane.subset

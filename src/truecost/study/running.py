@@ -32,15 +32,10 @@ def run(
 
     Parameters
     ----------
-    study : Study
     progress : callable, optional
         Told what is being scored, the replicates done and all of them, from time to time.
     held : mapping of str to Table, optional
         Tables in memory, by the paths that the study has for them.
-
-    Returns
-    -------
-    Outcome
 
     Raises
     ------
@@ -208,10 +203,6 @@ def score_part(
         `collection` and `application`, where there are several.
     baseline : str, optional
         Name of a system.
-
-    Returns
-    -------
-    Part
     """
     if baseline is None:
         rows = [score(t, scoring[t.name], dims=dims) for t in systems]

@@ -54,16 +54,6 @@ def search_options(table: "TermsTable") -> SearchOptions:
 def reference_of(data: "DataTable", reader: Reader, study: "Study") -> Reference:
     """What the queries of a collection should find, read once for all systems.
 
-    Parameters
-    ----------
-    data : DataTable
-    reader : Reader
-    study : Study
-
-    Returns
-    -------
-    Reference
-
     Raises
     ------
     UsageError, InputError
@@ -118,14 +108,8 @@ def read_search(source: "Source", reader: Reader, study: "Study") -> Search:
 
     Parameters
     ----------
-    source : Source
     reader : Reader
         Of the task terms.
-    study : Study
-
-    Returns
-    -------
-    Search
 
     Raises
     ------
@@ -148,11 +132,6 @@ def described(part: Part, study: "Study") -> Part:
     ----------
     part : Part
         With searches as its systems.
-    study : Study
-
-    Returns
-    -------
-    Part
 
     Raises
     ------

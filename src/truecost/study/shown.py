@@ -183,7 +183,6 @@ class Estimates(Shown, list["Estimate"]):
 
     Parameters
     ----------
-    rows : iterable of Estimate
     task : str
         Whose rows they are.
     """

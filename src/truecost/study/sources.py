@@ -21,7 +21,6 @@ class Source:
 
     Attributes
     ----------
-    name, file : str
     data : DataTable
         The system's own table over that of its collection over `[data]`.
     shared : dict of str to str
@@ -58,13 +57,8 @@ def sources_of(study: "Study", collection: str = "") -> list[Source]:
 
     Parameters
     ----------
-    study : Study
     collection : str
         Empty when the study has one.
-
-    Returns
-    -------
-    list of Source
     """
     below = study.collections.get(collection, DataTable()).over(study.data)
     found = []
@@ -79,16 +73,6 @@ def sources_of(study: "Study", collection: str = "") -> list[Source]:
 
 def read_system(source: Source, reader: Reader, study: "Study") -> Record:
     """The checked records of a source, as the task of the study counts them.
-
-    Parameters
-    ----------
-    source : Source
-    reader : Reader
-    study : Study
-
-    Returns
-    -------
-    Record
 
     Raises
     ------

@@ -31,15 +31,10 @@ def convert(
     ----------
     content : mapping
         Builtins, as TOML gives them.
-    kind : type of msgspec.Struct
     source : str
         Name for messages.
     names : collection of str, optional
         The keys that may stand at the top, where these are not the fields of the struct.
-
-    Returns
-    -------
-    struct
 
     Raises
     ------

@@ -29,7 +29,6 @@ class SweepPoint(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes
     ----------
-    strategy : str
     budget : float or None
         Questions a batch; None for the passive baseline, which asks nothing.
     value, lower, upper : float or None
@@ -52,8 +51,6 @@ class SweepDifference(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes
     ----------
-    strategy : str
-    budget : float
     value, lower, upper : float or None
         Difference to the best in the unit of the measure, paired replicate by replicate.
     verdict : {"better", "worse", "same", "undecided"}
@@ -73,7 +70,6 @@ class SweepAdvice(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
 
     Attributes
     ----------
-    measure : str
     phase : {"pre", "post"}
     application : str
         Where there are several.
@@ -81,7 +77,6 @@ class SweepAdvice(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
         Why budgets are judged by this measure; empty for one that is told beside it.
     strategy : str
         Whose budgets are compared; empty where those of all strategies are.
-    best : SweepPoint
     edge : {"", "lowest", "highest"}
         Where the best is the smallest or largest budget of its strategy, so that a better one may
         lie beyond; empty for a measure that leaves out what questions cost, as `act_dcf`, which

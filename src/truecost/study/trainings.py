@@ -47,8 +47,6 @@ class Trainings:
 
     Attributes
     ----------
-    study : Study
-    seeds : tuple of int
     commands : tuple of Command
         One for each method, that of the baseline first.
     found : TrainingList, optional

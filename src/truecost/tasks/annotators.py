@@ -107,7 +107,6 @@ def answers_of(table: Table, mapped: str) -> tuple[npt.NDArray[np.int64], pl.Ser
 
     Parameters
     ----------
-    table : Table
     mapped : str
         `a+b+c`: one column an annotator, empty where one did not answer; a single column: labels
         separated by `|`.
@@ -115,7 +114,6 @@ def answers_of(table: Table, mapped: str) -> tuple[npt.NDArray[np.int64], pl.Ser
     Returns
     -------
     rows : ndarray of int64, shape (answers,)
-    texts : polars.Series of str, length answers
 
     Raises
     ------
@@ -163,7 +161,6 @@ def annotation_of(
 
     Parameters
     ----------
-    table : Table
     options : Options
         With `annotators` mapped.
     scores : ndarray of float64, shape (N,) or (N, K)
@@ -171,12 +168,6 @@ def annotation_of(
         Class names that the score columns give.
     ids : ndarray, shape (N,), optional
         For messages.
-
-    Returns
-    -------
-    annotation : Annotation
-    classes : tuple of str
-    detection : bool
 
     Raises
     ------
@@ -263,7 +254,6 @@ def accepted_tally(
 
     Parameters
     ----------
-    annotation : Annotation
     choices : ndarray of int64, shape (N,)
         Index of the decision taken.
     costs : ndarray of float64, shape (K, D)

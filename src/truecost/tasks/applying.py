@@ -16,17 +16,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def has_truth(table: Table, options: Options) -> bool:
-    """Whether a table has any column that the options take labels from.
-
-    Parameters
-    ----------
-    table : Table
-    options : Options
-
-    Returns
-    -------
-    bool
-    """
+    """Whether a table has any column that the options take labels from."""
     columns = [options.column("label", table), options.columns.get("soft")]
     columns += options.columns.get("annotators", "").split("+")
     return any(column in table.columns for column in columns if column)
@@ -40,7 +30,6 @@ def bare_trials(
     Parameters
     ----------
     scores : array_like of shape (N,) or (N, K), or Table
-    options : Options, optional
     kind : str
         Type of the scores that are wanted.
     like : Trials
@@ -122,7 +111,6 @@ def beside(frame: pl.DataFrame, calibrated: Floats, like: Trials) -> Table:
 
     Parameters
     ----------
-    frame : polars.DataFrame
     calibrated : ndarray of float64, shape (N,) or (N, K)
     like : Trials
         A calibrated system of the same classes.

@@ -34,11 +34,6 @@ def names_in(parameter: str, given: Iterable[str] | str) -> tuple[str, ...]:
     ----------
     parameter : str
         What messages call it.
-    given : iterable of str, or str
-
-    Returns
-    -------
-    tuple of str
 
     Raises
     ------
@@ -68,10 +63,6 @@ def listed(parameter: str, given: Any, item: str) -> list[Any]:
     item : str
         What there is an entry for, in the singular.
 
-    Returns
-    -------
-    list
-
     Raises
     ------
     InputError
@@ -92,13 +83,8 @@ def texts_in(parameter: str, given: Any, item: str) -> list[str]:
     ----------
     parameter : str
         What messages call it.
-    given : iterable of str
     item : str
         What there is a text for, in the singular.
-
-    Returns
-    -------
-    list of str
 
     Raises
     ------
@@ -122,15 +108,10 @@ def references_in(parameter: str, given: Any, size: int, item: str) -> list[list
     ----------
     parameter : str
         What messages call it.
-    given : iterable of str, or of iterables of str
     size : int
         How many items there are.
     item : str
         What there is a reference for, in the singular.
-
-    Returns
-    -------
-    list of list of str
 
     Raises
     ------
@@ -215,10 +196,6 @@ def further_columns(
     meanings : mapping of str to str
         Names that mean something in files of the task, and what.
 
-    Returns
-    -------
-    dict of str to polars.Series
-
     Raises
     ------
     UsageError
@@ -259,13 +236,8 @@ def columns_in(parameter: str, given: Any, advice: Callable[[], str]) -> pl.Data
     ----------
     parameter : str
         What messages call it.
-    given : mapping of str to array_like, polars.DataFrame or pandas.DataFrame
     advice : callable
         Says what to pass in place of anything else.
-
-    Returns
-    -------
-    polars.DataFrame
 
     Raises
     ------

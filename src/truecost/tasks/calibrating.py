@@ -147,7 +147,6 @@ class Calibrated:
 
         Parameters
         ----------
-        table : Table
         options : Options
             As for `apply`.
 
@@ -187,14 +186,6 @@ class Calibrated:
 def scoring_after(scoring: Scoring) -> Scoring:
     """The same scoring for calibrated trials, without what belongs to the scores as they were: a
     training prior, a deployed threshold and class shares.
-
-    Parameters
-    ----------
-    scoring : Scoring
-
-    Returns
-    -------
-    Scoring
     """
     own = scoring.chosen(TrialsScoring)
     return replace(
@@ -254,10 +245,6 @@ def calibrate(
         Of the method: `laplace=True` for `pav`, Laplace's rule, which keeps likelihood ratios at
         the ends finite (see `Pav.fit`); `ridge` for `affine`, a penalty on the scale (see
         `Affine.fit`).
-
-    Returns
-    -------
-    Calibrated
 
     Raises
     ------

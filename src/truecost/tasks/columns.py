@@ -116,7 +116,6 @@ class Options:
         ----------
         key : str
             One of `MAP_KEYS`.
-        table : Table
 
         Returns
         -------
@@ -145,11 +144,6 @@ def trial_ids(table: Table, options: Options) -> npt.NDArray[Any] | None:
 
 def scores_of(table: Table, options: Options) -> tuple[Floats, tuple[str, ...] | None]:
     """Scores and the class names that the columns give.
-
-    Parameters
-    ----------
-    table : Table
-    options : Options
 
     Returns
     -------

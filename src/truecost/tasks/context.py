@@ -27,16 +27,10 @@ def context_of(
 
     Parameters
     ----------
-    trials : Trials
-    scoring : Scoring
     evidence : Evidence
         Counted from these trials.
     dims : mapping of str to str
         System and subset.
-
-    Returns
-    -------
-    Context
     """
     counts = _class_counts(trials)
     errors: dict[str, float] = {}

@@ -39,11 +39,6 @@ PARTS_OF: dict[str, tuple[str, ...]] = {
 def parts_of(trials: Trials, scoring: Scoring) -> set[str]:
     """The parts that can be counted of these trials.
 
-    Parameters
-    ----------
-    trials : Trials
-    scoring : Scoring
-
     Returns
     -------
     set of str
@@ -60,11 +55,6 @@ def parts_of(trials: Trials, scoring: Scoring) -> set[str]:
 
 def sides_of(trials: Trials, scoring: Scoring) -> Sides:
     """The factors of the trials with the unit code of each trial on each side.
-
-    Parameters
-    ----------
-    trials : Trials
-    scoring : Scoring
 
     Returns
     -------
@@ -139,11 +129,6 @@ def system_shares(trials: Trials, scoring: Scoring) -> Floats:
 def log_posteriors(trials: Trials, scoring: Scoring) -> Floats:
     """Log posteriors at the application's priors.
 
-    Parameters
-    ----------
-    trials : Trials
-    scoring : Scoring
-
     Returns
     -------
     ndarray of float64, shape (N, K)
@@ -195,7 +180,6 @@ def llrs(trials: Trials, scoring: Scoring) -> Floats:
     ----------
     trials : Trials
         Of a detection task.
-    scoring : Scoring
 
     Returns
     -------
@@ -262,12 +246,6 @@ def risks(trials: Trials, scoring: Scoring) -> tuple[float, float]:
 
 def evidence_of(trials: Trials, scoring: Scoring, measures: Sequence[Measure]) -> Evidence:
     """Count the parts that the measures need.
-
-    Parameters
-    ----------
-    trials : Trials
-    scoring : Scoring
-    measures : sequence of Measure
 
     Returns
     -------

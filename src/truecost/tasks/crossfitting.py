@@ -34,7 +34,6 @@ class Folds:
         Of the folds, for messages.
     said : str
         For the signature.
-    problems : tuple of str
     """
 
     codes: Ints
@@ -48,13 +47,8 @@ def dealt(trials: Trials, k: int, seed: int) -> Folds:
 
     Parameters
     ----------
-    trials : Trials
     k, seed : int
         As in `truecost.splits.folds`.
-
-    Returns
-    -------
-    Folds
     """
     rows: list[Ints] = []
     for number, columns in enumerate(trials.units.values()):
@@ -80,13 +74,8 @@ def given(trials: Trials, fold: Fold) -> Folds:
 
     Parameters
     ----------
-    trials : Trials
     fold : str or array_like, shape (N,)
         A column of `trials.frame`, or a label for each trial.
-
-    Returns
-    -------
-    Folds
 
     Raises
     ------
@@ -148,12 +137,9 @@ def cross_fit(
 
     Parameters
     ----------
-    trials : Trials
-    folds : Folds
     plain : Fitting
         Without priors: each fit takes those that the application or the user does not give from
         its own training trials, so that no label of a fold has a say in its scores.
-    application : Application
 
     Returns
     -------

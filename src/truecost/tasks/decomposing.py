@@ -27,7 +27,6 @@ class Decomposition:
         Of the scores calibrated on the trials themselves.
     losses : tuple of Comparison
         Actual against minimum: `difference` is the calibration loss.
-    calibrated : Calibrated
     """
 
     actual: tuple[Estimate, ...]
@@ -48,16 +47,11 @@ def decompose(
     ----------
     trials : Trials
         Of a type with an actual loss: likelihood ratios, posteriors or log-scores.
-    scoring : Scoring, optional
     method : str
         Names the minimum: "pav" for the best monotone map (two classes), "affine" and others for
         the best of theirs. "affine" also suits many classes (paper 002, Eq. 44-45).
     **options
         Passed on to `calibrate`.
-
-    Returns
-    -------
-    Decomposition
 
     Raises
     ------

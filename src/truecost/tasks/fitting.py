@@ -75,10 +75,6 @@ class Fitting:
             Of the classes in the training trials and in no others; each above 0.
         application : Application
             For detection its effective prior counts, for classes its priors.
-
-        Returns
-        -------
-        Fitting
         """
         if len(shares) != 2 and self.kind.of_classes is None:
             others = [name for name, kind in METHODS.items() if kind.of_classes is not None]
@@ -97,10 +93,6 @@ class Fitting:
 
     def inputs(self, trials: Trials) -> Floats:
         """The scores to calibrate: likelihood ratios or scores (N,), or log-scores (N, K).
-
-        Parameters
-        ----------
-        trials : Trials
 
         Returns
         -------
@@ -130,10 +122,6 @@ class Fitting:
         weights : ndarray of float64, shape (N,), optional
         where : str
             The data, for messages.
-
-        Returns
-        -------
-        Calibrator
 
         Raises
         ------
@@ -179,10 +167,6 @@ class Fitting:
             The training prior as the user gave it.
         empirical : str
             Said in place of the priors, where each fit has those of its own training trials.
-
-        Returns
-        -------
-        str
         """
         words = ["calibrated", self.method, trained]
         words += [n if v is True else f"{n}-{v:g}" for n, v in self.chosen.items()]

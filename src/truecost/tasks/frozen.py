@@ -35,8 +35,6 @@ def thresholds_of(
     ----------
     trials : Trials
         The whole.
-    scoring : Scoring
-    measures : sequence of Measure
 
     Returns
     -------
@@ -69,8 +67,6 @@ def at_threshold(
         The subset.
     scoring : Scoring
         With the threshold in `whole_thresholds`.
-    measure : Measure
-    dims : mapping of str to str
 
     Returns
     -------

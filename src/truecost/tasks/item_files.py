@@ -83,13 +83,10 @@ class Files:
         Where it is scored; empty where there is one collection.
     item : str
         What it is counted by, in the singular.
-    output : Table
-    references : tuple of Table
     columns, reference_columns : mapping of str to str
         Column of each key that is mapped, in the output and in the references.
     missing : {"error", "drop", "worst"}
         What to do with items that the output lacks.
-    allow_duplicates : bool
     parts : frozenset of str
         What the measures read.
     given : mapping of str to object
@@ -125,8 +122,6 @@ class Files:
 
         Parameters
         ----------
-        counting : Counting
-        rows : Rows
         counts : mapping of str to polars.DataFrame
             For each part a column `item` and one for each statistic, of which those of an item are
             added up.
@@ -172,10 +167,6 @@ class Files:
             Keys of columns of texts, the one that names the items first.
         times : sequence of str
             Keys of columns of moments in seconds, none of them before the one that it follows.
-
-        Returns
-        -------
-        Rows
 
         Raises
         ------
@@ -265,7 +256,6 @@ def refuse_unknown(
 
     Parameters
     ----------
-    output : Table
     known : sequence of Table
         What names items.
     unknown, lacking : collection of str
@@ -290,8 +280,6 @@ def lacking_said(
 
     Parameters
     ----------
-    output, reference : Table
-    lacking : collection of str
     missing : {"error", "drop", "worst"}
     item : str
         What an item is, in the singular.

@@ -225,11 +225,6 @@ def measures_of(asked: Sequence[str], counting: Counting) -> list[Measure]:
     ----------
     asked : sequence of str
         `NAME` or `NAME:PARAMETER`.
-    counting : Counting
-
-    Returns
-    -------
-    list of Measure
 
     Raises
     ------
@@ -265,16 +260,6 @@ def batches(items: Items, scoring: Scoring, dims: Dims, whole: object) -> Iterat
 
 def evidence_of_items(items: Items, measures: Sequence[Measure], scoring: Scoring) -> Evidence:
     """The parts that measures read, as tallies by unit.
-
-    Parameters
-    ----------
-    items : Items
-    measures : sequence of Measure
-    scoring : Scoring
-
-    Returns
-    -------
-    Evidence
 
     Raises
     ------
@@ -369,10 +354,6 @@ def pair_items(systems: Sequence[Items]) -> list[Items]:
     ----------
     systems : sequence of Items
         Their items are sorted by id.
-
-    Returns
-    -------
-    list of Items
 
     Raises
     ------

@@ -19,8 +19,6 @@ def join(scores: Table, key: Table, options: Options, role: str = "the key") -> 
 
     Parameters
     ----------
-    scores, key : Table
-    options : Options
     role : str
         What the second table is, for messages.
 
@@ -119,7 +117,6 @@ def join_metadata(
 
     Parameters
     ----------
-    table : Table
     metadata : Table
         Its column `id`, or else that of the looked-up column's name, or else its first one, holds
         the values that are looked up. It may have more rows than are needed.
@@ -129,10 +126,6 @@ def join_metadata(
         after it: `enroll.speaker`.
     id_column : str
         The column of the table that holds the ids.
-
-    Returns
-    -------
-    Table
 
     Raises
     ------

@@ -45,8 +45,6 @@ def labels_of(
 
     Parameters
     ----------
-    table : Table
-    options : Options
     column : str
         Holds the labels.
     scores : ndarray of float64, shape (N,) or (N, K)
@@ -56,8 +54,6 @@ def labels_of(
     Returns
     -------
     labels : ndarray of int64, shape (N,)
-    classes : tuple of str
-    detection : bool
 
     Raises
     ------
@@ -87,8 +83,6 @@ def classes_of(
 
     Parameters
     ----------
-    table : Table
-    options : Options
     texts : polars.Series of str, length L
         Labels, none of them empty; any number of them for each trial.
     places : ndarray of int64, shape (L,)
@@ -100,8 +94,6 @@ def classes_of(
     Returns
     -------
     labels : ndarray of int64, shape (L,)
-    classes : tuple of str
-    detection : bool
 
     Raises
     ------

@@ -62,7 +62,6 @@ def check_ids(table: Table, wanted: Table | None, naming: Naming) -> list[Check]
         The output.
     wanted : Table, optional
         What it has to hold: ids, or the columns that name items.
-    naming : Naming
 
     Returns
     -------

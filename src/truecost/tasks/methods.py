@@ -264,7 +264,6 @@ def score_methods(
     ----------
     methods : sequence of MethodTrials
         All runs of all methods scored on the same trials.
-    scoring : Scoring
     dims : mapping of str to str, optional
         What the rows are about besides the method: an application.
 
@@ -307,10 +306,6 @@ def against_first(
     found : sequence of sequence of MethodEstimate
         As `score_methods` gives them.
     estimator : {"mean", "run"}
-
-    Returns
-    -------
-    list of list of Comparison
 
     Raises
     ------

@@ -19,7 +19,6 @@ def plausible_types(table: Table, columns: Mapping[str, str]) -> Types:
 
     Parameters
     ----------
-    table : Table
     columns : mapping of str to str
         The map.
 

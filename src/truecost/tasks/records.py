@@ -138,10 +138,6 @@ class Trials:
         **columns : array_like, shape (N,)
             Further columns, for subsets.
 
-        Returns
-        -------
-        Trials
-
         Raises
         ------
         InputError
@@ -204,10 +200,6 @@ class Trials:
         ----------
         rows : ndarray of int or bool
             Indices, or a mask of shape (N,).
-
-        Returns
-        -------
-        Trials
         """
 
         def part(array: npt.NDArray[Any] | None) -> npt.NDArray[Any] | None:

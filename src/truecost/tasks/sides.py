@@ -37,12 +37,6 @@ def columns_of(
     Beside a table, a file whose format names its columns keeps their names: the mapping is of the
     table then.
 
-    Parameters
-    ----------
-    options : Mapped
-    references : sequence of Table
-    hypothesis : Table
-
     Returns
     -------
     list of mapping of str to str
@@ -63,10 +57,6 @@ def _own(columns: Mapping[str, str]) -> Mapping[str, str]:
 
 def unspaced(texts: pl.Series) -> bool:
     """Whether texts are of a script without blanks between words, and have few blanks.
-
-    Parameters
-    ----------
-    texts : polars.Series of str
 
     Returns
     -------

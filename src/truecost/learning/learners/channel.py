@@ -21,7 +21,6 @@ class Channel:
 
     Parameters
     ----------
-    command : sequence of str
     seconds : float
         That it may take for an answer.
     folder : str

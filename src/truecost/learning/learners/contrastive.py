@@ -47,10 +47,6 @@ def contrastive(task: Task) -> "Contrastive":
     task : Task
         Of detection or of several classes; options as `ContrastiveSettings`.
 
-    Returns
-    -------
-    Contrastive
-
     Raises
     ------
     UsageError
@@ -67,11 +63,6 @@ def contrastive(task: Task) -> "Contrastive":
 
 class Contrastive:
     """A learner around the network.
-
-    Parameters
-    ----------
-    task : Task
-    settings : ContrastiveSettings
 
     Attributes
     ----------

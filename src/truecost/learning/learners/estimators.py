@@ -22,7 +22,6 @@ class Scikit:
 
     Parameters
     ----------
-    task : Task
     name : str
         For messages.
     model : estimator

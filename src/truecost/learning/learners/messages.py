@@ -92,13 +92,8 @@ def read(line: bytes, kind: type[Said]) -> Said:
 
     Parameters
     ----------
-    line : bytes
     kind : type of msgspec.Struct
         What was expected.
-
-    Returns
-    -------
-    struct
 
     Raises
     ------

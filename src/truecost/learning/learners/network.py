@@ -130,11 +130,6 @@ def contrastive_loss(left: Any, right: Any, same: Any, margin: float) -> Any:
     left, right : tensor, shape (pairs, dimensions)
         Embeddings.
     same : tensor of bool, shape (pairs,)
-    margin : float
-
-    Returns
-    -------
-    tensor, a number
     """
     squares = ((left - right) ** 2).sum(dim=1)
     missing = (margin - (squares + TINY).sqrt()).clamp(min=0.0)
@@ -162,7 +157,6 @@ def train(
         Places of classes.
     weights : tensor, shape (classes,)
         Of classes in the cross-entropy.
-    settings : ContrastiveSettings
     rng : numpy.random.Generator
         Draws minibatches and pairs.
 

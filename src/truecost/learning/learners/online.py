@@ -48,10 +48,6 @@ def river(task: Task) -> "River":
         Options as `RiverSettings`; all others are arguments of the model's constructor. `seed` is
         the task's unless given.
 
-    Returns
-    -------
-    River
-
     Raises
     ------
     UsageError
@@ -89,10 +85,8 @@ class River:
 
     Parameters
     ----------
-    task : Task
     name : str
         For messages.
-    model : river.base.Estimator
     scaled : bool
         Whether features are standardised.
     """

@@ -29,10 +29,6 @@ def settings_of(kind: type[Settings], learner: str, task: Task) -> Settings:
     task : Task
         Its options may hold a table `options`, whose entries stand beside the others.
 
-    Returns
-    -------
-    struct
-
     Raises
     ------
     UsageError
@@ -52,10 +48,6 @@ def split(kind: type[Settings], learner: str, task: Task) -> tuple[Settings, dic
     ----------
     kind, learner, task
         As for `settings_of`.
-
-    Returns
-    -------
-    (struct, dict)
 
     Raises
     ------
@@ -122,13 +114,8 @@ def made(path: str, arguments: Mapping[str, Any], learner: str, task: Task, fold
         given, it gets the task's.
     learner : str
         For messages.
-    task : Task
     folder : str
         Where modules are looked for too; empty for none.
-
-    Returns
-    -------
-    object
 
     Raises
     ------
@@ -188,10 +175,6 @@ def imported(path: str, learner: str, folder: str = "") -> Any:
     folder : str
         Modules are looked for here after all other places; it stays on Python's path.
 
-    Returns
-    -------
-    object
-
     Raises
     ------
     UsageError
@@ -247,13 +230,8 @@ def class_weights(
     given : float, "balanced" or mapping of str to float, optional
         The weight of the target (detection only), weights inverse to the frequencies of the
         labels, or weights by class; 1 for those left out.
-    task : Task
     learner : str
         For messages.
-
-    Returns
-    -------
-    "balanced" or dict of int to float, optional
 
     Raises
     ------

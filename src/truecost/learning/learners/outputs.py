@@ -55,10 +55,6 @@ def of_texts(texts: Sequence[str], scores: Array | None = None) -> Outputs:
         One for each item.
     scores : ndarray, shape (items,), optional
         How sure the system is, higher for surer; 0 unless given.
-
-    Returns
-    -------
-    Outputs
     """
     sure = np.zeros(len(texts)) if scores is None else np.asarray(scores, np.float64)
     return Outputs(tuple(texts), sure)
@@ -69,13 +65,8 @@ def unlearnt(task: Task, size: int) -> Outputs:
 
     Parameters
     ----------
-    task : Task
     size : int
         Items.
-
-    Returns
-    -------
-    Outputs
     """
     if task.kind == "numbers":
         return of_numbers(np.zeros(size))
@@ -89,7 +80,6 @@ def proper(array: Array, shape: tuple[int, ...], what: str, who: str) -> Floats:
 
     Parameters
     ----------
-    array : ndarray
     shape : tuple of int
         That it should have.
     what, who : str

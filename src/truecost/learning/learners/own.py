@@ -32,10 +32,6 @@ def own(task: Task) -> Learner:
     task : Task
         Options as `OwnSettings`; the function gets the task with the others.
 
-    Returns
-    -------
-    Learner
-
     Raises
     ------
     UsageError

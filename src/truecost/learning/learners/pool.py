@@ -15,7 +15,6 @@ def numbers_of(batch: Batch, who: str) -> Floats:
 
     Parameters
     ----------
-    batch : Batch
     who : str
         Learner, for messages.
 

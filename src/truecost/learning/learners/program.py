@@ -170,11 +170,6 @@ def program(task: Task) -> "Program":
 class Program:
     """A learner that is a program.
 
-    Parameters
-    ----------
-    channel : Channel
-    task : Task
-
     Attributes
     ----------
     unsupervised, offline, verdicts : bool

@@ -58,7 +58,6 @@ class ScikitSettings(msgspec.Struct, frozen=True):
     update : {"refit", "partial"}
     scale : {"none", "seen"}
         As for `logistic`.
-    members : int
     folder : str
         Where modules are looked for too.
     """
@@ -77,10 +76,6 @@ def logistic(task: Task) -> Scikit:
     ----------
     task : Task
         Of detection or of several classes; options as `LogisticSettings`.
-
-    Returns
-    -------
-    Scikit
 
     Raises
     ------
@@ -109,10 +104,6 @@ def scikit(task: Task) -> Scikit:
     task : Task
         Options as `ScikitSettings`; all others are arguments of the model's constructor.
         `class_weight` is by label; `random_state` is the task's seed unless given.
-
-    Returns
-    -------
-    Scikit
 
     Raises
     ------

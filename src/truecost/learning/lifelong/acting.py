@@ -66,8 +66,6 @@ class Acting(Learning):
 
         Parameters
         ----------
-        batch : Batch
-        before : Outputs
         why : str
             What follows when it does.
 
@@ -97,14 +95,8 @@ def part_with(system: Any, name: str, without: Any = MISSING) -> Any:
 
     Parameters
     ----------
-    system : System
-    name : str
     without : object, optional
         What there is otherwise; an `AttributeError` unless given.
-
-    Returns
-    -------
-    object
     """
     inner = system.learner if isinstance(system, Asking) else system
     if hasattr(system, name):

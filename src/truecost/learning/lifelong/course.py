@@ -91,19 +91,9 @@ class Course:
 
         Parameters
         ----------
-        kind : str
         lifelong, test : iterable of (time, ids, features)
             In order. A time is a number, a date or the text of one (2024-05-31); features have a
             row an item, of numbers or objects.
-        references : mapping of str to str
-        classes : tuple of str
-        bootstrap : (ids, features), optional
-        documents : mapping of str to str, optional
-        name, signature : str
-
-        Returns
-        -------
-        Course
 
         Raises
         ------
@@ -166,10 +156,6 @@ def moment(time: Moment) -> float:
     time : float, str or date
         A number, a date, or the text of one in ISO 8601.
 
-    Returns
-    -------
-    float
-
     Raises
     ------
     InputError
@@ -203,16 +189,7 @@ def _batches(name: str, timed: Iterable[Timed]) -> tuple[tuple[Batch, ...], Floa
 
 
 def digest_of(course: Course) -> str:
-    """SHA-256 of the data of a course, its first 16 hexadecimal letters.
-
-    Parameters
-    ----------
-    course : Course
-
-    Returns
-    -------
-    str
-    """
+    """SHA-256 of the data of a course, its first 16 hexadecimal letters."""
     digest = hashlib.sha256(repr((course.kind, course.classes)).encode())
     for times in (course.learnt, course.tested):
         digest.update(repr(times.tolist()).encode())
@@ -237,7 +214,6 @@ def check_course(course: Course, any_times: bool = False) -> None:
 
     Parameters
     ----------
-    course : Course
     any_times : bool
         Allow test times that do not spread over the time of the lifelong set.
 

@@ -81,13 +81,8 @@ class Session:
 
     Attributes
     ----------
-    course : Course
     acting : Acting
         The system; its version and set are those of the help.
-    expert : Expert
-    keeper : Keeper
-    batch : Batch
-    how : Help
     """
 
     course: Course

@@ -75,8 +75,6 @@ class Recipe(Shared, frozen=True, kw_only=True):
         Name of the source of the course.
     source_options : dict
         Its settings.
-    helping : Helping
-    person : DomainPerson
     any_times : bool
         Test times need not spread over those of the lifelong set.
     record_cpu : bool
@@ -109,11 +107,8 @@ class Job(LoggedJob, frozen=True, kw_only=True):
         Its name.
     way : {"assisted", "unsupervised", "frozen"}
         The pass.
-    learner : str
-    learner_options : dict
     strategy : str
         Who asks; `own` for a learner that asks itself, empty where nobody is asked.
-    strategy_options : dict
     """
 
     system: str

@@ -99,7 +99,6 @@ def run_lifelong(
 
     Parameters
     ----------
-    course : Course
     system : Learner
         New. A `System` where it asks; `Restorable` where test data are helped with. It may have
         `unsupervised = True` (adapts without answers too), `verdicts = True` (can learn from

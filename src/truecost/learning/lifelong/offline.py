@@ -34,12 +34,10 @@ def adapt_offline(
 
     Parameters
     ----------
-    course : Course
     acting : Acting
         Version i; its questions stand in the batch of l_i.
     expert : Expert or None
         Not needed without questions.
-    keeper : Keeper
     budget : int
         Questions at most.
 
@@ -73,17 +71,7 @@ def adapt_offline(
 
 
 def held_items(course: Course, version: int) -> dict[str, Batch]:
-    """The items that a version may ask about offline, each with its batch.
-
-    Parameters
-    ----------
-    course : Course
-    version : int
-
-    Returns
-    -------
-    dict of str to Batch
-    """
+    """The items that a version may ask about offline, each with its batch."""
     first = () if course.bootstrap is None else (course.bootstrap,)
     return {name: batch for batch in (*first, *course.lifelong[:version]) for name in batch.ids}
 

@@ -57,14 +57,6 @@ def _lived(
 def life_of(recipe: Recipe) -> Life:
     """How systems live.
 
-    Parameters
-    ----------
-    recipe : Recipe
-
-    Returns
-    -------
-    Life
-
     Raises
     ------
     UsageError

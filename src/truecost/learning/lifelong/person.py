@@ -142,7 +142,6 @@ class DomainExpert:
 
         Parameters
         ----------
-        batch : Batch
         outputs : Outputs
             What the system says of it now.
         given : sequence of Answer
@@ -273,7 +272,6 @@ def turns_changed(output: str, reference: str, part: str) -> tuple[int, int]:
 
     Parameters
     ----------
-    output, reference : str
     part : str
         `START-END`.
 
@@ -301,10 +299,6 @@ def overlap(one: str, other: str) -> bool:
     ----------
     one, other : str
         The whole (empty) or regions.
-
-    Returns
-    -------
-    bool
 
     Examples
     --------

@@ -21,7 +21,6 @@ class RecordedPerson:
 
     Parameters
     ----------
-    log : EventLog
     run : str, optional
         Which run of the log, where it holds several.
 

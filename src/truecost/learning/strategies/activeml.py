@@ -51,7 +51,6 @@ class FromActiveml:
 
     Parameters
     ----------
-    settings : Settings
     kind : type
         The class of scikit-activeml.
     options : mapping

@@ -33,10 +33,6 @@ def build(
         Of the learner, in the order of its probabilities; only scikit-activeml's strategies use
         them, and manage without.
 
-    Returns
-    -------
-    Strategy
-
     Raises
     ------
     UsageError

@@ -12,13 +12,7 @@ from truecost.learning.system import Answered, Batch, Outputs
 
 
 class Mixture(Keeping):
-    """Two strategies, both of which learn from every answer.
-
-    Parameters
-    ----------
-    name : str
-    first, second : Strategy
-    """
+    """Two strategies, both of which learn from every answer."""
 
     def __init__(self, name: str, first: Strategy, second: Strategy) -> None:
         self.name = name
@@ -63,8 +57,6 @@ class Split(Mixture):
 
     Parameters
     ----------
-    name : str
-    first, second : Strategy
     share : float
         Of the questions that the first asks, from 0 to 1.
     """
@@ -114,9 +106,6 @@ class Plateau(Mixture):
 
     Parameters
     ----------
-    name : str
-    first, second : Strategy
-    window : int
     limit : float
         Above 0, below 1.
     """

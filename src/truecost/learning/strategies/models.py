@@ -21,9 +21,6 @@ class Seen:
 
     Attributes
     ----------
-    strategy : str
-    batch : Batch
-    outputs : Outputs
     places : ndarray of float64, shape (items, dimensions)
         Of the batch.
     known : ndarray of float64, shape (answered, dimensions)
@@ -116,7 +113,6 @@ def repeating(seen: Seen, probabilities: Floats) -> Any:
 
     Parameters
     ----------
-    seen : Seen
     probabilities : ndarray of float64, shape (items, classes)
     """
     base: Any = need("skactiveml.base", "activeml").SkactivemlClassifier

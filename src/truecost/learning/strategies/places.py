@@ -28,7 +28,6 @@ class KCentre(Keeping):
 
     Parameters
     ----------
-    name : str
     memory : int
         How many centres are remembered from earlier batches: time grows with it.
     """
@@ -66,7 +65,6 @@ def farthest_first(places: Floats, centres: Floats, count: int) -> list[int]:
     places : ndarray of float64, shape (items, dimensions)
     centres : ndarray of float64, shape (centres, dimensions)
         There may be none.
-    count : int
 
     Returns
     -------

@@ -26,10 +26,6 @@ def most(utilities: Floats, count: int) -> list[int]:
     utilities : ndarray of float64, shape (items,)
     count : int
         All rows when there are fewer.
-
-    Returns
-    -------
-    list of int
     """
     order = np.argsort(-utilities, kind="stable")[: max(count, 0)]
     return [int(row) for row in order]
@@ -79,9 +75,6 @@ def members(strategy: str, batch: Batch, outputs: Outputs, lowest: float = 0.0) 
 
     Parameters
     ----------
-    strategy : str
-    batch : Batch
-    outputs : Outputs
     lowest : float
         Least value: 0 for probabilities, -inf for predicted numbers.
 

@@ -37,8 +37,6 @@ class VariableThreshold(Keeping):
 
     Attributes
     ----------
-    name : str
-    seed : int
     step, grow : float
         Relative change of the threshold after a row that is chosen, and after one that is not.
     spread : float

@@ -25,7 +25,6 @@ class ByUtility:
 
     Attributes
     ----------
-    name : str
     utility : callable
         From a batch and outputs to one finite number an item.
     """

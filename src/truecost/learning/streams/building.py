@@ -26,10 +26,6 @@ def built(divider: Divider, batch: int, drop_last: bool) -> list[Stream]:
     drop_last : bool
         Leave out the last batch when it is short.
 
-    Returns
-    -------
-    list of Stream
-
     Raises
     ------
     UsageError

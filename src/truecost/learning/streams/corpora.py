@@ -47,10 +47,6 @@ def spoken(source: Source) -> Items:
         With `folder`: the clone, or its recordings; or with `file`: an archive with the matrix X
         (or features) and the names of the recordings, `paths` (or ids).
 
-    Returns
-    -------
-    Items
-
     Raises
     ------
     InputError

@@ -63,11 +63,8 @@ class Divider:
     ----------
     source : Source
         Checked.
-    items : Items
     part : str
         Value of the stream column; empty where there is none.
-    goals : list of Goal
-    seed : int
     bootstrap : int
         Size of the bootstrap set.
     """

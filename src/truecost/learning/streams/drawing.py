@@ -17,7 +17,6 @@ def stratified(rows: Rows, classes: Array, number: int, draws: np.random.Generat
         Class of every item.
     number : int
         At most as many as there are rows.
-    draws : numpy.random.Generator
 
     Returns
     -------
@@ -47,8 +46,6 @@ def even(
     classes : ndarray of str, shape (all items,)
     names : list of str
         The classes, in the order in which they are served.
-    number : int
-    draws : numpy.random.Generator
 
     Returns
     -------
@@ -78,10 +75,8 @@ def exact(
     ----------
     rows : ndarray of int64
     is_target : ndarray of bool, shape (all items,)
-    prevalence : float
     number : int, optional
         The most that there are items for, unless given.
-    draws : numpy.random.Generator
     where : str
         For messages.
 

@@ -19,10 +19,6 @@ def function_of(name: str, key: str = "extractor") -> Callable[..., Any]:
     key : str
         The setting, for messages.
 
-    Returns
-    -------
-    callable
-
     Raises
     ------
     UsageError

@@ -45,11 +45,6 @@ def goals_of(source: Source, items: Items) -> list[Goal]:
     ----------
     source : Source
         Checked.
-    items : Items
-
-    Returns
-    -------
-    list of Goal
 
     Raises
     ------

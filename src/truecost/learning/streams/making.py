@@ -17,7 +17,6 @@ def streams_of(
 
     Parameters
     ----------
-    source : Source
     batch : int
         Items a batch.
     seed : int
@@ -46,15 +45,6 @@ def streams_of(
 
 def read_items(source: Source, seed: int = 0) -> Items:
     """The items of a source in its own order; the seed is one of generators only.
-
-    Parameters
-    ----------
-    source : Source
-    seed : int
-
-    Returns
-    -------
-    Items
 
     Raises
     ------
@@ -86,13 +76,8 @@ def divided(
     ----------
     items : Items
         Of the same source.
-    source : Source
     batch, seed, bootstrap, drop_last
         As in `streams_of`.
-
-    Returns
-    -------
-    list of Stream
 
     Raises
     ------

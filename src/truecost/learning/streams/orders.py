@@ -52,7 +52,6 @@ def dirichlet_order(
     ----------
     classes : sequence of str
         Of the items.
-    draws : numpy.random.Generator
     chunks : int, optional
         K; as many as there are classes unless given.
     concentration : float

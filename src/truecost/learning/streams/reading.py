@@ -25,10 +25,6 @@ def read_table(source: Source) -> Items:
     source : Source
         Checked; `file`, columns and features of it.
 
-    Returns
-    -------
-    Items
-
     Raises
     ------
     UsageError
@@ -108,11 +104,6 @@ def _feature_names(table: Table, source: Source, used: set[str | None]) -> list[
 
 def matrix(table: Table, names: list[str]) -> Floats:
     """Columns and matrices side by side, as finite numbers.
-
-    Parameters
-    ----------
-    table : Table
-    names : list of str
 
     Returns
     -------

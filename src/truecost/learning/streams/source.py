@@ -123,10 +123,6 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 def checked(source: Source) -> Source:
     """The same settings with defaults filled in; refuses what does not go together.
 
-    Parameters
-    ----------
-    source : Source
-
     Returns
     -------
     Source

@@ -63,7 +63,6 @@ class Weighed:
     ----------
     evidence : Evidence
         With the part `ranking`.
-    scoring : Scoring
     """
 
     evidence: Evidence

@@ -24,7 +24,6 @@ class CostCurve:
 
     Attributes
     ----------
-    system : str
     unit : {"llr", "score"}
         Whether thresholds are natural-log likelihood ratios, or raw scores.
     threshold, cost : ndarray of float64
@@ -80,7 +79,6 @@ def cost_curves(systems: Sequence[Trials], scoring: Scorings) -> list[CostCurve]
 
     Parameters
     ----------
-    systems : sequence of Trials
     scoring : Scoring, or mapping of str to Scoring
         For all systems, or by name: costs, prior and threshold, and the resampling of the band.
 
@@ -145,7 +143,6 @@ def costs_at(sweep: Sweep, thresholds: Floats, application: Application) -> Floa
 
     Parameters
     ----------
-    sweep : Sweep
     thresholds : ndarray of float64, shape (thresholds,)
     application : Application
         A prior that is left to the data is that of the replicate, as in the measures.

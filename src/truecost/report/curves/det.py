@@ -21,7 +21,6 @@ class Curve:
 
     Attributes
     ----------
-    system : str
     threshold, p_miss, p_fa : ndarray of float64
         Thinned curve, by ascending threshold; the last point rejects all.
     rates, lower, middle, upper : ndarray of float64
@@ -65,7 +64,6 @@ def det_curves(systems: Sequence[Trials], scoring: Scorings) -> list[Curve]:
 
     Parameters
     ----------
-    systems : sequence of Trials
     scoring : Scoring, or mapping of str to Scoring
         For all systems, or by name: application and threshold of the operating points, and the
         resampling of the band.

@@ -22,9 +22,6 @@ class Curves:
 
     Attributes
     ----------
-    det : tuple of Curve
-    cost : tuple of CostCurve
-    reliability : tuple of Reliability
     part : str
         Collection and application, where there are several.
     """
@@ -85,10 +82,6 @@ def from_frame(frame: pl.DataFrame | None) -> tuple[Curves, ...]:
     ----------
     frame : polars.DataFrame, optional
         As `frame_of_outcome` gives it; no curves when left out.
-
-    Returns
-    -------
-    tuple of Curves
     """
     return tuple(
         Curves(

@@ -46,7 +46,6 @@ class Reliability:
 
     Attributes
     ----------
-    system : str
     scale : {"llr", "posterior", "top"}
         What the axes show: log-likelihood ratios in nats; posteriors of the target; posteriors of
         the class that is most probable.
@@ -115,7 +114,6 @@ def reliabilities(
 
     Parameters
     ----------
-    systems : sequence of Trials
     scoring : Scoring, or mapping of str to Scoring
         For all systems, or by name: priors, and the resampling of the intervals.
     posteriors : bool, optional

@@ -60,7 +60,6 @@ def frame_of(curves: Sequence[AnyCurve], part: str = "") -> pl.DataFrame:
 
     Parameters
     ----------
-    curves : sequence of Curve, CostCurve or Reliability
     part : str
         Collection and application, where there are several.
 
@@ -153,10 +152,6 @@ def stored(frame: pl.DataFrame) -> dict[str, list[AnyCurve]]:
     ----------
     frame : polars.DataFrame
         As `frame_of` gives it.
-
-    Returns
-    -------
-    dict of str to list of Curve, CostCurve or Reliability
 
     Raises
     ------

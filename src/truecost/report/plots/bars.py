@@ -41,7 +41,6 @@ class Bar:
     ----------
     system, name : str
         Name of the system and of the cost.
-    actual : Row
     minimum : Row or None
     """
 
@@ -102,11 +101,6 @@ def cost_bars(rows: Sequence[Row], ax: Axes | None = None) -> Axes:
     ----------
     rows : sequence of Row
         Grouped by measure, a bar a system; values whose reference is not 1 are left out.
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Raises
     ------

@@ -34,13 +34,8 @@ def leaderboard(
     ----------
     board : sequence of Standing
         As `truecost.leaderboard.standings` gives them.
-    ax : matplotlib.axes.Axes, optional
     reference : float, optional
         The naive system's value, drawn as a line where it lies among the values.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Examples
     --------

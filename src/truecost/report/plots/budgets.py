@@ -50,11 +50,6 @@ def budgets(rows: Sequence[Row], ax: Axes | None = None) -> Axes:
     rows : sequence of Row
         Of one measure, with the dims `strategy` and `budget`; those after adaptation (`phase` post)
         where there are any.
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Raises
     ------

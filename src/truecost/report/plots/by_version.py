@@ -50,11 +50,6 @@ def policy_versions(found: Found, ax: Axes | None = None) -> Axes:
     ----------
     found : LifelongDescription
         Of a system of a result.
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Raises
     ------

@@ -46,11 +46,6 @@ def reliability(curves: Sequence[Reliability], ax: Axes | None = None) -> Axes:
     ----------
     curves : sequence of Reliability
         As `curves.reliabilities` gives them; all on one scale.
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Raises
     ------

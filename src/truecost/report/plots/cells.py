@@ -35,11 +35,6 @@ def collected(description: Description, ax: Axes | None = None) -> Axes:
     ----------
     description : Description
         As `truecost.tasks.abba.describing.describe` gives it.
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Examples
     --------
@@ -112,11 +107,6 @@ def machine_labels(description: Description, ax: Axes | None = None) -> Axes:
     ----------
     description : Description
         As `truecost.tasks.abba.describing.describe` gives it, of a deployment with machine scores.
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Raises
     ------

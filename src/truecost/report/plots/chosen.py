@@ -46,11 +46,6 @@ def ratios_by_threshold(plane: Plane, ax: Axes | None = None) -> Axes:
     ----------
     plane : Plane
         As `truecost.tasks.abba.thresholds.choose` gives it.
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Raises
     ------

@@ -40,11 +40,6 @@ def det_of_terms(found: Sequence[SearchDescription], ax: Axes | None = None) -> 
     ----------
     found : sequence of SearchDescription
         Those of the searches of a result.
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Raises
     ------

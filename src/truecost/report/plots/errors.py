@@ -53,10 +53,6 @@ LOOKS = {  # which colour and hatch each kind has: what is like something else l
 def shares_of(row: Row) -> dict[str, float]:
     """The kinds of error that a value adds up, as shares of the reference.
 
-    Parameters
-    ----------
-    row : Row
-
     Returns
     -------
     dict of str to float
@@ -81,11 +77,6 @@ def error_breakdown(rows: Sequence[Row], ax: Axes | None = None) -> Axes:
     rows : sequence of Row
         Values of one of these measures, a bar a row, in their order; rows without sums are left
         out.
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Raises
     ------
@@ -184,11 +175,6 @@ def matching(rows: Sequence[Row], ax: Axes | None = None) -> Axes:
     ----------
     rows : sequence of Row
         Values of `bleu`, a group of bars a row, in their order; others are left out.
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Raises
     ------

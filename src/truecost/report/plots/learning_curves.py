@@ -46,11 +46,6 @@ def learning_curves(found: Found, ax: Axes | None = None) -> Axes:
     ----------
     found : sequence of LifelongDescription
         Systems of a result, of one score, their costs in one unit.
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Raises
     ------

@@ -39,13 +39,8 @@ def lifelong_sequence(
     ----------
     found : LifelongDescription
         Of a system of a result.
-    ax : matplotlib.axes.Axes, optional
     beside : sequence of LifelongDescription
         Systems whose pictures stand beside this one: the axis of scores is that of all.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Raises
     ------

@@ -38,11 +38,6 @@ def gates(verdicts: Sequence[Verdict], ax: Axes | None = None) -> Axes:
     ----------
     verdicts : sequence of Verdict
         As `truecost.gates.check` gives them: all on values, or all on differences.
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Raises
     ------

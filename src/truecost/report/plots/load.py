@@ -43,11 +43,6 @@ def resources(loads: Mapping[str, Load], of: Quantity = "time", ax: Axes | None 
     of : {"time", "memory", "load"}
         CPU time of all processes, peak memory of the largest one, or what each phase adds to the
         processing load: weight x ISF x PMU, and (1 - weight) x SSF x PMU (paper 002, Eq. 48).
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Raises
     ------
@@ -87,7 +82,6 @@ def parts_of_load(load: Load, of: Quantity) -> tuple[float | None, float | None]
 
     Parameters
     ----------
-    load : Load
     of : {"time", "memory", "load"}
 
     Returns

@@ -78,10 +78,6 @@ def save(ax: Axes, path: str | Path) -> Path:
     path : str or Path
         Its ending says the format.
 
-    Returns
-    -------
-    Path
-
     Examples
     --------
     >>> from pathlib import Path

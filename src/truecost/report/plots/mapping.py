@@ -24,11 +24,6 @@ def probability_mapping(found: MachineCalibration, ax: Axes | None = None) -> Ax
     ----------
     found : MachineCalibration
         As `truecost.tasks.abba.calibrating.calibrate_machine` gives it.
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Examples
     --------

@@ -48,7 +48,6 @@ class Penalised:
 
     Attributes
     ----------
-    name : str
     rows : mapping of str to Row
         By measure; `adapted_score` and `penalised_score` are there.
     """
@@ -88,11 +87,6 @@ def penalised_bars(rows: Sequence[Row], ax: Axes | None = None) -> Axes:
     rows : sequence of Row
         `base_score` (or `policy_score`, the same figure), `adapted_score`, `penalty` and
         `penalised_score` of one score.
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Raises
     ------

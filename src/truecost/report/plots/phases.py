@@ -53,16 +53,11 @@ def phases(
     found : OnlineDescription
         Of a system of a result.
     measure : {"imlm", "act_dcf"}
-    ax : matplotlib.axes.Axes, optional
     so_far : bool
         Everything from the start of the stream to the end of each window; each window alone when
         False.
     beside : sequence of OnlineDescription
         Systems whose pictures stand beside this one: the axis of values goes as far for all.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Raises
     ------

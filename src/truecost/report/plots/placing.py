@@ -39,7 +39,6 @@ class Page:
 
     Attributes
     ----------
-    ax : matplotlib.axes.Axes
     size : tuple of float
         Width and height of the axes.
     boxes : list of tuple of float

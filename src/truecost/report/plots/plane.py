@@ -120,11 +120,6 @@ def trade_off(planes: Sequence[Plane], ax: Axes | None = None) -> Axes:
     ----------
     planes : sequence of Plane
         As `truecost.tasks.abba.thresholds.choose` gives them.
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Raises
     ------

@@ -73,13 +73,8 @@ def policy_times(found: Found, ax: Axes | None = None, *, version: str = "") -> 
     ----------
     found : LifelongDescription
         Of a system of a result.
-    ax : matplotlib.axes.Axes, optional
     version : str
         The last one when left out.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Raises
     ------
@@ -251,13 +246,8 @@ def policy_shares(found: Found, ax: Axes | None = None, *, version: str = "") ->
     ----------
     found : LifelongDescription
         Of a system of a result.
-    ax : matplotlib.axes.Axes, optional
     version : str
         The last one when left out.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Raises
     ------

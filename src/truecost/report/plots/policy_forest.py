@@ -35,11 +35,6 @@ def policy_scores(rows: Sequence[Row], ax: Axes | None = None) -> Axes:
     rows : sequence of Row
         `policy_score` or `penalised_score` of systems under policies, one version each; the
         reference of a row is the score of the initial version, kept frozen.
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Raises
     ------

@@ -39,11 +39,6 @@ def query_forest(found: SearchDescription, ax: Axes | None = None) -> Axes:
     ----------
     found : SearchDescription
         Of a search of a result.
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Raises
     ------

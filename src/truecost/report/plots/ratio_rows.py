@@ -50,11 +50,6 @@ def ratios(rows: Sequence[Row], ax: Axes | None = None) -> Axes:
     ----------
     rows : sequence of Row
         Values of one measure of AB/BA, in their order: by deployment, estimator, subset.
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Raises
     ------

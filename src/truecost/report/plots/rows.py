@@ -54,11 +54,6 @@ def forest(rows: Sequence[Row], ax: Axes | None = None) -> Axes:
     ----------
     rows : sequence of Row
         Rows of one measure; a slot for each subset (or collection and so on), "all" for the whole.
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Raises
     ------
@@ -272,11 +267,6 @@ def differences(found: Sequence[Comparison | Row], ax: Axes | None = None) -> Ax
     found : sequence of Comparison or Row
         As `compare` gives them, or rows of kind "difference" (others are left out): of any
         measures, subsets and systems.
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Examples
     --------

@@ -34,11 +34,6 @@ def runs(rows: Sequence[Row], ax: Axes | None = None) -> Axes:
     rows : sequence of Row
         Of one measure; those without `lowest_run` and `highest_run` among their counts are left
         out, and so is what one run would give.
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Raises
     ------

@@ -40,11 +40,6 @@ def score_map(found: SearchDescription, ax: Axes | None = None) -> Axes:
     ----------
     found : SearchDescription
         Of a search of a result.
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Raises
     ------

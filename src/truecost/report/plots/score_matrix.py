@@ -58,17 +58,12 @@ def score_matrix(
     ----------
     found : LifelongDescription
         Of a system of a result.
-    ax : matplotlib.axes.Axes, optional
     state : {"base", "adapted", "impaired", "corrected", "penalised"}
         Before the person's help, after it, or with its penalty.
     of : {"value", "width"}
         The score, or the half-width of its interval.
     beside : sequence of LifelongDescription
         Systems whose pictures stand beside this one: colours mean the same in all.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Raises
     ------

@@ -19,13 +19,7 @@ SHOWN = (0, 5, 10, 15)  # steps that a legend names
 
 @dataclass(frozen=True)
 class Shades:
-    """The range of some values, and which end of it is better.
-
-    Attributes
-    ----------
-    low, high : float
-    lower_is_better : bool
-    """
+    """The range of some values, and which end of it is better."""
 
     low: float
     high: float

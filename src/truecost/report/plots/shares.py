@@ -33,11 +33,6 @@ def variance_shares(found: Sequence[Variance], ax: Axes | None = None) -> Axes:
     ----------
     found : sequence of Variance
         Of one measure; those without shares are left out.
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Raises
     ------

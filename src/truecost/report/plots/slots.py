@@ -40,7 +40,6 @@ class Slots:
 
     Attributes
     ----------
-    labels : tuple of str
     middles : tuple of float
         Middle of each slot, in inches from the top.
     height : float

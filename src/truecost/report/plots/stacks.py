@@ -43,15 +43,6 @@ class Stacks:
 def stacks(found: Stacks, ax: Axes | None = None) -> Axes:
     """Stacked bars, one a name, a colour and hatch a kind.
 
-    Parameters
-    ----------
-    found : Stacks
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Raises
     ------
     UsageError

@@ -42,11 +42,6 @@ def streams_forest(found: Found, measure: str = "imlm", ax: Axes | None = None) 
     found : sequence of OnlineDescription
         Systems of a result, on the same streams.
     measure : {"imlm", "act_dcf"}
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Raises
     ------

@@ -41,11 +41,6 @@ def cost_against_threshold(curves: Sequence[CostCurve], ax: Axes | None = None) 
     ----------
     curves : sequence of CostCurve
         As `curves.cost_curves` gives them.
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Raises
     ------

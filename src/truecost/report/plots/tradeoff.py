@@ -39,11 +39,6 @@ def det(curves: Sequence[Curve], ax: Axes | None = None) -> Axes:
     ----------
     curves : sequence of Curve
         As `curves.det_curves` gives them.
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Raises
     ------
@@ -102,9 +97,6 @@ def on_probit_axes(
 
     Parameters
     ----------
-    ax : matplotlib.axes.Axes
-    curves : sequence of Curve
-    box : Box
     look : mapping of str to mapping
         Colour, marker and dashes by system.
     ticks : sequence of sequence of float
@@ -209,11 +201,6 @@ def roc(curves: Sequence[Curve], ax: Axes | None = None) -> Axes:
     ----------
     curves : sequence of Curve
         As `curves.det_curves` gives them.
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Raises
     ------

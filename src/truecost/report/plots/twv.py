@@ -59,11 +59,6 @@ def twv_by_threshold(found: Sequence[SearchDescription], ax: Axes | None = None)
     ----------
     found : sequence of SearchDescription
         Those of the searches of a result, whose scores share an axis.
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Raises
     ------
@@ -147,7 +142,6 @@ def value_scale(ax: Axes, which: Literal["x", "y"], span: Span, length: float) -
 
     Parameters
     ----------
-    ax : matplotlib.axes.Axes
     which : {"x", "y"}
     span : tuple of float
         Lowest and highest value.
@@ -322,15 +316,6 @@ def twv_height(found: Sequence[SearchDescription], width: float = WIDE) -> float
 
 def queries_in_order(found: Sequence[SearchDescription], ax: Axes | None = None) -> Axes:
     """TWV of all queries, lowest first, against the share of the queries.
-
-    Parameters
-    ----------
-    found : sequence of SearchDescription
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Raises
     ------

@@ -52,11 +52,6 @@ def by_unit(found: Sequence[Units], ax: Axes | None = None) -> Axes:
     found : sequence of Units
         As `truecost.report.units.units_of` gives them, one for each system: the same units in the
         same order.
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Raises
     ------
@@ -196,11 +191,6 @@ def paired_units(found: Sequence[Units], ax: Axes | None = None) -> Axes:
     ----------
     found : sequence of Units
         The baseline and the system that is compared with it, the same units in the same order.
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Raises
     ------

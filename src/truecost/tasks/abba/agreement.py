@@ -59,10 +59,6 @@ def held(
         Code of the unit of each.
     level : float
         Of the interval.
-
-    Returns
-    -------
-    Held
     """
     from scipy.special import stdtrit
 

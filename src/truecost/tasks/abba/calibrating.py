@@ -166,10 +166,6 @@ def calibrate_machine(
     seed : int
         Of the folds, from 0 up.
 
-    Returns
-    -------
-    MachineCalibration
-
     Raises
     ------
     UsageError

@@ -34,7 +34,6 @@ def checks(
     ----------
     table : Table
         One row for each collected item.
-    options : LogOptions
     name : str
         Name of the deployment.
     users : Table, optional

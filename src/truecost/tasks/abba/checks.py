@@ -89,10 +89,6 @@ def label_mix(deployment: Deployment) -> Mix | None:
     the test rejects 5.7 % at 0.05, with the error at unequal shares 7.4 %; and arms of one label
     each have an error too.
 
-    Parameters
-    ----------
-    deployment : Deployment
-
     Returns
     -------
     Mix or None
@@ -119,15 +115,10 @@ def error_by_units(deployment: Deployment, rows: Array, influence: Array) -> flo
 
     Parameters
     ----------
-    deployment : Deployment
     rows : ndarray of int
         The items that enter it.
     influence : ndarray of float64, shape (rows,)
         Of each item on the figure; their mean is 0.
-
-    Returns
-    -------
-    float
     """
     influence = np.bincount(deployment.unit_codes[1][rows], influence)
     return float(np.sqrt((influence**2).sum()))
@@ -148,10 +139,6 @@ def split_check(traffic: Traffic) -> float | None:
     The exact binomial test, two-sided: the sum over all outcomes that are no likelier than the one
     seen; for more than 100,000 units chi-square with one degree of freedom. Units that collected
     something are not enough, for a model that accepts more has more of them: all must be known.
-
-    Parameters
-    ----------
-    traffic : Traffic
 
     Returns
     -------
@@ -239,12 +226,10 @@ def machine_found(
 
     Parameters
     ----------
-    cell : str
     shares : tuple of float
         Share of label 1 that humans and the machine see.
     ends : tuple of float or None
         Of the interval of their difference.
-    level : float
     off : bool
         Whether they differ by more than chance explains (`agreement.Held`).
 
@@ -266,10 +251,6 @@ def intervals_found(rows: Sequence[Estimate]) -> list[Found]:
     """Whether the intervals of the bootstrap and of the delta method are alike.
 
     Those that are widened for few labels are meant to be wider, and are left out.
-
-    Parameters
-    ----------
-    rows : sequence of Estimate
 
     Returns
     -------

@@ -112,7 +112,6 @@ class Choosing:
     Attributes
     ----------
     grid : ndarray, shape (thresholds,)
-    rules : tuple of Rule
     by : {"point", "upper"}
     curves : mapping of str to Curve
         `rrecall` and `rfpr`.

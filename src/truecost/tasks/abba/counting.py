@@ -39,15 +39,6 @@ Parts = dict[str, dict[str, Array]]  # statistics of each row by part
 def plan_of(deployment: Deployment, plan: Plan) -> Plan:
     """How a deployment is resampled: Poisson weights unless the number of units is known.
 
-    Parameters
-    ----------
-    deployment : Deployment
-    plan : Plan
-
-    Returns
-    -------
-    Plan
-
     Raises
     ------
     UsageError
@@ -66,17 +57,12 @@ def evidence_of(
 
     Parameters
     ----------
-    deployment : Deployment
     plan : Plan
         As `plan_of` gives it.
     accepts : mapping of str to (labels, codes), optional
         In place of the axis other, further axes with the code of each item.
     machine : bool
         Whether machine scores are counted.
-
-    Returns
-    -------
-    Evidence
     """
     d = deployment
     known, weights = d.labelled, d.label_weights
@@ -115,14 +101,8 @@ def evidence_of_column(deployment: Deployment, plan: Plan, name: str) -> Evidenc
 
     Parameters
     ----------
-    deployment : Deployment
     plan : Plan
         As `plan_of` gives it.
-    name : str
-
-    Returns
-    -------
-    Evidence
 
     Raises
     ------

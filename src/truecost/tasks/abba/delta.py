@@ -29,7 +29,6 @@ class Linear:
 
     Attributes
     ----------
-    evidence : Evidence
     sums : mapping of (part, statistic) to ndarray, shape (*cells)
     """
 
@@ -123,7 +122,6 @@ def standard_error(linear: Linear, function: Callable[[Sums], Array], *, adjuste
 
     Parameters
     ----------
-    linear : Linear
     function : callable
         As `Linear.gradient` takes it.
     adjusted : bool
@@ -160,10 +158,8 @@ def log_interval(
 
     Parameters
     ----------
-    linear : Linear
     function : callable
         The ratio.
-    level : float
     adjusted : bool
         As `standard_error` takes it; the middle is then the ratio of the adjusted counts.
 

@@ -88,7 +88,6 @@ class Description(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
         Of the intervals of the cells.
     cells : tuple of CellCounts
         In the order of `CELLS`.
-    checks : tuple of Found
     """
 
     system: str
@@ -135,16 +134,11 @@ def describe(
 
     Parameters
     ----------
-    deployment : Deployment
     estimates : sequence of Estimate
         Rows as `score_deployment` gives them; those of other deployments and of subsets are passed
         over.
     dims : mapping of str to str, optional
         `collection`, where there are several.
-
-    Returns
-    -------
-    Description
     """
     about = {**(dims or {}), "system": deployment.name}
     rows = [r for r in estimates if "subset" not in r.dims and about.items() <= r.dims.items()]

@@ -38,14 +38,6 @@ def doubts(deployment: Deployment) -> tuple[str, ...]:
       sum of 1/pi_i is off its number of items N by more than 1 % and 4 standard deviations. These
       are of items chosen one by one: the variance is sum (1-pi_i)/pi_i^2, and N over the sum of
       1/pi_i times as much where that is short of N.
-
-    Parameters
-    ----------
-    deployment : Deployment
-
-    Returns
-    -------
-    tuple of str
     """
     return (
         *_thresholds(deployment),
@@ -77,7 +69,6 @@ def is_far_below(threshold: float, scores: Floats) -> bool:
 
     Parameters
     ----------
-    threshold : float
     scores : ndarray of float64
         Of the items that the model collected.
 

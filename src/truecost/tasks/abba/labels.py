@@ -75,7 +75,6 @@ def to_fill_in(deployment: Deployment, found: Selection, *, every: bool = False)
     ----------
     deployment : Deployment
         That was chosen from.
-    found : Selection
     every : bool
         All items of the log, in the order of their ids.
 
@@ -111,10 +110,6 @@ def join_labels(log: Table, labels: Table, options: LogOptions) -> Joined:
         items were `chosen` for a label, as `to_fill_in` writes it.
     options : LogOptions
         What the columns of the log mean.
-
-    Returns
-    -------
-    Joined
 
     Raises
     ------

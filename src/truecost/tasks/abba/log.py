@@ -66,8 +66,6 @@ class Log:
 
     Attributes
     ----------
-    table : Table
-    options : LogOptions
     users : Table, optional
         Every unit and its arm.
     """

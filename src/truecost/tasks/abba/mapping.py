@@ -55,13 +55,7 @@ class Known:
 
 @dataclass(frozen=True, eq=False)
 class Map:
-    """A calibrator with the share of true accepts that it was fitted to, for probabilities.
-
-    Attributes
-    ----------
-    calibrator : Calibrator
-    prior : float
-    """
+    """A calibrator with the share of true accepts that it was fitted to, for probabilities."""
 
     calibrator: Calibrator
     prior: float
@@ -79,8 +73,6 @@ class Fit:
 
     Attributes
     ----------
-    method : str
-    maps : tuple of Map
     problems : tuple of str
         Why the method is not the one that was to be expected.
     """
@@ -165,15 +157,10 @@ def fit_maps(known: Known, parts: list[tuple[Bools, str]], method: CalibrationMe
 
     Parameters
     ----------
-    known : Known
     parts : list of (ndarray of bool, str)
         The items to fit to, and what is said of them behind the name of the log.
     method : str, optional
         When left out the spline; affine below 100 labels, or where no spline can be fitted.
-
-    Returns
-    -------
-    Fit
 
     Raises
     ------

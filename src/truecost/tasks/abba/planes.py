@@ -26,7 +26,6 @@ class Rule:
     ----------
     name : {"max-rfpr", "min-rrecall"}
         Highest rRecall with rFPR <= limit, or lowest rFPR with rRecall >= limit.
-    limit : float
     """
 
     name: Literal["max-rfpr", "min-rrecall"]
@@ -88,7 +87,6 @@ class Chosen(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes
     ----------
-    rule : str
     threshold : float or None
         None where no threshold will do.
     lower, upper : float or None
@@ -113,15 +111,12 @@ class Plane(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="
 
     Attributes
     ----------
-    system : str
-    estimator : str
     thresholds : tuple of float
         Ascending; the first is the deployed one, unless a grid was given.
     rrecall, rrecall_lower, rrecall_upper, rfpr, rfpr_lower, rfpr_upper : tuple of float or None
         None where undefined.
     deployed : float or None
         The deployed threshold of B; None for a test set.
-    level : float
     better : tuple of float
         Lowest and highest threshold that improve both ratios; empty where none does.
     chosen : tuple of Chosen

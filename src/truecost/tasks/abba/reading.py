@@ -26,7 +26,6 @@ class Rows:
 
     Attributes
     ----------
-    table : Table
     ids : polars.Series of str, optional
         Named in messages beside the lines; null where a row has none.
     """
@@ -119,7 +118,6 @@ class Rows:
 
         Parameters
         ----------
-        column, key : str
         said : (str, str, str)
             Noun in the singular, verb in the plural, and what is wrong.
 

@@ -210,10 +210,6 @@ class Deployment:
     def at_threshold(self, threshold: float) -> "Deployment":
         """What would have been collected had B accepted at this threshold, at or above its own.
 
-        Parameters
-        ----------
-        threshold : float
-
         Returns
         -------
         Deployment

@@ -42,14 +42,6 @@ LABELS = {"rrecall": 1, "rfpr": 0}  # the label that each ratio is about
 def measures_of(asked: Sequence[str]) -> list[Measure]:
     """The measures asked for, or rRecall and rFPR.
 
-    Parameters
-    ----------
-    asked : sequence of str
-
-    Returns
-    -------
-    list of Measure
-
     Raises
     ------
     UsageError
@@ -70,15 +62,6 @@ def measures_of(asked: Sequence[str]) -> list[Measure]:
 
 def estimators_of(deployment: Deployment, asked: Sequence[str] = ()) -> tuple[str, ...]:
     """The estimators asked for, or all that the log allows, the one to trust first.
-
-    Parameters
-    ----------
-    deployment : Deployment
-    asked : sequence of str
-
-    Returns
-    -------
-    tuple of str
 
     Raises
     ------
@@ -235,14 +218,7 @@ def _weighing(deployment: Deployment) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Finish:
-    """From the rows of the bootstrap to those that are told.
-
-    Attributes
-    ----------
-    deployment : Deployment
-    evidence : Evidence
-    level : float
-    """
+    """From the rows of the bootstrap to those that are told."""
 
     deployment: Deployment
     evidence: Evidence

@@ -108,7 +108,6 @@ def select(
 
     Parameters
     ----------
-    deployment : Deployment
     budget : int
         Number of new labels, at least 1.
     target : {"rfpr", "rrecall", "both", "fpr"}

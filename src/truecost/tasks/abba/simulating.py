@@ -70,8 +70,6 @@ class Simulation:
 
     Attributes
     ----------
-    name : str
-    datasets, replicates, seed : int
     rows : tuple of dict
         One for each measure, estimator and setting: what is true, what the paper prints, and what
         came out.
@@ -114,13 +112,8 @@ def simulate(
         2,000 of Table 1, 200 of the others unless given.
     replicates : int
         Of the bootstrap in each data set.
-    seed : int
     progress : callable, optional
         Told what is simulated, the data sets done and all of them.
-
-    Returns
-    -------
-    Simulation
 
     Raises
     ------
@@ -169,11 +162,6 @@ def collected(counts: Array, traffic: Traffic) -> Deployment:
     Parameters
     ----------
     counts : ndarray of int, shape (2, 2, 2)
-    traffic : Traffic
-
-    Returns
-    -------
-    Deployment
     """
     label, arm, only = (np.repeat(c, counts.ravel()) for c in np.indices((2, 2, 2)).reshape(3, 8))
     return Deployment(

@@ -83,10 +83,6 @@ def stratify(deployment: Deployment, rates: Mapping[str, float] | None = None) -
     rates : mapping of str to float, optional
         Share of false accepts by cell, or by stratum, of some or all.
 
-    Returns
-    -------
-    Strata
-
     Raises
     ------
     UsageError
@@ -219,7 +215,6 @@ def precision(strata: Strata, measure: str) -> Precision:
 
     Parameters
     ----------
-    strata : Strata
     measure : {"rrecall", "rfpr", "fpr"}
         Logarithm of a ratio, or the share of false accepts among all items.
 

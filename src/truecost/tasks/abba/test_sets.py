@@ -63,14 +63,6 @@ class LabelledTrials:
     def of(table: Table) -> "LabelledTrials":
         """The trials of a table with columns `score_a`, `score_b`, `label` and, maybe, `unit`.
 
-        Parameters
-        ----------
-        table : Table
-
-        Returns
-        -------
-        LabelledTrials
-
         Raises
         ------
         UsageError
@@ -103,7 +95,6 @@ class LabelledTrials:
 
         Parameters
         ----------
-        threshold_a : float
         grid : ndarray, shape (thresholds,)
             Ascending.
 
@@ -178,7 +169,6 @@ def compared(
     -------
     rows : list of Estimate
         `rrecall` and `rfpr` by rule with the estimator `test_set`, chosen again in every replicate.
-    plane : Plane
 
     Raises
     ------

@@ -102,7 +102,6 @@ def choose(
         With scores of both models.
     scoring : Scoring
         Plan, level, estimators (the one to trust when none is named) and jobs.
-    choice : Choice
     dims : mapping of str to str, optional
         What the rows are about besides the deployment.
 
@@ -110,7 +109,6 @@ def choose(
     -------
     rows : list of Estimate
         `rrecall` and `rfpr` by estimator and rule (`parameters["variant"]`), with the threshold.
-    planes : list of Plane
 
     Raises
     ------
@@ -178,11 +176,6 @@ def _flags(deployment: Deployment, estimator: str) -> tuple[str, ...]:
 
 def grid_of(deployment: Deployment, choice: Choice) -> Floats:
     """The candidate thresholds, ascending, the deployed one first when they are quantiles.
-
-    Parameters
-    ----------
-    deployment : Deployment
-    choice : Choice
 
     Returns
     -------
@@ -260,9 +253,6 @@ class _Curves:
 
     Attributes
     ----------
-    deployment : Deployment
-    plan : Plan
-    scoring : Scoring
     grid : ndarray, shape (thresholds,)
     evidence : Evidence
         Of the deployment, by threshold.

@@ -62,7 +62,6 @@ def least_count(n: Array, estimator: str) -> Array:
     Parameters
     ----------
     n : ndarray, shape (..., arm, other)
-    estimator : str
 
     Returns
     -------
@@ -80,7 +79,6 @@ class Trust:
 
     Attributes
     ----------
-    deployment : Deployment
     evidence : Evidence
         Of it, by arm and other.
     level : float

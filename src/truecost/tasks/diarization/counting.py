@@ -165,7 +165,6 @@ def count(
         Columns `recording`, `speaker`, `start` and `end` (or `duration`) in seconds, or those that
         the options map to them; `channel` and `type` where there are any. Only rows of type SPEAKER
         are speech; NOSCORE in the reference is not scored.
-    options : DiarizationOptions
     name : str
         Name of the system.
     uem : Table, optional

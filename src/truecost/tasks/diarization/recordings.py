@@ -93,10 +93,6 @@ def gather(
     allow_duplicates : bool
         Take a turn that stands twice as one.
 
-    Returns
-    -------
-    Recordings
-
     Raises
     ------
     UsageError

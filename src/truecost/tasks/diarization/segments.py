@@ -29,14 +29,9 @@ def turns_of(table: Table, columns: Mapping[str, str]) -> Table:
 
     Parameters
     ----------
-    table : Table
     columns : mapping of str to str
         Column of each of `truecost.formats.segments.KEYS` that is mapped; RTTM and SegLST have
         their own.
-
-    Returns
-    -------
-    Table
 
     Raises
     ------
@@ -58,7 +53,6 @@ def rows_of(table: Table, noun: str = "segment", speaker: bool = True) -> pl.Dat
 
     Parameters
     ----------
-    table : Table
     noun : str
         What a row is, for messages.
     speaker : bool

@@ -39,10 +39,6 @@ class Stretches:
         ----------
         item : int
             The place of the recording.
-
-        Returns
-        -------
-        tuple of (label, line)
         """
         references, systems = self._names(item)
         edges, speaks, systems_speak, scored = self.scene.states(item)

@@ -25,7 +25,6 @@ class Axis:
 
     Attributes
     ----------
-    names : tuple of str
     at : ndarray of float64, shape (names,)
         Ascending; minus infinity of the initial version.
     way : {"number", "date"}
@@ -44,11 +43,6 @@ def times_of(names: Mapping[str, str], source: str) -> Axis:
     ----------
     names : mapping of str to str
         Each time, and where it stands first, for messages.
-    source : str
-
-    Returns
-    -------
-    Axis
 
     Raises
     ------
@@ -78,11 +72,6 @@ def versions_of(
         Time of the data that each adapted to, as text; none of the initial version.
     times : Axis
         Of the test.
-    source : str
-
-    Returns
-    -------
-    Axis, list of str
 
     Raises
     ------

@@ -73,10 +73,6 @@ class TableOptions:
 def check_bounds(bounds: Sequence[float]) -> None:
     """Refuse bounds that are not two ascending numbers.
 
-    Parameters
-    ----------
-    bounds : sequence of float
-
     Raises
     ------
     UsageError
@@ -103,7 +99,6 @@ class Cells:
         some, and further columns.
     states : tuple of str
         Those that have a column.
-    wide : bool
     """
 
     table: Table
@@ -156,11 +151,6 @@ def cells_of(table: Table, name: str, options: TableOptions) -> Cells:
         With columns under their names.
     name : str
         Of the system: its rows are taken where the table holds several.
-    options : TableOptions
-
-    Returns
-    -------
-    Cells
 
     Raises
     ------

@@ -34,10 +34,6 @@ def score_of_kind(text: str, kind: Kind) -> Measure:
     kind : Kind
         What the outputs are.
 
-    Returns
-    -------
-    Measure
-
     Raises
     ------
     UsageError
@@ -81,12 +77,6 @@ def measures_of(
     ----------
     asked : sequence of str
         `NAME`, or `NAME:SCORE` for another score than that of the options.
-    lifelong : Lifelong, optional
-    how : LifelongScoring
-
-    Returns
-    -------
-    list of Measure
 
     Raises
     ------
@@ -138,7 +128,6 @@ def unhelped(name: str, lifelong: Lifelong) -> bool:
     ----------
     name : str
         Of a measure, without its score.
-    lifelong : Lifelong
 
     Returns
     -------

@@ -38,10 +38,6 @@ def corrected_ids(given: Any, ids: pl.Series, noun: str) -> Rows:
     noun : str
         What an item is.
 
-    Returns
-    -------
-    list of tuple of str
-
     Raises
     ------
     InputError
@@ -73,10 +69,6 @@ def corrected_items(table: Table, ids: pl.Series, noun: str) -> Rows:
         Of the items.
     noun : str
         What an item is.
-
-    Returns
-    -------
-    list of tuple of str
 
     Raises
     ------
@@ -141,10 +133,6 @@ def without_verdicts(table: Table) -> Table:
         Where there is a column `verdict`, `right` is an answer that needed no correction, and is
         left out; `wrong` has to come with what is right, in a column `label`.
 
-    Returns
-    -------
-    Table
-
     Raises
     ------
     InputError
@@ -196,10 +184,6 @@ def corrected_regions(table: Table, frame: pl.DataFrame, extents: pl.DataFrame) 
         The recordings: `id`, `recording` and, where there are several, `channel`.
     extents : polars.DataFrame
         `start` and `end` of each recording in microseconds, as far as anything tells.
-
-    Returns
-    -------
-    list of tuple of str
 
     Raises
     ------

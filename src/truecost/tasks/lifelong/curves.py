@@ -47,7 +47,6 @@ def curve_of(table: Table, name: str, options: TableOptions) -> Lifelong:
         With columns under their names.
     name : str
         Of the system.
-    options : TableOptions
 
     Returns
     -------

@@ -50,15 +50,10 @@ def describe_lifelong(
 
     Parameters
     ----------
-    lifelong : Lifelong
     scoring : Scoring
         At most 500 replicates of its plan are drawn.
     dims : mapping of str to str, optional
         What it is about besides the system.
-
-    Returns
-    -------
-    LifelongDescription
     """
     return _Describing(lifelong, scoring, {**(dims or {}), "system": lifelong.name}).description()
 

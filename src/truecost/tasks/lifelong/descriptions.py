@@ -21,7 +21,6 @@ class Cell(Figure, frozen=True, kw_only=True, omit_defaults=True):
 
     Attributes
     ----------
-    version, time : str
     state : {"base", "adapted", "impaired", "corrected", "penalised"}
     seen : bool
         Whether the time lies in the window [l_1, l_i] of the version: later ones are the future.
@@ -38,7 +37,6 @@ class PolicyFigure(Figure, frozen=True, kw_only=True, omit_defaults=True):
 
     Attributes
     ----------
-    version : str
     measure : {"policy_score", "penalised_score", "base_score", "adapted_score", "penalty"}
     reference : float or None
         That of the initial version in the same window.
@@ -60,7 +58,6 @@ class PolicyCurve(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
         What the user wants, in a few words.
     weights : list of list of float
         P(t_j) of each version (rows) over the test times (columns); 0 outside its window.
-    figures : list of PolicyFigure
     """
 
     name: str
@@ -85,12 +82,7 @@ class StreamFigure(Figure, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class CurvePoint(Figure, frozen=True, kw_only=True, omit_defaults=True):
-    """A point of the curve of scores against the cost of help.
-
-    Attributes
-    ----------
-    cost : float
-    """
+    """A point of the curve of scores against the cost of help."""
 
     cost: float
 
@@ -131,14 +123,8 @@ class LifelongDescription(
         What a reader sees of it.
     direction : {"lower", "higher"}
     shown_in : {"", "percent"}
-    versions : list of str
     learnt : list of float or None
         Their times; None for the initial version.
-    times : list of str
-    at : list of float
-    cells : list of Cell
-    policies : list of PolicyCurve
-    stream : list of StreamFigure
     curve : LearningCurve or None
     """
 

@@ -29,13 +29,7 @@ Units = tuple[Factor, npt.NDArray[np.int32]]
 
 @dataclass(frozen=True, eq=False)
 class Laid:
-    """A life cycle laid out for weighing.
-
-    Attributes
-    ----------
-    lifelong : Lifelong
-    how : LifelongScoring
-    """
+    """A life cycle laid out for weighing."""
 
     lifelong: Lifelong
     how: LifelongScoring

@@ -23,7 +23,6 @@ class Counter:
 
     Attributes
     ----------
-    kind : Kind
     options : object
         Of the kind, prepared.
     parts : tuple of str
@@ -120,8 +119,6 @@ def prepared(kind: Kind, options: Any, sets: Collection[tuple[pl.DataFrame, Any]
 
     Parameters
     ----------
-    kind : Kind
-    options : object
     sets : collection of (polars.DataFrame, sequence of tuple of str)
         Outputs, and what is right of their items.
     """

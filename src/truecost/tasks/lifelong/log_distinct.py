@@ -25,8 +25,6 @@ class Distinct:
 
     Attributes
     ----------
-    texts : list of str
-    right : list of tuple of str
     mended : list of tuple of str
         Parts that were put right.
     place : ndarray of int64, shape (rows,)
@@ -50,8 +48,6 @@ class Distinct:
 
         Parameters
         ----------
-        said : polars.Series of str
-        item : polars.Series of int
         right : sequence of tuple of str
             Of each item.
         mended : sequence of tuple of str

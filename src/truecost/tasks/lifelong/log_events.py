@@ -30,17 +30,7 @@ Row = dict[str, object]
 
 
 def events_of(log: EventLog, run: str | None = None) -> pl.DataFrame:
-    """The events of a log under `COLUMNS`; `run` names those that name none.
-
-    Parameters
-    ----------
-    log : EventLog
-    run : str, optional
-
-    Returns
-    -------
-    polars.DataFrame
-    """
+    """The events of a log under `COLUMNS`; `run` names those that name none."""
     named = pl.col("run").cast(pl.String)
     place = (
         pl.when(pl.col("set").cast(pl.String).is_in(["test", "offline"]))
@@ -68,10 +58,6 @@ def findings_of(log: EventLog) -> tuple[Finding, ...]:
     outputs without version, time or decision; a version that speaks before it came to be, or comes
     of another batch than its own; a batch of several times, or times that do not rise; an item of
     several batches.
-
-    Parameters
-    ----------
-    log : EventLog
 
     Returns
     -------

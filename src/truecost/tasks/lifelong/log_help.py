@@ -50,10 +50,7 @@ def help_of(told: Told, where: str, items: Items, kind: str) -> Help | None:
 
     Parameters
     ----------
-    told : Told
     where : {"stream", "test"}
-    items : Items
-    kind : str
 
     Returns
     -------
@@ -156,11 +153,6 @@ def offline_of(told: Told, kind: str) -> pl.DataFrame:
 
     Labels of the initialisation data are data, and no help.
 
-    Parameters
-    ----------
-    told : Told
-    kind : str
-
     Returns
     -------
     polars.DataFrame
@@ -209,12 +201,10 @@ def effort_of(
 
     Parameters
     ----------
-    helped : Help
     outputs : polars.DataFrame
         As `outputs_of` gives them.
     right : sequence of tuple of str
         Of each item.
-    by : Corrector
 
     Returns
     -------

@@ -23,13 +23,11 @@ class Items:
 
     Attributes
     ----------
-    times : tuple of str
     at : ndarray of float64, shape (times,)
     frame : polars.DataFrame
         `id`, `time` (its place), and columns for units and subsets.
     right : tuple of (tuple of str)
         What is right of each item; several outputs may be.
-    problems : tuple of str
     """
 
     times: tuple[str, ...]
@@ -46,7 +44,6 @@ def items_of(
 
     Parameters
     ----------
-    told : Told
     where : {"stream", "test"}
     labels : Labels, optional
         What is right; the labels of the predictions when left out.
@@ -145,9 +142,7 @@ def outputs_of(told: Told, where: str, items: Items) -> pl.DataFrame:
 
     Parameters
     ----------
-    told : Told
     where : {"stream", "test"}
-    items : Items
 
     Returns
     -------

@@ -28,7 +28,6 @@ class Told:
 
     Attributes
     ----------
-    logs : tuple of EventLog
     seeds : tuple of str
         Names of the runs, sorted.
     versions : tuple of int
@@ -38,7 +37,6 @@ class Told:
         Those of `events_of`, with `seed` (place of the run) and `log`.
     speaks : polars.DataFrame
         `seed`, `version` and `said`: the version whose outputs on the test set hold for it.
-    problems : tuple of str
     """
 
     logs: tuple[EventLog, ...]
@@ -66,12 +64,10 @@ class Run:
 
     Attributes
     ----------
-    name : str
     tested : frozenset of int
         Versions whose outputs on the test set are whole.
     learnt : tuple of float
         Times of the batches of the lifelong set, in order.
-    problems : tuple of str
     """
 
     name: str

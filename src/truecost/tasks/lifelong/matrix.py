@@ -37,16 +37,6 @@ UNBOUNDED = (
 def lifelong_of(cells: Cells, name: str, options: TableOptions) -> Lifelong:
     """The record of a system from its cells.
 
-    Parameters
-    ----------
-    cells : Cells
-    name : str
-    options : TableOptions
-
-    Returns
-    -------
-    Lifelong
-
     Raises
     ------
     InputError
@@ -184,12 +174,6 @@ def set_of(
     cells: Cells, times: Axis, versions: Axis, seeds: Sequence[str]
 ) -> tuple[Scored, list[str]]:
     """One of the two sets, from the cells that have scores.
-
-    Parameters
-    ----------
-    cells : Cells
-    times, versions : Axis
-    seeds : sequence of str
 
     Returns
     -------
@@ -329,8 +313,6 @@ def nothing_varies(test: Scored, seeds: Sequence[str], what: str) -> list[str]:
 
     Parameters
     ----------
-    test : Scored
-    seeds : sequence of str
     what : str
         That is one number.
 

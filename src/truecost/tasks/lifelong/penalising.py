@@ -195,14 +195,8 @@ def record(kind: Kind, sides: Sides, name: str) -> Lifelong:
 
     Parameters
     ----------
-    kind : Kind
-    sides : Sides
     name : str
         Name of the system.
-
-    Returns
-    -------
-    Lifelong
 
     Raises
     ------
@@ -257,15 +251,10 @@ def with_units(found: Lifelong, unit: Any, name: str = "unit") -> Lifelong:
 
     Parameters
     ----------
-    found : Lifelong
     unit : array_like, shape (items,), or None
         Each item its own unit when None.
     name : str
         What a unit is.
-
-    Returns
-    -------
-    Lifelong
 
     Raises
     ------

@@ -94,10 +94,8 @@ class Policy:
 
         Parameters
         ----------
-        text : str
         half_life : float, optional
             Where the text gives none.
-        normalise : bool
 
         Raises
         ------

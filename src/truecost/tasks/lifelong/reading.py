@@ -57,15 +57,10 @@ def read_lifelong(
         subsets; the labels of the predictions when left out.
     references : sequence of Labels
         Further right outputs of the items.
-    name : str
     about : mapping of str to str, optional
         Further dims of the rows: `strategy`.
     parts : collection of str, optional
         Parts of the evidence to count; all of the kind when left out.
-
-    Returns
-    -------
-    Lifelong
 
     Raises
     ------

@@ -104,7 +104,6 @@ class Lifelong:
 
     Attributes
     ----------
-    name : str
     kind : Kind
         What its outputs are, and which scores they have.
     versions : tuple of str
@@ -212,10 +211,6 @@ class Lifelong:
 
 def pair_lifelong(systems: Sequence[Lifelong]) -> list[Lifelong]:
     """Systems that were scored on the same items, with the help of the same people.
-
-    Parameters
-    ----------
-    systems : sequence of Lifelong
 
     Raises
     ------

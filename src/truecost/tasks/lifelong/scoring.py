@@ -65,14 +65,7 @@ def places(lifelong: Lifelong) -> "dict[str, int | npt.NDArray[np.int64]]":
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The rows of one set of items.
-
-    Attributes
-    ----------
-    lifelong : Lifelong
-    scoring : Scoring
-    about : mapping of str to str
-    """
+    """The rows of one set of items."""
 
     lifelong: Lifelong
     scoring: Scoring

@@ -37,8 +37,6 @@ class Sides:
     effort : mapping of str to ndarray of int64, shape (items,)
         `corrections`, `words` and `actions` (what they took), `all_parts` and `all_words` (what
         correcting everything takes), `wrong` (whether the adapted output is still wrong).
-    signatures : mapping of str to str
-    problems : tuple of str
     """
 
     frame: pl.DataFrame
@@ -63,21 +61,14 @@ def sides_of_texts(
 
     Parameters
     ----------
-    kind : Kind
     outputs : (sequence of str, sequence of str)
         Before and after the help.
-    references : sequence of tuple of str
     frame : polars.DataFrame
         With `id`.
-    find : callable
     options : object
         Of the kind.
     parts : sequence of str
         What to count.
-
-    Returns
-    -------
-    Sides
 
     Raises
     ------
@@ -128,10 +119,8 @@ def effort_of(
 
     Parameters
     ----------
-    kind : Kind
     outputs : (sequence of str, sequence of str)
         Before and after the help.
-    references : sequence of tuple of str
     corrected : list of tuple of str
         Parts of each item.
     options : object, optional

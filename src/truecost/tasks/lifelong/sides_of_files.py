@@ -41,7 +41,6 @@ class Files:
     ----------
     base, adapted : Table
         Outputs before and after the help.
-    references : tuple of Table
     corrected : Table
         What the person corrected.
     uem : Table, optional
@@ -72,18 +71,12 @@ def sides_of_files(
 
     Parameters
     ----------
-    kind : Kind
-    files : Files
     options : object
         Of the kind.
     name : str
         Name of the system.
     parts : sequence of str
         What to count.
-
-    Returns
-    -------
-    Sides
 
     Raises
     ------

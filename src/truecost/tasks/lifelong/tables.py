@@ -52,7 +52,6 @@ def read_scores(table: Table, name: str, options: TableOptions | None = None) ->
         A long or wide matrix, or a curve.
     name : str
         Of the system; its rows are taken where the table has a column `system`.
-    options : TableOptions, optional
 
     Returns
     -------
@@ -155,10 +154,6 @@ def from_matrix(
     name : str
         Of the system.
 
-    Returns
-    -------
-    Lifelong
-
     Raises
     ------
     UsageError
@@ -197,10 +192,6 @@ def _as_times(times: list[str], versions: int) -> list[str]:
 
 def read_weights(table: Table) -> dict[str, float]:
     """The weights of a user policy: a table with `time` and `weight`.
-
-    Parameters
-    ----------
-    table : Table
 
     Returns
     -------

@@ -24,14 +24,7 @@ WINDOWS = 20  # of a curve, unless asked otherwise
 
 @dataclass(frozen=True, eq=False)
 class Counted:
-    """An online system with the choices that turn it into counts.
-
-    Attributes
-    ----------
-    online : Online
-    application : Application
-    how : StreamScoring
-    """
+    """An online system with the choices that turn it into counts."""
 
     online: Online
     application: Application
@@ -240,7 +233,6 @@ def by_batch(count: Counted, phase: str) -> dict[str, Array]:
 
     Parameters
     ----------
-    count : Counted
     phase : {"pre", "post"}
 
     Returns

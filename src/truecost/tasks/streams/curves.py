@@ -67,18 +67,7 @@ def measures_drawn(count: Counted) -> tuple[str, ...]:
 
 
 def curves_of(count: Counted, scoring: Scoring, application: Application) -> tuple[Curve, ...]:
-    """Each measure in each phase, by window and so far.
-
-    Parameters
-    ----------
-    count : Counted
-    scoring : Scoring
-    application : Application
-
-    Returns
-    -------
-    tuple of Curve
-    """
+    """Each measure in each phase, by window and so far."""
     lines = [
         Line(measure, phase, so_far)
         for measure in measures_drawn(count)
@@ -190,15 +179,8 @@ def drawn(
 
     Parameters
     ----------
-    evidence : Evidence
-    count : Counted
-    scoring : Scoring
     run : callable
         From totals to arrays of shape (replicates, values).
-
-    Returns
-    -------
-    list of (values, lower, upper)
     """
     plan = count.plan(scoring.plan)
     [points] = by_block(evidence, Weights.ones(evidence.factors), run, 1)

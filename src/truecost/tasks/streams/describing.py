@@ -27,7 +27,6 @@ class OfStream(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     Attributes
     ----------
-    stream, measure, phase : str
     items, targets : int
         Over all runs.
     value, lower, upper : float or None
@@ -65,7 +64,6 @@ class OnlineDescription(
         What the intervals resample.
     level : float
         Of the intervals.
-    curves : tuple of Curve
     by_stream : tuple of OfStream
         Where there are several.
     """
@@ -89,18 +87,7 @@ class OnlineDescription(
 def describe(
     online: Online, scoring: Scoring, dims: Mapping[str, str] | None = None
 ) -> OnlineDescription:
-    """The curves of a system with intervals, and the values of its streams.
-
-    Parameters
-    ----------
-    online : Online
-    scoring : Scoring
-    dims : mapping of str to str, optional
-
-    Returns
-    -------
-    OnlineDescription
-    """
+    """The curves of a system with intervals, and the values of its streams."""
     application = application_of(scoring.application, online)
     count = Counted.of(online, application, scoring.chosen(StreamScoring))
     online = count.online

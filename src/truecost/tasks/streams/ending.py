@@ -16,10 +16,6 @@ def without_open_end(log: EventLog) -> EventLog:
     Only the batch that the log ends with can be open: predictions that are missing anywhere else
     are a fault. A log without any prediction after adaptation is whole.
 
-    Parameters
-    ----------
-    log : EventLog
-
     Returns
     -------
     EventLog

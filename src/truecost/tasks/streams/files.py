@@ -51,10 +51,6 @@ def read(
     cpu_s : float
         Seconds of CPU that no event tells.
 
-    Returns
-    -------
-    Online
-
     Raises
     ------
     UsageError, InputError

@@ -253,7 +253,6 @@ class StreamScoring:
         Seconds that reviewing one item takes; the mean measured annotation time when left out.
     before : tuple of (str, int)
         Labels made before each stream, by set, where the log does not say.
-    prices : Prices
     """
 
     q: float | None = None

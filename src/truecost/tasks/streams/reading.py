@@ -29,7 +29,6 @@ class Labels:
     ----------
     source : str
         Name of the file, for messages.
-    frame : polars.DataFrame
     """
 
     source: str
@@ -56,7 +55,6 @@ def read_online(
         name.
     labels : Labels, optional
         What is right; the labels of the predictions when left out.
-    name : str
     target : str, optional
         Label of the class to detect; every other label is then the other class.
     classes : sequence of str
@@ -67,10 +65,6 @@ def read_online(
         Further dims: strategy, budget.
     cpu_s : float
         Seconds of CPU that no event tells.
-
-    Returns
-    -------
-    Online
 
     Raises
     ------

@@ -35,7 +35,6 @@ class Online:
 
     Attributes
     ----------
-    name : str
     kind : {"detection", "classes", "numbers"}
     classes : tuple of str
         (other, target) for detection; empty for numbers.
@@ -236,10 +235,6 @@ class Online:
 
 def pair_online(systems: Sequence[Online]) -> list[Online]:
     """Systems that saw the same items in the same batches, these in one order.
-
-    Parameters
-    ----------
-    systems : sequence of Online
 
     Raises
     ------

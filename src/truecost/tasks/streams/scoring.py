@@ -44,14 +44,8 @@ def measures_of(
 
     Parameters
     ----------
-    asked : sequence of str
-    online : Online, optional
     how : StreamScoring
         With prices, and the seconds of an item, their measures are among the default ones.
-
-    Returns
-    -------
-    list of Measure
 
     Raises
     ------
@@ -134,14 +128,7 @@ def application_of(application: Application, online: Online) -> Application:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The rows of one set of items.
-
-    Attributes
-    ----------
-    count : Counted
-    scoring : Scoring
-    about : mapping of str to str
-    """
+    """The rows of one set of items."""
 
     count: Counted
     scoring: Scoring

@@ -19,14 +19,8 @@ def signed(signature: str, measure: Measure, phase: str, count: Counted) -> str:
     ----------
     signature : str
         As `truecost.estimate` makes it.
-    measure : Measure
     phase : str
         Empty for measures of both.
-    count : Counted
-
-    Returns
-    -------
-    str
     """
     label, _, rest = signature.partition("|")
     return "|".join([label, *choices(measure.name, phase, count), rest])

@@ -24,7 +24,6 @@ def evidence_of(count: Counted, phase: str, *, windows: bool = False) -> Evidenc
 
     Parameters
     ----------
-    count : Counted
     phase : {"pre", "post"}
     windows : bool
         With a third axis, `window`; what was annotated before the streams is then left out.
@@ -46,9 +45,7 @@ def parts_of(
 
     Parameters
     ----------
-    count : Counted
     phase : {"pre", "post"}
-    part : str
     windows : bool
         With a third axis, `window`, and without what was before the streams.
     kept : ndarray of bool, shape (batches,), optional

@@ -30,10 +30,6 @@ LATEST = 2**58
 def micro(seconds: npt.ArrayLike) -> Ints:
     """Whole microseconds.
 
-    Parameters
-    ----------
-    seconds : array_like of float
-
     Returns
     -------
     ndarray of int64

@@ -35,10 +35,6 @@ Codes = npt.NDArray[np.int32] | npt.NDArray[Any] | pl.Series
 def alignment_of(search: Search) -> pl.DataFrame:
     """The alignment of a search.
 
-    Parameters
-    ----------
-    search : Search
-
     Returns
     -------
     polars.DataFrame

@@ -23,12 +23,6 @@ def per_query(
 ) -> pl.DataFrame:
     """A row for each query of the list, as the reference tool's table has it, and more.
 
-    Parameters
-    ----------
-    search : Search
-    application : Application
-    how : TermsScoring, optional
-
     Returns
     -------
     polars.DataFrame

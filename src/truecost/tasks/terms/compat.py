@@ -43,10 +43,6 @@ def parse_compat(texts: Iterable[str] | str) -> frozenset[str]:
         Names of `COMPAT` or `ALONE`; `f4de` stands for all of `COMPAT`. Several may stand in one
         text, apart by commas.
 
-    Returns
-    -------
-    frozenset of str
-
     Raises
     ------
     UsageError

@@ -15,7 +15,6 @@ def check_decisions(detections: DetectionList, compat: frozenset[str]) -> tuple[
 
     Parameters
     ----------
-    detections : DetectionList
     compat : frozenset of str
         With `refuse-inconsistent` they are refused.
 

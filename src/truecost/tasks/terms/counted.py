@@ -31,7 +31,6 @@ class Counted:
         With all queries of the list.
     application : Application
         With a prior of its own, unless it has no costs.
-    how : TermsScoring
     empirical : bool
         Whether the prior was taken from the data.
     """

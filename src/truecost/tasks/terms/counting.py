@@ -27,11 +27,6 @@ Array = npt.NDArray[Any]
 def evidence_of(count: Counted, measures: Sequence[Measure]) -> Evidence:
     """What these measures read of a search.
 
-    Parameters
-    ----------
-    count : Counted
-    measures : sequence of Measure
-
     Returns
     -------
     Evidence

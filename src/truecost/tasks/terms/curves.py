@@ -30,7 +30,6 @@ class Operating(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     ----------
     threshold : float, optional
         None where everything is rejected, and of decisions that came with the detections.
-    pmiss, pfa, twv : float
     """
 
     threshold: float | None = None
@@ -46,7 +45,6 @@ class TwvCurve(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     ----------
     thresholds : tuple of float
         Ascending.
-    pmiss, pfa, twv : tuple of float
     twv_lower, twv_upper : tuple of float
         Band at each threshold; empty where there is none.
     det_pfa : tuple of float
@@ -55,7 +53,6 @@ class TwvCurve(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         Band of Pmiss at each of them; empty where there is none.
     actual, maximum : Operating, optional
         At the system's decisions, and at the threshold of MTWV.
-    level : float
     """
 
     thresholds: tuple[float, ...]
@@ -81,11 +78,8 @@ def curve_of(
     ----------
     evidence : Evidence
         With `term_trials`.
-    application : Application
-    scoring : Scoring
     plan : Plan
         As `Counted.plan` gives it.
-    how : Averaging
 
     Returns
     -------

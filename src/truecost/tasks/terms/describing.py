@@ -30,8 +30,6 @@ class QueryValue(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     Attributes
     ----------
-    query, text : str
-    targets, correct, false_alarms : int
     twv : float
         At the system's decisions.
     lower, upper : float, optional
@@ -61,8 +59,6 @@ class ScoreBin(msgspec.Struct, frozen=True, kw_only=True):
     ----------
     score : float
         Mean of the targets' scores in it.
-    lowest, highest : float
-    targets, nontargets : int
     llr : float
         ln of the share of all targets that lie in it over that of all nontargets.
     lower, upper : float
@@ -86,34 +82,28 @@ class SearchDescription(
 
     Attributes
     ----------
-    system : str
     collection, application : str
         Where there are several.
     unit : str
         What a trial is: occurrence, segment or document.
-    queries, queries_with_targets, queries_answered, documents : int
     seconds : float
         Audio that is scored.
     trials : int
         Of one query.
-    detections, accepted : int
     lowest, highest : float, optional
         Submitted scores.
     least_accepted : float, optional
         Lowest score with decision YES.
     bayes : float
         Bayes threshold of log-likelihood ratios, -logit(Ptar).
-    effective_prior, beta : float
     llr : bool
         Whether scores claim to be log-likelihood ratios.
     gamma, delta : float, optional
         Best affine map of the scores, llr' = gamma llr + delta; None where there is no best one.
-    curve : TwvCurve, optional
     worst : tuple of QueryValue
         The queries that cost most, by loss of TWV.
     values : tuple of float
         TWV of all queries in ascending order, thinned.
-    bins : tuple of ScoreBin
     header : dict of str to str
         What the list says of the system.
     """
@@ -151,15 +141,10 @@ def describe(search: Search, scoring: Scoring, dims: Mapping[str, str]) -> Searc
 
     Parameters
     ----------
-    search : Search
     scoring : Scoring
         As for its rows.
     dims : mapping of str to str
         `collection` and `application`, where there are several.
-
-    Returns
-    -------
-    SearchDescription
     """
     how, reference = scoring.chosen(TermsScoring), search.reference
     count = Counted.of(search, scoring.application, how)

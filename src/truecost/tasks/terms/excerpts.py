@@ -28,7 +28,6 @@ def excerpts_of(audio: Listing, compat: frozenset[str]) -> pl.DataFrame:
     ----------
     audio : Listing
         `document`, `channel`, `source`; `start` and `duration` in seconds.
-    compat : frozenset of str
 
     Returns
     -------
@@ -86,7 +85,6 @@ def documents_of(excerpts: pl.DataFrame, compat: frozenset[str]) -> pl.DataFrame
     ----------
     excerpts : polars.DataFrame
         As `excerpts_of` gives them.
-    compat : frozenset of str
 
     Returns
     -------

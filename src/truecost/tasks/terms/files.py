@@ -43,13 +43,8 @@ def read_reference(
         The words that were said.
     occurrences : str, Path or polars.DataFrame, optional
         In place of an RTTM, where the queries occur: `query`, `document`, `start`, `end`.
-    options : ReferenceOptions, optional
     columns : mapping of str to str, optional
         Columns of the occurrences that have other names.
-
-    Returns
-    -------
-    Reference
 
     Raises
     ------
@@ -108,17 +103,12 @@ def read_search(
     found : str, Path or polars.DataFrame
         A kwslist or stdlist, or a table: `query`, `document`, `start`, `duration` or `end`,
         `score`, `decision`.
-    reference : Reference
     options : SearchOptions, optional
         Those of the reference's compat when left out.
     name : str
         Of the system; that of the file when left out.
     columns : mapping of str to str, optional
         Columns of a table that have other names.
-
-    Returns
-    -------
-    Search
 
     Raises
     ------

@@ -65,7 +65,6 @@ class Fit:
 
         Parameters
         ----------
-        search : Search
         prior : float
             Effective prior of the application.
         floor : float
@@ -74,10 +73,6 @@ class Fit:
             Queries without targets count too.
         variant : str
             One of `truecost.tasks.terms.measures.term_entropy.FIT_VARIANTS`.
-
-        Returns
-        -------
-        Fit
         """
         scores, labels, weights = _trials(search, floor, every, variant)
         known = weights > 0
@@ -113,7 +108,6 @@ class Fits:
 
     Attributes
     ----------
-    search : Search
     prior : float
         Effective prior of the application.
     floor : float
@@ -142,7 +136,6 @@ def derivatives(scores: Floats, fit: Fit, *, target: bool) -> tuple[Floats, ...]
     Parameters
     ----------
     scores : ndarray of float64, shape (N,)
-    fit : Fit
     target : bool
         Whether they are those of targets.
 

@@ -36,10 +36,6 @@ def split_characters(words: pl.DataFrame) -> pl.DataFrame:
     ----------
     words : polars.DataFrame
         `word`; `start` and `duration` in seconds; other columns.
-
-    Returns
-    -------
-    polars.DataFrame
     """
     word, place = pl.col("word").cast(pl.String), pl.int_ranges("size")
     rows = words.with_columns(size=word.str.len_chars(), word=word.str.split(""))
@@ -76,7 +72,6 @@ def find_terms(
         Compare without case (Unicode's case folding).
     max_gap : float
         Longest gap between two words of a term, in seconds.
-    compat : frozenset of str
 
     Returns
     -------

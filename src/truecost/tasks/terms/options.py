@@ -153,8 +153,6 @@ def choose(given: object, known: Sequence[str], what: str) -> None:
 
     Parameters
     ----------
-    given : object
-    known : sequence of str
     what : str
         What is chosen, for the message.
 

@@ -27,10 +27,6 @@ def why_outside(start: float, end: float) -> str:
         The largest, in seconds.
     end : float
         Of the audio, in seconds.
-
-    Returns
-    -------
-    str
     """
     question = "are times in milliseconds?" if start >= FAR * end else "is this their audio?"
     return f"the largest start is {start:.10g} s and the audio ends at {end:.10g} s: {question}"
@@ -41,7 +37,6 @@ def refuse_outside(detections: DetectionList, places: Places, group: Ints) -> No
 
     Parameters
     ----------
-    detections : DetectionList
     places : Places
         The audio.
     group : ndarray of int64, shape (detections,)
@@ -95,10 +90,6 @@ def duration_note(audio: Listing) -> tuple[str, ...]:
     ----------
     audio : Listing
         As `read_ecf` gives it.
-
-    Returns
-    -------
-    tuple of str
     """
     said = pl.Series([audio.header.get(DURATION, "")]).cast(pl.Float64, strict=False)[0]
     listed = float(audio.frame["duration"].sum())

@@ -21,7 +21,6 @@ class Places:
 
     Attributes
     ----------
-    stretches : Stretches
     place : ndarray of int32, shape (stretches,)
         Row of the reference's documents.
     names : polars.Series

@@ -154,7 +154,6 @@ class Search:
     ----------
     name : str
         Of the system.
-    reference : Reference
     query, place : ndarray of int32, shape (N,)
         Rows of `reference.queries` and `reference.documents`.
     score : ndarray of float64, shape (N,)
@@ -167,7 +166,6 @@ class Search:
         Index into `channels`.
     start, duration : ndarray of float64, shape (N,)
         Seconds, as submitted.
-    channels : tuple of str
     line : ndarray of int64, shape (N,), optional
         Where it stands in the file.
     answered : ndarray of bool, shape (queries,)
@@ -325,14 +323,6 @@ class Search:
 
 def pair_searches(searches: Sequence[Search]) -> list[Search]:
     """Searches of one reference, as they are.
-
-    Parameters
-    ----------
-    searches : sequence of Search
-
-    Returns
-    -------
-    list of Search
 
     Raises
     ------

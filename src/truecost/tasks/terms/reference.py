@@ -93,13 +93,8 @@ def load_reference(
         As `read_lexemes` gives it: the words that were said, and turns for segments.
     occurrences : Listing, optional
         In place of speech, as `read_occurrences` gives it.
-    options : ReferenceOptions, optional
     empty : bool
         Whether a reference will do in which no query occurs.
-
-    Returns
-    -------
-    Reference
 
     Raises
     ------

@@ -19,12 +19,7 @@ ENTROPIES = ("cnxe", "cnxe_loss")
 
 @dataclass(frozen=True, eq=False)
 class Remarks:
-    """What is odd about a search.
-
-    Attributes
-    ----------
-    count : Counted
-    """
+    """What is odd about a search."""
 
     count: Counted
 
@@ -109,10 +104,6 @@ def floors_differ(lowest: Floats, scores: Floats) -> bool:
     lowest : ndarray of float64, shape (queries,)
         Of the queries that have any.
     scores : ndarray of float64, shape (N,)
-
-    Returns
-    -------
-    bool
     """
     if len(lowest) < 2:
         return False

@@ -50,13 +50,8 @@ def measures_of(asked: Sequence[str], *, llr: bool = False) -> list[Measure]:
 
     Parameters
     ----------
-    asked : sequence of str
     llr : bool
         Whether scores claim to be log-likelihood ratios: the value at the Bayes threshold too.
-
-    Returns
-    -------
-    list of Measure
 
     Raises
     ------

@@ -66,12 +66,6 @@ def load_search(
 ) -> Search:
     """What a system found, aligned with the reference.
 
-    Parameters
-    ----------
-    detections : DetectionList
-    reference : Reference
-    options : SearchOptions, optional
-
     Returns
     -------
     Search

@@ -29,7 +29,6 @@ class Sought:
         word, `first_end`, in seconds.
     choices : tuple of str
         Of the signature.
-    problems : tuple of str
     """
 
     queries: pl.DataFrame
@@ -52,7 +51,6 @@ def sought_in_words(
 
     Parameters
     ----------
-    queries, words : Listing
     excerpts : polars.DataFrame
         The audio that is scored: `document`.
     normalise : str, optional
@@ -61,7 +59,6 @@ def sought_in_words(
         Every character is a word.
     max_gap : float
         Seconds.
-    compat : frozenset of str
 
     Raises
     ------

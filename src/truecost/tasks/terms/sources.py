@@ -17,7 +17,6 @@ def require(listing: Listing, names: Sequence[str], row: str) -> None:
 
     Parameters
     ----------
-    listing : Listing
     names : sequence of str
         The columns that are needed.
     row : str
@@ -42,8 +41,6 @@ def refuse(
 
     Parameters
     ----------
-    listing : Listing
-    wrong : polars.Series of bool
     what : str
         What a wrong row is: a noun and what is wrong with it.
     advice : str

@@ -20,7 +20,6 @@ def check_list(detections: DetectionList, kind: str | None = None) -> list[Check
 
     Parameters
     ----------
-    detections : DetectionList
     kind : {"llr", "score"}, optional
         What the scores claim to be.
 
@@ -127,15 +126,10 @@ def check_queries(detections: DetectionList, queries: pl.Series, source: str) ->
 
     Parameters
     ----------
-    detections : DetectionList
     queries : polars.Series
         Ids that were asked for.
     source : str
         Where they stand, for messages.
-
-    Returns
-    -------
-    list of Check
     """
     listed = detections.answers
     foreign = listed.filter(~pl.col("query").is_in(queries.implode()))

@@ -57,10 +57,6 @@ def words_of(text: str) -> list[str]:
 def count_characters(reference: pl.Series, hypothesis: pl.Series) -> dict[str, Counts]:
     """Statistics of the characters (code points) of each pair of texts, blanks among them.
 
-    Parameters
-    ----------
-    reference, hypothesis : polars.Series of str, length N
-
     Returns
     -------
     dict of str to ndarray of int64, shape (N,)

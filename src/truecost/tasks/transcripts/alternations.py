@@ -43,10 +43,6 @@ def resolve(references: pl.Series, hypotheses: pl.Series, steps: Sequence[str]) 
     steps : sequence of str
         Steps of the normalisation; each alternative is normalised by itself.
 
-    Returns
-    -------
-    polars.Series of str
-
     Examples
     --------
     >>> import polars as pl

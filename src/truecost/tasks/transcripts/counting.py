@@ -60,7 +60,6 @@ def count(
     reference, hypothesis : Table
         As `truecost.read` gives them for transcripts. Words of a CTM file go into the segments of
         an STM reference.
-    options : TextOptions
     name : str
         Name of the system.
     parts : frozenset of str

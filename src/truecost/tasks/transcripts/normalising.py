@@ -74,10 +74,6 @@ def normalise(texts: pl.Series, steps: Sequence[str] = ()) -> pl.Series:
     steps : sequence of str
         As `checked_steps` takes them.
 
-    Returns
-    -------
-    polars.Series of str
-
     Raises
     ------
     UsageError

@@ -38,7 +38,6 @@ def words_of_segments(
         STM.
     hypothesis : Table
         CTM.
-    options : TextOptions
 
     Returns
     -------

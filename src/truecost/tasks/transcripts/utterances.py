@@ -137,15 +137,6 @@ class Joined:
 def texts_of(table: Table, options: TextOptions) -> Texts:
     """The texts of a table, one for each row or for each value of the columns `by`.
 
-    Parameters
-    ----------
-    table : Table
-    options : TextOptions
-
-    Returns
-    -------
-    Texts
-
     Raises
     ------
     UsageError
@@ -186,7 +177,6 @@ def refuse_repeated_texts(table: Table, column: str) -> None:
 
     Parameters
     ----------
-    table : Table
     column : str
         That of the texts.
     """
@@ -254,15 +244,6 @@ def _put_together(table: Table, frame: pl.DataFrame) -> pl.DataFrame:
 
 def join_texts(reference: Texts, hypothesis: Texts, options: TextOptions) -> Joined:
     """References with the outputs of the same ids.
-
-    Parameters
-    ----------
-    reference, hypothesis : Texts
-    options : TextOptions
-
-    Returns
-    -------
-    Joined
 
     Raises
     ------

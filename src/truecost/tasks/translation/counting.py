@@ -100,7 +100,6 @@ def count(
         units and subsets.
     hypothesis : Table
         The output of the system.
-    options : TranslationOptions
     name : str
         Name of the system.
     parts : frozenset of str

@@ -103,10 +103,6 @@ def check_tokeniser(name: str) -> Any:
 def tokeniser(name: str) -> Tokeniser:
     """A tokeniser of sacrebleu; one for all systems, for it remembers texts that come again.
 
-    Parameters
-    ----------
-    name : str
-
     Returns
     -------
     callable
@@ -143,10 +139,6 @@ def in_blocks(counter: Callable[[Texts], Statistics], texts: Texts) -> Statistic
 
 def count_ngrams(texts: Texts) -> Statistics:
     """What BLEU is made of.
-
-    Parameters
-    ----------
-    texts : Texts
 
     Returns
     -------
@@ -195,10 +187,6 @@ def _closest(hypothesis: Ints, references: Ints, given: npt.NDArray[np.bool_]) -
 def count_characters(texts: Texts) -> Statistics:
     """What chrF is made of, each sentence against the reference that gives it the highest.
 
-    Parameters
-    ----------
-    texts : Texts
-
     Returns
     -------
     dict of str to ndarray of int64, shape (N,)
@@ -233,10 +221,6 @@ def _against(output: list[str], reference: list[str]) -> Ints:
 
 def count_edits(texts: Texts) -> Statistics:
     """What TER is made of, sentence by sentence from sacrebleu; case is ignored.
-
-    Parameters
-    ----------
-    texts : Texts
 
     Returns
     -------

@@ -55,15 +55,6 @@ class Frozen:
 def measures_for(trials: Trials, scoring: Scoring) -> list[Measure]:
     """The measures asked for, or those that suit the score type.
 
-    Parameters
-    ----------
-    trials : Trials
-    scoring : Scoring
-
-    Returns
-    -------
-    list of Measure
-
     Raises
     ------
     UsageError

@@ -60,10 +60,6 @@ class Grid:
         Who speaks then anyway is not given it; of two as near, the first name is. Where nobody is
         left, nobody speaks.
 
-        Parameters
-        ----------
-        gone : iterable of str
-
         Returns
         -------
         Grid

@@ -105,14 +105,6 @@ def threshold(told: Sequence[Evidence]) -> float:
     It loses the least time: what was told to be a heap's own, and what of all others is not theirs.
     People correct what is worst, so what was not told counts a little for every speaker: `TRUST`
     of all his time. The highest of several; `NEVER` where no heap is better than none.
-
-    Parameters
-    ----------
-    told : sequence of Evidence
-
-    Returns
-    -------
-    float
     """
     ordered = sorted(told, key=lambda one: -one.overlap)
     lost = best = sum(one.other for one in ordered)

@@ -41,12 +41,7 @@ class DiarizerSettings(msgspec.Struct, frozen=True):
 
 
 class Diarizer:
-    """An output that is corrected, and what was learnt from it.
-
-    Parameters
-    ----------
-    settings : DiarizerSettings
-    """
+    """An output that is corrected, and what was learnt from it."""
 
     name = "diarizer"
 
@@ -159,10 +154,6 @@ def diarizer(task: Task) -> Diarizer:
     ----------
     task : Task
         Of the kind `diarization`; options as `DiarizerSettings`.
-
-    Returns
-    -------
-    Diarizer
 
     Raises
     ------

@@ -45,7 +45,6 @@ def aligned(pairs: Sequence[Pair], rounds: int) -> list[Links]:
 
     Parameters
     ----------
-    pairs : sequence of (tuple of str, tuple of str)
     rounds : int
         Of expectation maximisation, for each direction.
 

@@ -38,14 +38,8 @@ def translate(source: Words, knowledge: Knowledge, longest: int) -> Said:
 
     Parameters
     ----------
-    source : tuple of str
-    knowledge : Knowledge
     longest : int
         Words of the longest phrase.
-
-    Returns
-    -------
-    Said
     """
     return (
         _remembered(source, knowledge)

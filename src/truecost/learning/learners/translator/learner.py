@@ -43,12 +43,7 @@ class TranslatorSettings(msgspec.Struct, frozen=True):
 
 
 class Translator:
-    """A translation memory with a table of phrases.
-
-    Parameters
-    ----------
-    settings : TranslatorSettings
-    """
+    """A translation memory with a table of phrases."""
 
     name = "translator"
 
@@ -137,10 +132,6 @@ def translator(task: Task) -> Translator:
     ----------
     task : Task
         Of the kind `translation`; options as `TranslatorSettings`.
-
-    Returns
-    -------
-    Translator
 
     Raises
     ------

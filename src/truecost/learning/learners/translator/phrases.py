@@ -52,15 +52,10 @@ def learnt(pairs: Sequence[Pair], rounds: int, longest: int) -> Knowledge:
 
     Parameters
     ----------
-    pairs : sequence of (tuple of str, tuple of str)
     rounds : int
         Of the alignment.
     longest : int
         Words of the longest phrase.
-
-    Returns
-    -------
-    Knowledge
     """
     links = aligned(pairs, rounds)
     counts: Counter[tuple[Words, Words]] = Counter()

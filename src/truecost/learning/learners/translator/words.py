@@ -16,14 +16,6 @@ Words = tuple[str, ...]
 def source_words(text: str) -> Words:
     """Words and marks of a source sentence, all small.
 
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    tuple of str
-
     Examples
     --------
     >>> from truecost.learning.learners.translator.words import source_words
@@ -34,16 +26,7 @@ def source_words(text: str) -> Words:
 
 
 def target_words(text: str) -> Words:
-    """Words of a translation, marked where they touch the one before.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    tuple of str
-    """
+    """Words of a translation, marked where they touch the one before."""
     found, end = [], -1
     for match in _TOKEN.finditer(text):
         found.append(f"{JOINED}{match.group()}" if match.start() == end else match.group())
@@ -52,16 +35,7 @@ def target_words(text: str) -> Words:
 
 
 def capitals(sentences: Iterable[Words]) -> set[str]:
-    """Words that stand with a capital inside sentences at least as often as without.
-
-    Parameters
-    ----------
-    sentences : iterable of tuple of str
-
-    Returns
-    -------
-    set of str
-    """
+    """Words that stand with a capital inside sentences at least as often as without."""
     inside = Counter(word for words in sentences for word in words[1:])
     return {w for w in inside if w != w.lower() and inside[w] >= inside[w.lower()]}
 
@@ -71,15 +45,10 @@ def as_given(words: Sequence[str], text: str, known: Container[str]) -> list[str
 
     Parameters
     ----------
-    words : sequence of str
     text : str
         The source sentence.
     known : container of str
         Words of the other language.
-
-    Returns
-    -------
-    list of str
     """
     given = {found.group().lower(): found.group() for found in _TOKEN.finditer(text)}
     return [word if word in known else given.get(word, word) for word in words]
@@ -94,14 +63,6 @@ def without_capital(words: Words, known: set[str]) -> Words:
 
 def written(words: Sequence[str]) -> str:
     """The sentence of words, with a capital at its start.
-
-    Parameters
-    ----------
-    words : sequence of str
-
-    Returns
-    -------
-    str
 
     Examples
     --------

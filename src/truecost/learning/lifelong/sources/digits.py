@@ -65,7 +65,6 @@ def make(settings: Settings, seed: int) -> Course:
 
     Parameters
     ----------
-    settings : Settings
     seed : int
         Which images are learnt when.
 
@@ -186,7 +185,6 @@ def turned(images: Floats, degrees: float) -> Array:
     Parameters
     ----------
     images : ndarray of float64, shape (items, 64)
-    degrees : float
 
     Returns
     -------

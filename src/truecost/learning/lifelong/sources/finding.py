@@ -19,10 +19,6 @@ from truecost.learning.lifelong.sources.kinds import Kind
 def kinds() -> dict[str, Kind]:
     """Every kind of source by its name, in the order of the modules.
 
-    Returns
-    -------
-    dict of str to Kind
-
     Raises
     ------
     UsageError
@@ -50,10 +46,6 @@ def settings_of(name: str, options: Mapping[str, Any]) -> msgspec.Struct:
         One of `kinds()`.
     options : mapping of str to object
         The keys of `[source]` without the name; those of a table `options` stand beside the others.
-
-    Returns
-    -------
-    struct
 
     Raises
     ------
@@ -83,15 +75,10 @@ def course_of(name: str, options: Mapping[str, Any], seed: int) -> Course:
 
     Parameters
     ----------
-    name : str
     options : mapping of str to object
         As `settings_of` has them.
     seed : int
         Of every draw.
-
-    Returns
-    -------
-    Course
 
     Raises
     ------
@@ -109,11 +96,6 @@ def course_of(name: str, options: Mapping[str, Any], seed: int) -> Course:
 def files_of(name: str, options: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     """The files that a source reads, by the setting that names them; errors as `settings_of`.
 
-    Parameters
-    ----------
-    name : str
-    options : mapping of str to object
-
     Returns
     -------
     dict of str to tuple of str
@@ -126,11 +108,6 @@ def files_of(name: str, options: Mapping[str, Any]) -> dict[str, tuple[str, ...]
 
 def outputs_of(name: str, options: Mapping[str, Any]) -> str:
     """What is put out for the course of a source, before it is made; errors as `settings_of`.
-
-    Parameters
-    ----------
-    name : str
-    options : mapping of str to object
 
     Returns
     -------

@@ -70,13 +70,8 @@ def make(settings: Settings, seed: int) -> Course:
 
     Parameters
     ----------
-    settings : Settings
     seed : int
         Draws nothing.
-
-    Returns
-    -------
-    Course
 
     Raises
     ------

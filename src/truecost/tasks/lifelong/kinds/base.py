@@ -91,8 +91,6 @@ def once(
 
     Parameters
     ----------
-    outputs : sequence of str
-    references : sequence of tuple of str
     count : callable
         From outputs and their references to statistics.
 
@@ -117,8 +115,6 @@ def exchange_whole(count: Count, swap: Swap, noun: str) -> Exchange:
 
     Parameters
     ----------
-    count : callable
-    swap : callable
     noun : str
         What an output is, for messages.
 
@@ -149,8 +145,6 @@ def swapped(statistics: Statistics, rows: Mask, part: str, swap: Swap) -> Both:
     ----------
     statistics : mapping of str to ndarray, shape (rows,)
     rows : ndarray of bool, shape (rows,)
-    part : str
-    swap : callable
 
     Returns
     -------
@@ -170,7 +164,6 @@ def whole(corrected: Sequence[tuple[str, ...]], noun: str) -> Mask:
 
     Parameters
     ----------
-    corrected : sequence of tuple of str
     noun : str
         What an output is.
 

@@ -105,7 +105,6 @@ def count(
         Decisions.
     references : sequence of tuple of str
         The right classes of each item.
-    options : ClassOptions
     part : str
         `classified`.
 

@@ -86,7 +86,6 @@ def count(
         `START END SPEAKER|...` (`truecost.corrections.speech_text`).
     references : sequence of tuple of str
         One of each recording.
-    options : PenalisedDiarization
     part : str
         `speech`.
 
@@ -161,10 +160,8 @@ def exchange(
     ----------
     outputs : sequence of str
         As they were before the corrections.
-    references : sequence of tuple of str
     corrected : sequence of tuple of str
         Regions `START-END` of each recording in seconds; "" for all of it.
-    options : PenalisedDiarization
     part : str
         `speech`.
 
@@ -192,10 +189,6 @@ def regions_of(corrected: Sequence[tuple[str, ...]]) -> Spans:
     ----------
     corrected : sequence of tuple of str
         Of each recording.
-
-    Returns
-    -------
-    Spans
 
     Raises
     ------
@@ -226,7 +219,6 @@ def exchange_regions(found: Recordings, regions: Spans, options: PenalisedDiariz
         With the output before the corrections.
     regions : Spans
         What was corrected; those of a recording do not overlap.
-    options : PenalisedDiarization
 
     Returns
     -------

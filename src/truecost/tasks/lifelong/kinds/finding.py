@@ -23,12 +23,7 @@ NOT_ADDED = {
 
 @cache
 def kinds() -> dict[str, Kind]:
-    """Every kind of output by its name, in the order of the names.
-
-    Returns
-    -------
-    dict of str to Kind
-    """
+    """Every kind of output by its name, in the order of the names."""
     modules = (
         importlib.import_module(f"{package.__name__}.{found.name}")
         for found in pkgutil.iter_modules(package.__path__)
@@ -44,10 +39,6 @@ def kind_of(name: str) -> Kind:
     ----------
     name : str
         classes, diarization, transcripts, translation, ...
-
-    Returns
-    -------
-    Kind
 
     Raises
     ------
@@ -74,13 +65,8 @@ def penalisable(kind: Kind, score: str = "") -> Measure:
 
     Parameters
     ----------
-    kind : Kind
     score : str
         `NAME` or `NAME:PARAMETER`; the first score of the kind when empty.
-
-    Returns
-    -------
-    Measure
 
     Raises
     ------

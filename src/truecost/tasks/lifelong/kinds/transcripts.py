@@ -34,8 +34,6 @@ def count(
 
     Parameters
     ----------
-    outputs : sequence of str
-    references : sequence of tuple of str
     options : TextOptions
         Of which `normalise` enters.
     part : {"words", "characters"}

@@ -32,7 +32,6 @@ def count(
 
     Parameters
     ----------
-    outputs : sequence of str
     references : sequence of tuple of str
         One or several of each sentence.
     options : TranslationOptions

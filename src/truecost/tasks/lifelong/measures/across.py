@@ -93,7 +93,6 @@ class View:
 
     Parameters
     ----------
-    totals : Totals
     named : callable
         From the name of a part, as the score knows it, to that in the evidence.
     change : callable, optional
@@ -126,9 +125,6 @@ def scores(
 
     Parameters
     ----------
-    totals : Totals
-    application : Application
-    inner : Measure
     prefix : str
         Of the names of the parts.
 
@@ -189,7 +185,6 @@ def stepped(costs: Floats, values: Floats, maximum: float) -> Floats:
     costs : ndarray, shape (points,)
         Ascending; a value holds from its cost to the next, the last one to the maximum.
     values : ndarray, shape (replicates, points)
-    maximum : float
 
     Returns
     -------

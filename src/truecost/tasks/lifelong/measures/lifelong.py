@@ -311,7 +311,6 @@ def rule_of(measure: Measure, inner: Measure, how: Across) -> Rule:
 
     Parameters
     ----------
-    measure : Measure
     inner : Measure
         The score.
     how : Across

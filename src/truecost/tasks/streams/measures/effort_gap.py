@@ -37,9 +37,6 @@ def by_window(
 
     Parameters
     ----------
-    totals : Totals
-    application : Application
-    how : Effort
     name : {"imlm", "act_dcf"}
     phase : {"pre", "post"}
     so_far : bool
@@ -68,7 +65,6 @@ def prevalence(whole: Sums, streams: Floats, how: Effort) -> Floats:
     whole : mapping of str to ndarray, shape (replicates, seeds, streams)
     streams : ndarray, shape (replicates, streams)
         Weights.
-    how : Effort
 
     Returns
     -------

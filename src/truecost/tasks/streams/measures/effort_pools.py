@@ -73,10 +73,8 @@ def joined(
     ----------
     totals : Totals
         With the tallies `part` and `part`_sums, axes seed and stream (further axes may follow).
-    how : Effort
     divide : callable
         From sums by name, of any shape, to values of that shape.
-    part : str
 
     Returns
     -------

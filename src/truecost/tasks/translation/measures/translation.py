@@ -84,13 +84,8 @@ def _share(part: Array, whole: Array) -> Floats:
 def smoothing_of(text: str) -> Smoothing:
     """Method and value of a smoothing: `exp`, `none`, `floor`, `floor=0.1`, `add-k`, `add-k=1`.
 
-    Parameters
-    ----------
-    text : str
-
     Returns
     -------
-    method : str
     value : float
         0 for the methods that take none.
 
