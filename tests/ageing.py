@@ -111,7 +111,7 @@ def _policy(name, learnt, at, table, penalised):
                         value=known,
                         lower=None if known is None else known - 0.02,
                         upper=None if known is None else known + 0.02,
-                        reference=frozen,
+                        naive=frozen,
                     )
                 )
     return PolicyCurve(name=name, says=SAYS[name], weights=weights, figures=figures)
@@ -146,7 +146,7 @@ def row(measure, value, system="mine", score="wer", spread=0.01, **more):
         "upper": None if value is None else value + spread,
         "level": 0.95,
         "method": "percentile",
-        "reference": None,
+        "naive": None,
         "direction": "lower",
         "factors": ("item",),
         "n_units": 40,

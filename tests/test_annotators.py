@@ -61,7 +61,7 @@ def check(trials, scoring, rows, units, costs, decisions):
     assert [row.measure for row in found] == list(MEASURES)
     values, references = brute(rows, costs, decisions)
     assert [row.value for row in found] == pytest.approx(values, abs=1e-12)
-    assert [row.reference for row in found] == pytest.approx(references, abs=1e-12)
+    assert [row.naive for row in found] == pytest.approx(references, abs=1e-12)
     factor = tc.Factor.of("u", units)[0]
     drawn = scoring.plan.weights({"u": factor}).block()["u"]
     naive = set()
@@ -164,7 +164,7 @@ def test_one_annotator_a_trial_gives_the_plain_costs():
     any_of = loaded(columns, {**mapping, "annotators": "y"}, annotators="any")
     for one, other in zip(plain, tc.score_system(any_of, scorings[1]), strict=True):
         assert other.replicates == pytest.approx(one.replicates, abs=1e-12)
-        for name in ("value", "lower", "upper", "reference"):
+        for name in ("value", "lower", "upper", "naive"):
             assert getattr(other, name) == pytest.approx(getattr(one, name), abs=1e-12)
         assert other.counts["errors"] == one.counts["errors"]
         assert other.counts["several_accepted"] == 0
@@ -196,7 +196,7 @@ def test_votes_for_two_classes_are_soft_labels(kind, weighted):
         tc.score_system(votes, scoring), tc.score_system(soft, scoring), strict=True
     ):
         assert one.value == other.value
-        assert one.reference == other.reference
+        assert one.naive == other.naive
         assert (one.replicates == other.replicates).all()
         assert one.signature.replace("labels:votes", "labels:soft") == other.signature
         assert ("|weighted|" in one.signature) == weighted
@@ -239,7 +239,7 @@ def test_votes_of_several_classes_are_trials_repeated():
     pairs = zip(tc.score_system(votes, scoring), tc.score_system(plain, scoring), strict=True)
     for one, other in pairs:
         assert one.replicates == pytest.approx(other.replicates, abs=1e-12)
-        assert one.reference == pytest.approx(other.reference, abs=1e-12)
+        assert one.naive == pytest.approx(other.naive, abs=1e-12)
         assert one.n_trials == 120
     assert one.counts["several_labels"] == sum(len(set(labels)) > 1 for labels in said)
 
@@ -272,13 +272,13 @@ def test_the_reference_is_the_best_constant_under_the_same_rule():
     constant = {**EMOTION, "said": ["sad", "sad", "sad", "sad"]}
     trials = loaded(constant, {"score": "said", "annotators": "who"}, annotators="any")
     nec, cost, error = tc.score_system(trials, tc.Scoring(plan=POINT))
-    assert (nec.value, nec.reference) == (1, 1)
-    assert (cost.value, cost.reference) == (0.25, 0.25)  # three of four accept sad
-    assert (error.value, error.reference) == (0.25, 0.25)
+    assert (nec.value, nec.naive) == (1, 1)
+    assert (cost.value, cost.naive) == (0.25, 0.25)  # three of four accept sad
+    assert (error.value, error.naive) == (0.25, 0.25)
     everywhere = {**EMOTION, "who": [f"{who}|sad" for who in EMOTION["who"]]}
     trials = loaded(everywhere, {"score": "said", "annotators": "who"}, annotators="any")
     nec, cost, _ = tc.score_system(trials, tc.Scoring(plan=POINT))
-    assert (nec.value, cost.value, cost.reference) == (None, 0, 0)
+    assert (nec.value, cost.value, cost.naive) == (None, 0, 0)
     assert "undefined" in nec.reason
 
 
@@ -441,7 +441,7 @@ def test_more_annotators_never_raise_the_cost(trials):
     after, _ = values_of([a + b for a, b in zip(said, more, strict=True)], decisions)
     for name in ("accepted_cost", "accepted_error"):
         assert after[name].value <= before[name].value + 1e-12
-        assert after[name].reference <= before[name].reference + 1e-12
+        assert after[name].naive <= before[name].naive + 1e-12
 
 
 @given(TRIALS, st.floats(0.01, 0.2), st.floats(0.01, 0.2))

@@ -82,7 +82,7 @@ def test_costs_and_prior_as_written(run, files):
     assert row["parameters"] == {"costs": {"miss": 10, "fa": 1}, "prior": 0.01}
     assert row["factors"] == ["spk"]
     assert row["n_units"] == 40
-    assert row["reference"] == 1.0
+    assert row["naive"] == 1.0
     assert row["lower"] < row["value"] < row["upper"]
     assert row["threshold"] == pytest.approx(np.log(9.9))
 
@@ -128,7 +128,7 @@ def test_rows_leave_out_what_does_not_apply(run, files):
     _, out, _ = run("score", "A.csv", "--type", "llr", "--map", MAP, "--json")
     row = by_measure(out)["cllr"]
     assert not {"threshold", "baseline", "reason", "units_by_factor"} & set(row)
-    assert {"value", "lower", "upper", "reference", "flags", "signature", "n_undefined"} <= set(row)
+    assert {"value", "lower", "upper", "naive", "flags", "signature", "n_undefined"} <= set(row)
 
 
 def test_result_directory_has_the_same_bytes_every_time(run, files):

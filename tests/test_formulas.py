@@ -61,7 +61,7 @@ def test_what_truecost_says_is_what_the_formula_gives(line):
 
 
 def naive_of(key: str) -> str:
-    """What the page says that the naive system gets, in TeX."""
+    """What the page says that the naive baseline gets, in TeX."""
     return next(naive for kind, keys, naive, _ in BLOCK.findall(TEXT) if key in keys.split())
 
 

@@ -48,7 +48,7 @@ def test_a_subset_is_judged_at_the_threshold_of_the_whole(name, rate):
         low = np.max(SCORES[threshold > SCORES])
         assert low < row.threshold <= threshold + 1e-12
         assert "threshold-of:whole" in row.signature
-        assert row.reference == pytest.approx(1 - rate)
+        assert row.naive == pytest.approx(1 - rate)
         assert {"misses", "false_alarms"} <= row.counts.keys()
     whole = found["", f"{name}:{rate}"]
     assert "threshold-of" not in whole.signature

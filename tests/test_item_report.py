@@ -131,7 +131,7 @@ def test_values_are_stored_as_shares_and_seen_in_percent(outcomes):
     )
     assert 0 < row.value < 1
     assert shown(row, row.value) == f"{100 * row.value:.4g}%"
-    assert shown(row, row.reference) == "100%"
+    assert shown(row, row.naive) == "100%"
     first = outcome.comparisons[0]
     assert (
         shown(first.difference, first.difference.value) == f"{100 * first.difference.value:.4g} pp"
@@ -286,10 +286,10 @@ def test_sums_in_words(label, counts, errors, size):
 
 def test_what_the_naive_system_is_depends_on_the_task(outcome):
     text = plain(page_of(outcome))
-    assert "is the naive system: an empty output." in text
+    assert "is the naive baseline: an empty output." in text
     assert "constant answer" not in text
-    naive = shown(outcome.estimates[0], outcome.estimates[0].reference)
-    assert f"{naive} is the naive system" in text
+    naive = shown(outcome.estimates[0], outcome.estimates[0].naive)
+    assert f"{naive} is the naive baseline" in text
     assert naive == ("0" if outcome.task == "translation" else "100%")
 
 
@@ -337,14 +337,14 @@ def test_a_difference_says_what_to_beware_of(outcome):
 
 def test_the_verdict_names_what_bleu_is(outcomes):
     lead = verdict.verdict(story_of(outcomes("translation"))).lead
-    assert lead.startswith("bleu:exp (BLEU): higher is better. 0 is the naive system")
+    assert lead.startswith("bleu:exp (BLEU): higher is better. 0 is the naive baseline")
 
 
 def test_the_naive_edit_rate_of_several_references_is_explained():
     items = tc.count_translations([["a b c", "d e"], ["a b c d e", "d"]], ["a b", "d"],
                                   measures=("ter",))  # fmt: skip
     [row] = tc.score_system(items, tc.Scoring(measures=("ter",), plan=tc.Plan(20)))
-    assert row.reference == pytest.approx(4 / 5.5)
+    assert row.naive == pytest.approx(4 / 5.5)
     assert "each word of the shortest reference, over the mean length" in words.shortest(row)
     result = study_result(row, "translation")
     assert plain(page.render(result, ())).count("the shortest reference, over the mean length") == 2
@@ -665,7 +665,7 @@ def test_bars_end_at_three_times_the_reference():
     assert max(p.get_x() + p.get_width() for p in ax.patches) <= 3
     assert [t.get_text() for t in ax.texts] == [shown(row, row.value)]
     legend = [t.get_text() for t in ax.figure.legends[0].get_texts()]
-    assert "naive system" in legend
+    assert "naive baseline" in legend
 
 
 def test_ngrams_of_bleu(outcomes):

@@ -43,7 +43,7 @@ MANY = [(5, 1, 0, 0), (4, 0, 2, 0), (9, 0, 0, 1), (3, 3, 0, 2)] * 10
 def test_a_row_of_items_says_what_it_counts():
     [row] = score(items_of(MANY, signatures={"words": "normalise:none"}), PLAN)
     assert row.value == pytest.approx(90 / 270)
-    assert row.reference == 1.0
+    assert row.naive == 1.0
     assert (row.n_trials, row.item, row.shown_in) == (40, "utterance", "percent")
     assert row.counts["substitutions"] == 40
     assert row.counts["reference"] == 270

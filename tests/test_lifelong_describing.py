@@ -103,7 +103,7 @@ def test_the_score_on_the_lifelong_set_is_that_of_each_version_on_its_own_data()
             for state in ("adapted", "base")
         )
         assert row.value == pytest.approx(after, abs=1e-12)
-        assert row.reference == pytest.approx(before, abs=1e-12)
+        assert row.naive == pytest.approx(before, abs=1e-12)
     early = replace(lifelong, stream=cut_at(lifelong.stream, 3))  # the last data were not scored
     row = one_of(early, scoring(), "lifelong_score")
     wanted = np.mean([value_of(told, v, v - 1, "adapted") for v in (1, 2, 3)])
@@ -119,7 +119,7 @@ def test_the_score_on_the_lifelong_set_is_that_of_each_version_on_its_own_data()
         stream=without(replace(lifelong, test=lifelong.stream), lambda row: row["state"] == 1).test,
     )
     plain = one_of(bare, scoring(), "lifelong_score")  # nothing was said again after adapting
-    assert plain.value == plain.reference
+    assert plain.value == plain.naive
 
 
 def test_units_of_a_document_stay_together_on_the_lifelong_set_too():
@@ -200,7 +200,7 @@ def test_seeds_weigh_scores_on_the_lifelong_set_and_areas():
         assert area.replicates[r] == pytest.approx(wanted, abs=1e-12)
     begun = [base.filter(seed=s, version=0) for s in range(3)]
     wanted = np.mean([of["errors"].sum() / of["n"].sum() for of in begun])
-    assert area.reference == pytest.approx(wanted, abs=1e-12)
+    assert area.naive == pytest.approx(wanted, abs=1e-12)
 
 
 def test_one_time_with_several_items_is_enough_for_percentiles():

@@ -331,7 +331,7 @@ def forest_rows(systems=("mine", "yours"), names=tuple(ageing.ASKED)):
             system=system,
             policy=policy,
             version="6",
-            reference=0.35,
+            naive=0.35,
             shown_in="",
         )
         for s, system in enumerate(systems)

@@ -248,7 +248,7 @@ def test_of_many_policies_the_first_stand_open():
 
 
 def single(direction="lower", gain=0.04, spread=0.01):
-    """What `penalise` gives: no versions, no times, the naive system as reference."""
+    """What `penalise` gives: no versions, no times, the naive baseline as reference."""
     sign = 1 if direction == "lower" else -1
     values = {"base_score": 0.3, "adapted_score": 0.2 if sign > 0 else 0.4}
     values |= {"penalty": sign * 0.06}

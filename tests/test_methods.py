@@ -99,7 +99,7 @@ def test_a_ratio_is_weighed_outside():
     v, x = drawn(seeds), np.array([e.replicates for e in found])
     mean = tc.estimate_method(found, runs_of(seeds), PLAN).mean
     np.testing.assert_allclose(mean.replicates, (v * x.T).sum(1) / v.sum(1), rtol=1e-12)
-    assert mean.reference == 1
+    assert mean.naive == 1
 
 
 def test_two_columns_are_crossed():

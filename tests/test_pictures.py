@@ -342,7 +342,7 @@ def test_pictures_refuse_what_has_no_place_on_their_axes(case):
     ):
         with pytest.raises(tc.UsageError, match=rf"curves\.{maker}\(systems, scoring\) first"):
             getattr(plots, name)(systems)
-    drawn, kept = plots.cost_bars(rows), plots.cost_bars([r for r in rows if r.reference == 1])
+    drawn, kept = plots.cost_bars(rows), plots.cost_bars([r for r in rows if r.naive == 1])
     assert [t.get_text() for t in drawn.texts] == [t.get_text() for t in kept.texts]
     with pytest.raises(tc.UsageError, match="whose naive value is 1"):
         plots.cost_bars([r for r in rows if r.measure == "eer"])
@@ -487,7 +487,7 @@ def test_no_texts_collide(case, name, width):
         "roc": det,
         "cost_against_threshold": curves.cost_curves(systems, scoring),
         "reliability": curves.reliabilities(systems, scoring),
-        "cost_bars": [r for r in rows if r.reference == 1],
+        "cost_bars": [r for r in rows if r.naive == 1],
     }
     for picture, found in drawn.items():
         if found:
@@ -628,7 +628,7 @@ def test_collections_and_applications_have_slots_of_their_own(case, width):
         for collection in ("matched", "mismatched channel")
         for r in known
     ]
-    costs = [r for r in twice if r.reference == 1]
+    costs = [r for r in twice if r.naive == 1]
     assert len(plots.bars_of(costs)) == 8
     assert_readable(draw("cost_bars", costs, width))
     act = [r for r in twice if r.measure == "act_dcf"]
@@ -842,7 +842,7 @@ def test_equal_input_gives_equal_bytes(case, tmp_path, ending):
                 plots.det(curves.det_curves(systems, scoring)),
                 plots.cost_against_threshold(curves.cost_curves(systems, scoring)),
                 plots.reliability(curves.reliabilities(systems, scoring)),
-                plots.cost_bars([r for r in rows if r.reference == 1]),
+                plots.cost_bars([r for r in rows if r.naive == 1]),
             ]
             paths = [plots.save(ax, tmp_path / f"{k}-{n}.{ending}") for n, ax in enumerate(drawn)]
         written.append([p.read_bytes() for p in paths])
@@ -866,7 +866,7 @@ def test_pictures_stand_side_by_side_in_a_paper(case, tmp_path):
     plots.det(curves.det_curves(systems, scoring), axes[2])
     assert_readable(axes[0])
     loose = Figure(figsize=(7, 5)).add_subplot()  # without a layout engine
-    plots.cost_bars([r for r in rows if r.reference == 1], loose)
+    plots.cost_bars([r for r in rows if r.naive == 1], loose)
     assert plots.save(loose, tmp_path / "loose.png").stat().st_size > 1000
 
 

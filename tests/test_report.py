@@ -143,7 +143,7 @@ def test_verdict_says_value_interval_counts_and_comparison(outcome, report):
     missed = f"{row.counts['misses']} of {row.counts['targets']} targets missed"
     assert missed in report
     assert Page(report).chips == ["better than naive", "better than naive", "better than base"]
-    assert "1 is the naive system" in report
+    assert "1 is the naive baseline" in report
     assert row.signature in report
     assert other.signature in report
 
@@ -395,13 +395,13 @@ def test_random_scores_are_never_better_than_naive(tmp_path, ran):
     }
     outcome = ran(tmp_path / "random.csv", **some)
     [row] = [r for r in outcome.rows if r.measure == "min_dcf"]
-    assert row.upper < row.reference  # as its interval has it, it would be better
+    assert row.upper < row.naive  # as its interval has it, it would be better
     text = drawn(outcome)
     assert Page(text).chips == ["at best"]
     assert "better than naive" not in text.replace("nothing is said to be better than naive", "")
     said = verdict.verdict(Story(outcome.result, ()))
     assert "No decision is judged" in said.lead
-    assert "is the naive system" not in said.lead
+    assert "is the naive baseline" not in said.lead
     assert "min_dcf: it chooses its threshold on the evaluation data" in text
 
 
@@ -469,7 +469,7 @@ def test_contents_link_to_the_sections_of_a_long_page(report, outcome):
 
 
 def test_measures_are_explained_with_authors(report):
-    assert "the naive system has 1. Rodriguez-Fuentes &amp; Penagarikano 2013, 2.3." in report
+    assert "the naive baseline has 1. Rodriguez-Fuentes &amp; Penagarikano 2013, 2.3." in report
     assert not re.search(r"\bpaper 00\d", report)
     assert {*AUTHORS} == {key for key in PAPERS if key.isdigit()}
 
@@ -556,7 +556,7 @@ def test_one_far_off_does_not_squeeze_the_others(board):
 
 
 def test_the_picture_of_a_leaderboard(board, tmp_path):
-    ax = plots.leaderboard(board.leaderboard, reference=1.0)
+    ax = plots.leaderboard(board.leaderboard, naive=1.0)
     assert [t.get_text() for t in ax.get_yticklabels()] == [s.system for s in board.leaderboard]
     values = [line.get_xdata()[0] for line in ax.lines if line.get_marker() == "o"]
     assert values == [s.value for s in board.leaderboard]
@@ -637,17 +637,17 @@ def test_problems_of_the_data_come_before_advice(outcome):
 # ---- words, tables, SVG ----
 
 
-def row(value=0.5, lower=0.4, upper=0.6, reference=1.0, direction="lower", **more):
+def row(value=0.5, lower=0.4, upper=0.6, naive=1.0, direction="lower", **more):
     fields = {"level": 0.95, "method": "percentile", "factors": ("unit",), "n_units": 20}
     fields |= {"n_trials": 9, "n_replicates": 50, "n_undefined": 0, "flags": (), "signature": "s"}
-    fields |= {"value": value, "lower": lower, "upper": upper, "reference": reference}
+    fields |= {"value": value, "lower": lower, "upper": upper, "naive": naive}
     fields |= {"measure": "cllr", "dims": {"system": "a"}, "direction": direction} | more
     return Row(**fields)
 
 
 @given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1))
 def test_better_than_naive_is_worse_the_other_way_round(value, reach, naive):
-    ends = {"value": value, "lower": value - reach, "upper": value + reach, "reference": naive}
+    ends = {"value": value, "lower": value - reach, "upper": value + reach, "naive": naive}
     said, other = (words.against_naive(row(**ends, direction=d)) for d in ("lower", "higher"))
     swapped = {"better": "worse", "worse": "better"}
     assert other == swapped.get(said, said)
@@ -663,11 +663,11 @@ def test_words_of_one_and_of_many():
     assert words.counts(row(n_trials=1)) == "1 trial; 20 units"
     assert words.counts(row(counts={"errors": 2.5})) == "2.5 errors in 9 trials; 20 units"
     assert words.counts(row(flags=("trials_as_units",))) == "9 trials"
-    assert words.against_naive(row(reference=None)) == words.against_naive(row(value=None)) == ""
+    assert words.against_naive(row(naive=None)) == words.against_naive(row(value=None)) == ""
     for lost, said in ((2, "better"), (3, "undecided")):  # of 50 replicates, as of differences
         assert words.against_naive(row(n_undefined=lost)) == said
         assert verdict_of(row(-0.5, -0.6, -0.4, kind="difference", n_undefined=lost)) == said
-    assert against_zero(row(reference=0.0, n_undefined=3)) == "undecided"
+    assert against_zero(row(naive=0.0, n_undefined=3)) == "undecided"
     assert words.value(row(value=None, reason="undefined: no targets")) == "undefined: no targets"
 
 

@@ -750,7 +750,7 @@ def test_rows_hold_no_interval_and_no_command():
     assert "secret" not in msgspec.json.encode(load).decode()
     rows = rows_of(load, "mine", 0.9)
     assert [row.measure for row in rows] == [m.name for m in MEASURES]
-    assert {(row.lower, row.upper, row.reference, row.level) for row in rows} == {
+    assert {(row.lower, row.upper, row.naive, row.level) for row in rows} == {
         (None, None, None, 0.9)
     }
     ssf = rows[1]

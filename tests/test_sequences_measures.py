@@ -1,4 +1,4 @@
-"""Measures of sequences: by hand, bounds, the naive system, and where they are undefined."""
+"""Measures of sequences: by hand, bounds, the naive baseline, and where they are undefined."""
 
 import numpy as np
 import polars as pl
@@ -23,7 +23,7 @@ PAIRS = st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=6)
 
 
 def value_of(name, pairs):
-    """A measure of some pairs of reference and output, and what the naive system gets."""
+    """A measure of some pairs of reference and output, and what the naive baseline gets."""
     reference, hypothesis = (pl.Series(side, dtype=pl.String) for side in zip(*pairs, strict=True))
     factor, codes = tc.Factor.of("utterance", np.arange(len(pairs)))
     parts = {"words": count_words, "characters": count_characters}
@@ -32,7 +32,7 @@ def value_of(name, pairs):
     }
     evidence = Evidence(counted)
     seen = find(name)(totals(evidence, Weights.ones(evidence.factors).block()), Application())
-    return seen.values[0], seen.references[0]
+    return seen.values[0], seen.naive[0]
 
 
 BY_HAND = [("a b c d", "a x c"), ("e", "e f g")]  # 1 substitution, 1 deletion; 2 insertions

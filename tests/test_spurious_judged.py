@@ -91,8 +91,8 @@ def test_cross_entropy_and_cost_of_all_data_are_judged_and_nothing_beside_them(b
     assert _decide([*rows, part]) == [rows[1], rows[2]]
     assert _decide([part]) == []
     other, higher = rows[0], of(base, 0.5, 0.4, 0.6, measure="auc", direction="higher")
-    unlike = of(base, 0.5, 0.4, 0.6, measure="eer", reference=0.5)
-    assert _decide([unlike, higher, msgspec.structs.replace(other, reference=1.0)])[0].measure == (
+    unlike = of(base, 0.5, 0.4, 0.6, measure="eer", naive=0.5)
+    assert _decide([unlike, higher, msgspec.structs.replace(other, naive=1.0)])[0].measure == (
         "act_dcf"
     )
     assert _decide([unlike, higher]) == []

@@ -278,7 +278,7 @@ def test_counts_are_those_of_the_items_that_are_scored():
     assert rows["imlm", "post"].n_trials == 6
     assert rows["imlm", "post"].counts["targets"] == 2
     assert rows["imlm", "pre"].n_trials == 8
-    assert rows["n_annotations", "post"].reference == 8
+    assert rows["n_annotations", "post"].naive == 8
 
 
 def test_labels_that_contradict_each_other():

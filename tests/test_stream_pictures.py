@@ -29,7 +29,7 @@ def row_like(budget, value, strategy="margin", spread=0.02, **more):
         "value": value,
         "level": 0.95,
         "method": "percentile",
-        "reference": 1.0,
+        "naive": 1.0,
         "lower": None if value is None else value - spread,
         "upper": None if value is None else value + spread,
         "direction": "lower",
@@ -139,7 +139,7 @@ def test_of_equal_budgets_the_smaller_is_the_best():
 
 
 def test_where_higher_is_better_the_highest_is_filled():
-    rows = rows_like({2: 0.3, 4: 0.5, 8: 0.4}, direction="higher", reference=None)
+    rows = rows_like({2: 0.3, 4: 0.5, 8: 0.4}, direction="higher", naive=None)
     assert marks(drawn(rows)) == [(4, 0.5)]
 
 
@@ -170,7 +170,7 @@ def test_the_naive_value_is_drawn_where_it_is_near():
     rows = rows_like({2: 0.8, 4: 0.95, 8: 1.2})
     assert "all by hand" in labels_of(drawn(rows))
     other = [structs.replace(r, measure="act_dcf") for r in rows]
-    assert "naive system" in labels_of(drawn(other))
+    assert "naive baseline" in labels_of(drawn(other))
 
 
 def test_budgets_from_zero_on_have_a_linear_axis():
@@ -200,7 +200,7 @@ CASES = {
     "linear": rows_like({10: 0.3, 12: 0.4, 20: 0.35}),
     "fine": rows_like({0.5: 0.3, 1.25: 0.4, 2.75: 0.35, 60.125: 0.9}),
     "many": rows_like({b: 0.3 + abs(b - 15) / 40 for b in MANY}),
-    "percent": rows_like({2: 0.08, 4: 0.02}, measure="pmiss", shown_in="percent", reference=None),
+    "percent": rows_like({2: 0.08, 4: 0.02}, measure="pmiss", shown_in="percent", naive=None),
     "wide intervals": rows_like({2: 0.3, 4: 0.31}, spread=20),
     "long names": [
         r for k in range(6) for r in rows_like({2: 0.3 + k / 9, 4: 0.2 + k / 9}, f"{LONG}{k}")

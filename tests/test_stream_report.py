@@ -143,7 +143,7 @@ def test_the_verdict_has_both_phases_and_the_cost_of_errors(run):
     outcome = run()
     said = verdict.verdict(story_of(outcome))
     assert said.lead.startswith("imlm (person's time over that of doing all by hand): lower is ")
-    assert "1 is the naive system: labelling everything by hand. " in said.lead
+    assert "1 is the naive baseline: labelling everything by hand. " in said.lead
     whole = row_of(outcome, "imlm")
     times = round(whole.n_trials / whole.counts["targets"], 1)
     assert f"misses, which count {times:g} times (items over targets), and divides" in said.lead
@@ -172,7 +172,7 @@ def test_a_cost_of_errors_has_another_naive_system(run):
     outcome = run(measures=["act_dcf"], interval=PERCENTILES)
     said = verdict.verdict(story_of(outcome))
     assert said.lead.startswith("act_dcf (detection cost of the decisions): lower is better. 0.25 ")
-    assert "is the naive system: rejecting or accepting everything. " in said.lead
+    assert "is the naive baseline: rejecting or accepting everything. " in said.lead
     assert "It adds up" not in said.lead
     assert [line.chip for line in lines_of(outcome)] == ["better than naive"]
 
@@ -618,7 +618,7 @@ def test_the_page_repeats_itself_from_what_is_stored(swept, tmp_path):
 def test_rows_are_titled_by_their_own_measure(run):
     page = plain(render(run().result, ()))
     assert (
-        "act_dcf Detection cost of the decisions; lower is better; the naive system has 0.25."
+        "act_dcf Detection cost of the decisions; lower is better; the naive baseline has 0.25."
         in page
     )
     assert "(normalised)" not in page

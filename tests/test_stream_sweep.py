@@ -242,7 +242,7 @@ def row(budget, point, replicates, strategy="margin", measure="imlm", **dims):
         upper=float(known.max()) if len(known) else None,
         level=0.95,
         method="percentile",
-        reference=1.0,
+        naive=1.0,
         direction="lower",
         factors=("seed",),
         n_units=4,

@@ -171,7 +171,7 @@ def bins_like(scores, **more):
 def test_the_verdict_says_what_a_better_threshold_would_gain(scored):
     said = verdict.verdict(story_of(scored))
     assert said.lead.startswith("atwv (actual term-weighted value): higher is better. ")
-    assert "0 is the naive system: rejecting everything. 1 is a perfect search" in said.lead
+    assert "0 is the naive baseline: rejecting everything. 1 is a perfect search" in said.lead
     first, second, _ = said.groups[-1].lines
     for line, system in ((first, "fair"), (second, "good")):
         actual, best = row_of(scored, "atwv", system), row_of(scored, "mtwv", system)

@@ -1,7 +1,7 @@
 r"""Formulas of measures, as mathematics that needs neither a network nor a script.
 
 `{formula} NAME ...` shows the formula of one or more measures of the registry: its content is TeX,
-a formula a paragraph; `:naive:` is what the naive system gets, in TeX too, where there is one.
+a formula a paragraph; `:naive:` is what the naive baseline gets, in TeX too, where there is one.
 Name, title, direction, range and source come from the measure itself. A measure without a formula
 is a warning, and so is a formula of no measure.
 
@@ -71,7 +71,7 @@ class Formula(SphinxDirective):
         return [listing]
 
     def head(self, key: str) -> list[nodes.Node]:
-        """Name and title; direction, range, what the naive system gets, and the source."""
+        """Name and title; direction, range, what the naive baseline gets, and the source."""
         measure = registry()[key]
         name = nodes.literal(text=measure.name)
         link = nodes.reference("", "", name, refuri=f"api.html#measure-{key.replace('_', '-')}")

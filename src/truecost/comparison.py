@@ -138,7 +138,7 @@ def derived(
         upper=upper,
         level=system.level,
         method=system.method,
-        reference=None,
+        naive=None,
         direction=system.direction,
         factors=system.factors,
         n_units=system.n_units,

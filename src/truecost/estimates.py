@@ -1,4 +1,4 @@
-"""Estimates: a value with its interval, naive reference, counts and signature.
+"""Estimates: a value with its interval, naive baseline, counts and signature.
 
 `estimate` runs measures over the replicates of a plan and over the data without single units.
 Results are frozen. Intervals are by default those of `auto`: each measure has a rule that claims no
@@ -95,7 +95,7 @@ def estimate(
 ) -> list[Estimate]:
     """The value of each measure with its interval.
 
-    The value and its reference come from weights of one. `auto` makes each end by the rule of the
+    Value and naive baseline come from weights of one. `auto` makes each end by the rule of the
     measure: a t limit whose degrees of freedom are the number of units that effectively carry the
     value, pushed out by one more unit like the worst, or the binomial limit of an error rate for
     effective counts, so that no errors never means certainty (see the page on intervals).
@@ -151,7 +151,7 @@ def estimate(
     >>> evidence = tc.Evidence({"decisions": tally})
     >>> measures = [tc.find("nec"), tc.find("p_fa")]
     >>> for row in tc.estimate(evidence, measures, tc.preset("equal"), tc.Plan(200, seed=0)):
-    ...     print(row, row.reference)
+    ...     print(row, row.naive)
     nec 1 [0.7119, 1.288] 1.0
     p_fa 0.2 [0.06431, 0.4225] None
     """
@@ -210,10 +210,10 @@ class Setting:
         self, measure: Measure, point: Values, drawn: Values, left: tuple[LeftOut, ...]
     ) -> Estimate:
         """One measure's point, replicates and leave-one-out values as an estimate."""
-        value, reference = float(point.values[0]), float(point.references[0])
+        value, naive = float(point.values[0]), float(point.naive[0])
         units = {n: f.count for n, f in self.factors.items() if n not in self.plan.hold}
         parameters = _parameters(measure, self.application)
-        found = self._ends(measure, value, reference, drawn.values, left)
+        found = self._ends(measure, value, naive, drawn.values, left)
         lower, upper, reason = found.lower, found.upper, found.reason
         if reason is None and (none := self._no_interval(units, len(drawn.values))):
             lower, upper, reason = None, None, none
@@ -237,7 +237,7 @@ class Setting:
             upper=upper,
             level=self.level,
             method=self.method,
-            reference=finite(reference),
+            naive=finite(naive),
             direction=measure.direction,
             factors=tuple(units),
             n_units=min(units.values(), default=0),
@@ -312,7 +312,7 @@ def _naive(found: Values) -> bool:
     """Whether the system costs exactly what the naive one does, always: it decides as that does,
     which is no lack of data. A cost of 0 may be: no error was seen.
     """
-    same = np.isclose(found.values, found.references, rtol=1e-12, atol=0)  # but for rounding
+    same = np.isclose(found.values, found.naive, rtol=1e-12, atol=0)  # but for rounding
     return bool((same & (found.values != 0)).all())
 
 

@@ -72,7 +72,7 @@ def estimate_method(members: Sequence[Estimate], runs: Runs, plan: Plan) -> Meth
 
     With x_j the value of run j, x_j^(r) that in replicate r, and v_j^(r) the weight of the run:
 
-    - the value of both is the mean over runs, sum_j x_j / J, and so is the reference;
+    - the value of both is the mean over runs, sum_j x_j / J, and so is the naive baseline;
     - `run`: its replicates are all x_j^(r) pooled;
     - `mean`: sum_j v_j^(r) x_j^(r) / sum_j v_j^(r), undefined where a run with a weight is.
 
@@ -221,7 +221,7 @@ def _summary(
     )
     flags = [f for e in members for f in e.flags if f not in ("no_spread", "undefined_replicates")]
     thresholds = {e.threshold for e in members}
-    references = [e.reference for e in members]
+    naive = [e.naive for e in members]
     return msgspec.structs.replace(
         first,
         dims={**first.dims, "system": runs.method, "estimator": estimator},
@@ -229,7 +229,7 @@ def _summary(
         value=finite(point),
         lower=lower,
         upper=upper,
-        reference=None if None in references else float(np.mean([r or 0.0 for r in references])),
+        naive=None if None in naive else float(np.mean([r or 0.0 for r in naive])),
         factors=(*first.factors, *sizes),
         units_by_factor={**tests, **sizes} if len(tests) + len(sizes) > 1 else {},
         counts=_counts(members),

@@ -75,8 +75,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     method : {"auto", "percentile", "bca", "delta"}
         How the ends of the interval were made (see `truecost.estimate`); `delta` is the delta
         method on the logarithm of a ratio.
-    reference : float or None
-        The naive system's value on the same scale; None when there is none.
+    naive : float or None
+        The naive baseline on the same scale; None when there is none.
     direction : {"lower", "higher"}
         Which values are better.
     factors : tuple of str
@@ -171,7 +171,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     upper: float | None
     level: float
     method: Ends
-    reference: float | None
+    naive: float | None
     direction: Literal["lower", "higher"]
     factors: tuple[str, ...]
     n_units: int
@@ -374,7 +374,7 @@ def shown(row: Figures, value: float | None) -> str:
     row : Row or Verdict
         Says what the figure is seen in.
     value : float or None
-        Its value, its reference, an end of its interval or a limit.
+        Its value, the naive baseline, an end of its interval or a limit.
     """
     return signed(value, row.scale) if row.scale == "pp" else figure(value, row.scale)
 

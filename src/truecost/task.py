@@ -194,11 +194,11 @@ class Naive:
     said : str
         How the list of measures says it, `{}` in place of the value; empty where it does not.
     output : callable
-        What the naive system puts out, by the measure.
+        What the naive baseline puts out, by the measure.
     """
 
     column: str = "naive"
-    said: str = "the naive system has {}"
+    said: str = "the naive baseline has {}"
     output: Callable[[str], str] = _empty_output
 
 

@@ -109,7 +109,7 @@ RULES = (
     Rule(
         "naive-reference",
         "3.5",
-        "a figure without that of the best naive system cannot be judged: divide by it, so that "
+        "a figure without that of the best naive baseline cannot be judged: divide by it, so that "
         "1.0 is no better than knowing the priors alone (NEC, NTE, NCE)",
         "",
         "nec, nte, nce",

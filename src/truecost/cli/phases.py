@@ -59,7 +59,7 @@ def _cells(phases: Mapping[str, Told]) -> tuple[str, ...]:
     """The figures of one measure."""
     found = [text for p in PHASES for text in (figures(phases[p][0]) if p in phases else ("", ""))]
     some, _, size = next(iter(phases.values()))
-    naive = "" if some.reference is None else shown(some, some.reference)
+    naive = "" if some.naive is None else shown(some, some.naive)
     notes = dict.fromkeys(mark for _, marks, _ in phases.values() for mark in marks)
     return (*found, naive, size, units_shown(some), ", ".join(notes))
 

@@ -61,7 +61,7 @@ def values(rows: Sequence[Row], *, by_run: bool = False) -> Columns:
     cells = tuple(
         (
             *(*about(row, dims), row.label, *figures(row)),
-            "" if row.reference is None else shown(row, row.reference),
+            "" if row.naive is None else shown(row, row.naive),
             *(size, units_shown(row), note_of(row)),
         )
         for row, size in zip(rows, sizes, strict=True)

@@ -18,7 +18,7 @@ Array = npt.NDArray[Any]
 Result = tuple[Array, Array | float]
 Told = tuple[Array, Array | float, dict[str, Array]]  # with what a measure says beside its value
 Function = Callable[..., Result | Told]
-NONE = float("nan")  # the reference of a measure that has no naive system
+NONE = float("nan")  # the naive baseline of a measure that has none
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,14 +27,14 @@ class Values:
 
     Attributes
     ----------
-    values, references : ndarray of float64, shape (replicates,)
-        The measure and what the naive system gets; NaN where undefined, or where there is none.
+    values, naive : ndarray of float64, shape (replicates,)
+        The measure and what the naive baseline gets; NaN where undefined, or where there is none.
     extras : mapping of str to ndarray, shape (replicates,)
         What it says beside them: the share of queries that vanished, a chosen threshold.
     """
 
     values: Floats
-    references: Floats
+    naive: Floats
     extras: Mapping[str, Floats]
 
     @staticmethod
@@ -48,14 +48,14 @@ class Values:
         """
         return Values(
             np.concatenate([p.values for p in parts]),
-            np.concatenate([p.references for p in parts]),
+            np.concatenate([p.naive for p in parts]),
             {name: np.concatenate([p.extras[name] for p in parts]) for name in parts[0].extras},
         )
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A named pure function from totals to (values, references).
+    """A named pure function from totals to (values, naive).
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class Measure:
         As it is asked for.
     function : callable
         `f(totals, application)`, or `f(totals, application, parameter)` when `parameter` is set;
-        returns values of shape (replicates,), the naive system's values (an array, a number, or
+        returns values of shape (replicates,), the naive baseline's values (an array, a number, or
         NaN where there is none) and, if it has more to say, a dictionary of named arrays of shape
         (replicates,): their value at the point and their mean go into the counts of the row.
     parts : tuple of str
@@ -194,15 +194,13 @@ class Measure:
         return self.name if self.parameter is None else f"{self.name}:{self.parameter}"
 
     def __call__(self, totals: Totals, application: Application) -> Values:
-        """Values and references for every replicate, NaN where undefined."""
+        """Values and naive baselines for every replicate, NaN where undefined."""
         arguments = () if self.parameter is None else (self.argument(),)
         with np.errstate(divide="ignore", invalid="ignore"):
-            values, references, *more = self.function(totals, application, *arguments)
+            values, naive, *more = self.function(totals, application, *arguments)
         found = np.asarray(values, np.float64)
         extras = {k: np.asarray(v, np.float64) for k, v in (more[0] if more else {}).items()}
-        return Values(
-            found, np.broadcast_to(np.asarray(references, np.float64), found.shape), extras
-        )
+        return Values(found, np.broadcast_to(np.asarray(naive, np.float64), found.shape), extras)
 
 
 ROUNDING = 16 * float(np.finfo(np.float64).eps)  # relative: what sums of a few terms may be off

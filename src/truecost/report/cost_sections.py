@@ -32,7 +32,7 @@ def main_of(story: Story) -> str:
     labels = list(dict.fromkeys(r.label for r in story.whole))
     dropped = {least for actual, least in minima().items() if actual in story.costs}
     costs = sorted((c for c in story.costs if c not in dropped), key=at_best)
-    known = [r.label for r in story.whole if r.reference is not None]
+    known = [r.label for r in story.whole if r.naive is not None]
     judged = [name for name in known if not at_best(name)]
     return next(iter([*costs, *judged, *known, *labels, *(r.label for r in story.rows)]), "")
 
@@ -88,7 +88,7 @@ def bars(story: Story) -> Section | None:
         for name, of in groups.items()
     ]
     naive = story.page.naive.output(story.main)
-    text = f"1 is the naive system: {naive}. The thin line is the interval."
+    text = f"1 is the naive baseline: {naive}. The thin line is the interval."
     if any("estimator" in r.dims for r in story.whole):
         text += " Means over runs."
     alone = [b.actual.label for b in plots.bars_of(rows) if b.minimum is None]

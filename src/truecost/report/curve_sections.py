@@ -50,7 +50,7 @@ def threshold(story: Story) -> Section | None:
     drawings = _curves(
         story, "cost", plots.cost_against_threshold, plots.threshold_height, _told_cost, every=True
     )
-    text = "What each threshold would cost, as a share of the naive system's cost."
+    text = "What each threshold would cost, as a share of the naive baseline's cost."
     if any(c.actual is not None for curves in story.curves for c in curves.cost):
         text += (
             " The filled mark is the threshold in use, the hollow one that of least cost: the "
@@ -80,8 +80,8 @@ def calibration(story: Story) -> Section | None:
     )
     text = (
         "What a system says against what the data show: on the diagonal it is calibrated. Being "
-        "calibrated is not being good: the legend has the cost of its probabilities (naive system "
-        "1) and how much of it better calibration would save."
+        "calibrated is not being good: the legend has the cost of its probabilities (naive "
+        "baseline 1) and how much of it better calibration would save."
     )
     found = [c for curves in story.curves for c in curves.reliability]
     ends = [c for c in found if ((c.bin_seen <= 0) | (c.bin_seen >= 1)).any()]

@@ -138,7 +138,7 @@ def _forest(rows: Sequence[Row], label: str, part: Part) -> Drawing:
         (
             *(r.dims["policy"], r.dims["system"], r.dims.get("strategy", "")),
             *figures(r),
-            "" if r.reference is None else shown(r, r.reference),
+            "" if r.naive is None else shown(r, r.naive),
         )
         for r in of
     ]
@@ -237,7 +237,7 @@ def _versions(found: Found, name: str) -> Drawing:
                 cells += ["", "", ""]
                 continue
             cells += [figure_in(found, f.value), ends_in(found, f.lower, f.upper)]
-            cells.append(figure_in(found, f.reference))
+            cells.append(figure_in(found, f.naive))
         rows.append(cells)
     columns = [c for p in of for c in (p, "its interval", "initial version")]
     title = ", ".join(filter(None, (name, "from version to version")))

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from truecost.tasks.lifelong.descriptions import Figure
 
 TEXTS = ("part", "system", "strategy", "score", "kind", "version", "time", "state", "policy")
-NUMBERS = ("learnt", "at", "value", "lower", "upper", "reference", "cost")
+NUMBERS = ("learnt", "at", "value", "lower", "upper", "naive", "cost")
 Cells = dict[str, Any]
 
 
@@ -99,7 +99,7 @@ def _policies(found: "LifelongDescription") -> Iterator[Cells]:
     for policy in found.policies:
         for of in policy.figures:
             where = {"policy": policy.name, "version": of.version, "state": of.measure}
-            yield {"kind": "policy", **where, **_figures(of), "reference": of.reference}
+            yield {"kind": "policy", **where, **_figures(of), "naive": of.naive}
 
 
 def _sequence(found: "LifelongDescription") -> Iterator[Cells]:

@@ -82,10 +82,10 @@ def lived_said(story: Story) -> str:
 
 
 def has_start(story: Story, row: Row) -> bool:
-    """Whether the reference of a row is the initial version; otherwise it is the naive system."""
+    """Whether the reference of a row is the initial version; otherwise it is the naive baseline."""
     every = story.described_as(LifelongDescription)
     own = [d for d in every if d.dims.get("system") == row.dims.get("system")]
-    return row.reference is not None and any(None in d.learnt for d in own)
+    return row.naive is not None and any(None in d.learnt for d in own)
 
 
 def life_groups(story: Story) -> list[Group]:
@@ -191,8 +191,8 @@ def text_of(row: Row, found: dict[str, Row], frozen: bool) -> str:
     said = plain(row)
     if row.measure == "penalised_score" and row.value is not None:
         said += _penalised(row, found)
-    if row.reference is not None:
-        said += f"; {'frozen' if frozen else 'naive'} {shown(row, row.reference)}"
+    if row.naive is not None:
+        said += f"; {'frozen' if frozen else 'naive'} {shown(row, row.naive)}"
     return said
 
 

@@ -75,7 +75,7 @@ def of_rows(rows: Sequence[Row]) -> Numbers:
         [
             (
                 *(r.dims["system"], slot_of(r), r.label),
-                *(*_seen(r, r.value, r.lower, r.upper, r.reference),),
+                *(*_seen(r, r.value, r.lower, r.upper, r.naive),),
                 *(r.n_trials, units_shown(r), note(r)),
             )
             for r in rows

@@ -58,7 +58,7 @@ def _side_by_side(story: Story, labels: Sequence[str]) -> Table:
                 label if len(labels) > 1 else "",
                 *(text for p in (BEFORE, AFTER) for text in _figures(phases.get(p))),
                 *_figures(gap),
-                "" if some.reference is None else _figures(some, some.reference)[0],
+                "" if some.naive is None else _figures(some, some.naive)[0],
             )
         )
     columns = ("before", "its interval", "after", "its interval", "saved", "its interval")

@@ -123,9 +123,9 @@ def _effort(found: dict[str, Row], row: Row) -> str:
     """`165 annotations for 7500 items` of a run, or the questions of all runs."""
     runs = row.counts.get("runs", 1)
     made = found.get("n_annotations")
-    if made is not None and made.value is not None and made.reference is not None:
+    if made is not None and made.value is not None and made.naive is not None:
         mean = " a run" if runs > 1 else ""
-        return f"{counted(made.value, 'annotation')} for {counted(made.reference, 'item')}{mean}"
+        return f"{counted(made.value, 'annotation')} for {counted(made.naive, 'item')}{mean}"
     asked = counted(row.counts.get("queries", 0), "question")
     return f"{asked} about {counted(row.n_trials, 'item')}"
 
@@ -151,7 +151,7 @@ def line_of(story: Story, row: Row) -> Line:
 
 
 def chip_of(row: Row) -> str:
-    """On which side of doing all by hand, or of the naive system, the interval lies."""
+    """On which side of doing all by hand, or of the naive baseline, the interval lies."""
     return (COSTS if row.measure == "act_dcf" else CHIPS).get(against_naive(row), "")
 
 

@@ -228,8 +228,8 @@ def _measures(story: Story) -> list[tuple[str, str]]:
     for label, every in rows.items():
         measure = measure_of(label, story.result.task)
         if measure is not None:
-            known = {shown(r, r.reference): r for r in every if "subset" not in r.dims}
-            naive = [text for text, r in known.items() if r.reference is not None]
+            known = {shown(r, r.naive): r for r in every if "subset" not in r.dims}
+            naive = [text for text, r in known.items() if r.naive is not None]
             what = f"{measure.title}; {measure.direction} is better"
             if len(naive) == 1 and (text := story.page.naive.said):
                 what += f"; {text.format(naive[0])}{shortest(known[naive[0]])}"

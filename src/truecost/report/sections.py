@@ -43,7 +43,7 @@ def leaderboard(story: Story) -> Section | None:
         "Values with intervals by rank: "
         + told(f"{s.rank} {s.system} {figure(s.value, scale_of(s.shown_in))}" for s in board),
         None,
-        reference=row.reference,
+        naive=row.naive,
     )
     text = (
         f"{story.title} ({story.main}) of each submission with its interval. Submissions of one "

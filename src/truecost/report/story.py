@@ -141,8 +141,8 @@ class Story:
 
     @cached_property
     def costs(self) -> tuple[str, ...]:
-        """Labels of the normalised costs: lower is better and the naive system has 1."""
-        rows = (r for r in self.whole if r.reference == 1 and r.direction == "lower")
+        """Labels of the normalised costs: lower is better and the naive baseline has 1."""
+        rows = (r for r in self.whole if r.naive == 1 and r.direction == "lower")
         return tuple(dict.fromkeys(r.label for r in rows))
 
     @cached_property

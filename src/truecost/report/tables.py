@@ -73,7 +73,7 @@ def of_values(caption: str, rows: Sequence[Row], most: int, reference: str = "na
         (
             *_about(row, dims),
             *(row.label, _or_reason(row), between(row.lower, row.upper, row.scale)),
-            "" if row.reference is None else shown(row, row.reference),
+            "" if row.naive is None else shown(row, row.naive),
             *(str(row.n_trials), units_shown(row), note(row)),
         )
         for row in rows[:most]

@@ -41,7 +41,7 @@ NAIVE = {
 }
 BEST = (
     "this takes the threshold or calibration that is best for these very data. With it even random "
-    "scores come out no worse than the naive system, so nothing is said to be better than naive. "
+    "scores come out no worse than the naive baseline, so nothing is said to be better than naive. "
 )
 NONE_MADE = "the scores came without a threshold and are no probabilities, so none was made"
 Case = tuple[str, str, Row]  # how it turned out, where, and the row
@@ -109,11 +109,11 @@ def lead_of(story: Story, row: Row, more: str = "", *, decided: bool = False) ->
     if best and not decided:
         judged = any(not at_best(r.label) for r in story.whole)
         said += f"No decision is judged{'' if judged else f' ({NONE_MADE})'}: {BEST}"
-    references = {r.reference for part in story.parts for r in story.mains(part)} - {None}
+    references = {r.naive for part in story.parts for r in story.mains(part)} - {None}
     if len(references) == 1 and not best:
         naive = shown(row, next(iter(references)))
         what = story.page.naive.output(story.main)
-        said += f"{naive} is the naive system: {what}{shortest(row)}. "
+        said += f"{naive} is the naive baseline: {what}{shortest(row)}. "
     return f"{said}{more}In brackets the {percent(row.level)} interval."
 
 

@@ -32,7 +32,7 @@ def shortest(row: Row) -> str:
     """Why an empty output has another edit rate than 100%, after a comma: with several references
     it lacks fewer words than they have in the mean.
     """
-    if row.measure != "ter" or row.reference in (None, 1):
+    if row.measure != "ter" or row.naive in (None, 1):
         return ""
     return ", which lacks each word of the shortest reference, over the mean length of all"
 
@@ -83,26 +83,26 @@ def at_best(label: str, task: str = "") -> bool:
 
 
 def against_naive(row: Row) -> State:
-    """On which side of the naive system's value the whole interval lies; empty without one.
+    """On which side of the naive baseline's value the whole interval lies; empty without one.
 
     "best" for what takes the best threshold or calibration for these data: with it even random
-    scores cost no more than the naive system, so that nothing can be said. "same" when the system
+    scores cost no more than the naive baseline, so that nothing can be said. "same" when the system
     gets the naive value in every replicate: most often it gives the naive answer to every trial.
     Of a value outside its own interval nothing is said: its replicates are biased.
     "undecided" also when more than 5 % of the replicates are undefined, as for differences.
     """
-    if row.reference is None or (row.value is None and not endless(row)):
+    if row.naive is None or (row.value is None and not endless(row)):
         return ""
     if at_best(row.label, row.task):
         return "best"
     if row.often_undefined:
         return "undecided"
-    if row.lower == row.value == row.upper == row.reference:
+    if row.lower == row.value == row.upper == row.naive:
         return "same"
     upper = math.inf if endless(row) else row.upper
-    if row.lower is None or upper is None or row.lower <= row.reference <= upper or row.outside:
+    if row.lower is None or upper is None or row.lower <= row.naive <= upper or row.outside:
         return "undecided"
-    return "better" if (upper < row.reference) == (row.direction == "lower") else "worse"
+    return "better" if (upper < row.naive) == (row.direction == "lower") else "worse"
 
 
 def endless(row: Row) -> bool:

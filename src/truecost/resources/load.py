@@ -186,7 +186,7 @@ def _row(load: Load, name: str, system: str, level: float) -> Estimate:
         upper=None,
         level=level,
         method="percentile",
-        reference=None,
+        naive=None,
         direction=DIRECTIONS[name],
         factors=(),
         n_units=0,

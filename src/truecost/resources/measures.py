@@ -135,7 +135,7 @@ def processing_load(
 def isf(totals: Totals, application: Application) -> Result:
     """Indexing speed factor: seconds of CPU that indexing takes for a second of audio.
 
-    Range [0, inf), lower is better; there is no naive system. Paper 002, section 4.3.
+    Range [0, inf), lower is better; there is no naive baseline. Paper 002, section 4.3.
     """
     del application
     return indexing_speed_factor(_sum(totals, "cpu_indexing"), _sum(totals, "audio")), NONE
@@ -144,7 +144,7 @@ def isf(totals: Totals, application: Application) -> Result:
 def ssf(totals: Totals, application: Application) -> Result:
     """Searching speed factor: hours of CPU for an hour of queries in an hour of audio (1/hour).
 
-    Range [0, inf), lower is better; there is no naive system. Paper 002, Eq. 46-47.
+    Range [0, inf), lower is better; there is no naive baseline. Paper 002, Eq. 46-47.
     """
     del application
     sums = (_sum(totals, name) for name in ("cpu_searching", "query", "audio"))
@@ -154,7 +154,7 @@ def ssf(totals: Totals, application: Application) -> Result:
 def pmu_indexing(totals: Totals, application: Application) -> Result:
     """Peak memory of the largest single process of indexing in GB (1e9 bytes).
 
-    Range [0, inf), lower is better; there is no naive system. Paper 002, section 4.3.
+    Range [0, inf), lower is better; there is no naive baseline. Paper 002, section 4.3.
     """
     del application
     return _sum(totals, "peak_indexing") / GIGA, NONE
@@ -163,7 +163,7 @@ def pmu_indexing(totals: Totals, application: Application) -> Result:
 def pmu_searching(totals: Totals, application: Application) -> Result:
     """Peak memory of the largest single process of searching in GB (1e9 bytes).
 
-    Range [0, inf), lower is better; there is no naive system. Paper 002, section 4.3.
+    Range [0, inf), lower is better; there is no naive baseline. Paper 002, section 4.3.
     """
     del application
     return _sum(totals, "peak_searching") / GIGA, NONE
@@ -172,7 +172,7 @@ def pmu_searching(totals: Totals, application: Application) -> Result:
 def pl(totals: Totals, application: Application) -> Result:
     """Processing load: 0.1 ISF PMU_indexing + 0.9 SSF PMU_searching.
 
-    Range [0, inf), lower is better; there is no naive system. Paper 002, Eq. 48.
+    Range [0, inf), lower is better; there is no naive baseline. Paper 002, Eq. 48.
     """
     one, peak, other, further = (
         measure(totals, application)[0] for measure in (isf, pmu_indexing, ssf, pmu_searching)

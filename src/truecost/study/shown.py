@@ -222,7 +222,7 @@ def records_of(outcome: "Outcome") -> list[dict[str, Any]]:
             "kind": row.kind,
             "baseline": row.baseline,
             **{name: getattr(row, name) for name in ("value", "lower", "upper", "level")},
-            "naive": row.reference,
+            "naive": row.naive,
             **{name: getattr(row, name) for name in ("direction", "n_units", "n_trials")},
             "reason": row.reason or None,
             "flags": " ".join(row.flags),

@@ -280,7 +280,7 @@ def _decide(rows: Sequence[Estimate]) -> list[Estimate]:
     """
     whole = {row.measure: row for row in rows if "subset" not in row.dims}
     named = [whole[name] for name in JUDGED if name in whole]
-    return named or [r for r in whole.values() if r.reference == 1 and r.direction == "lower"][:1]
+    return named or [r for r in whole.values() if r.naive == 1 and r.direction == "lower"][:1]
 
 
 def _below(row: Estimate) -> bool:

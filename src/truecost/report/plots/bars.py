@@ -1,4 +1,4 @@
-"""Normalised costs as bars, minimum and calibration loss stacked, the naive system at 1."""
+"""Normalised costs as bars, minimum and calibration loss stacked, the naive baseline at 1."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -90,7 +90,7 @@ def bars_of(rows: Sequence[Row]) -> list[Bar]:
 
 
 def cost_bars(rows: Sequence[Row], ax: Axes | None = None) -> Axes:
-    """Normalised costs with intervals, the naive system as a line at 1.
+    """Normalised costs with intervals, the naive baseline as a line at 1.
 
     Where a row has its minimum (`act_dcf` and `min_dcf`, `cllr` and `min_cllr`) the full part of
     the bar is the minimum and the pale part on it the calibration loss; together they are the
@@ -118,10 +118,10 @@ def cost_bars(rows: Sequence[Row], ax: Axes | None = None) -> Axes:
     >>> rows = tc.score_system(trials, tc.Scoring(measures=("cllr", "min_cllr"), plan=tc.Plan(100)))
     >>> ax = plots.cost_bars(rows)
     >>> [text.get_text() for text in ax.texts]
-    ['naive system', '0.5296', '0.4075', 'actual', 'minimum']
+    ['naive baseline', '0.5296', '0.4075', 'actual', 'minimum']
     """
     bars = _drawn(rows)
-    needed(bars, "there is no row of the whole data whose naive value is 1 (row.reference == 1)")
+    needed(bars, "there is no row of the whole data whose naive value is 1 (row.naive == 1)")
     look = looks([b.system for b in bars])
     ax = ax or new_axes(WIDE, bars_height(rows))
     drawn = [v for b in bars for v in (b.actual.value, b.actual.upper) if v is not None]
@@ -153,7 +153,7 @@ def cost_bars(rows: Sequence[Row], ax: Axes | None = None) -> Axes:
         label.set_fontweight("bold" if at in heads else "normal")
     ax.set_ylim(place - 0.9, -0.7)
     ax.set_xlim(0, most)
-    ax.set_xlabel("cost, as a share of the naive system's")
+    ax.set_xlabel("cost, as a share of the naive baseline's")
     if split:
         for head, at in zip(("actual", "minimum"), COLUMNS, strict=True):
             note_beside(ax, head, at, None)
@@ -165,11 +165,11 @@ def cost_bars(rows: Sequence[Row], ax: Axes | None = None) -> Axes:
 
 def costs_of(rows: Sequence[Row]) -> list[Row]:
     """The rows whose naive value is 1, and undefined ones of the same measures."""
-    labels = {r.label for r in rows if r.reference == 1}
+    labels = {r.label for r in rows if r.naive == 1}
     return [
         r
         for r in rows
-        if r.reference == 1 or (r.reference is None and r.value is None and r.label in labels)
+        if r.naive == 1 or (r.naive is None and r.value is None and r.label in labels)
     ]
 
 
@@ -193,12 +193,12 @@ def _label(name: str, width: float) -> str:
 
 
 def _naive(ax: Axes) -> None:
-    """The line of the naive system, with its name above it, clear of the heads at the right."""
+    """The line of the naive baseline, with its name above it, clear of the heads at the right."""
     from matplotlib.transforms import blended_transform_factory
 
     naive_line(ax, 1, vertical=True)
     above = blended_transform_factory(ax.transData, ax.transAxes)
-    ax.text(1, 1.01, "naive system", ha="right", va="bottom", transform=above, fontsize=SMALL)
+    ax.text(1, 1.01, "naive baseline", ha="right", va="bottom", transform=above, fontsize=SMALL)
 
 
 def _bar(ax: Axes, bar: Bar, place: float, look: Mapping[str, Any], most: float) -> None:

@@ -23,7 +23,7 @@ FAR = 3.0
 
 
 def leaderboard(
-    board: Sequence[Standing], ax: Axes | None = None, *, reference: float | None = None
+    board: Sequence[Standing], ax: Axes | None = None, *, naive: float | None = None
 ) -> Axes:
     """A row a system, best first: its value with its interval, its rank at the right.
 
@@ -34,8 +34,8 @@ def leaderboard(
     ----------
     board : sequence of Standing
         As `truecost.leaderboard.standings` gives them.
-    reference : float, optional
-        The naive system's value, drawn as a line where it lies among the values.
+    naive : float, optional
+        The naive baseline's value, drawn as a line where it lies among the values.
 
     Examples
     --------
@@ -58,8 +58,8 @@ def leaderboard(
     slots = _slots(board, width_of(ax))
     low, high = _span(board)
     edge = 0.05 * (high - low) or 0.1
-    if reference is not None and low - edge <= reference <= high + edge:
-        naive_line(ax, reference, vertical=True)
+    if naive is not None and low - edge <= naive <= high + edge:
+        naive_line(ax, naive, vertical=True)
     for standing, place in zip(board, slots.middles, strict=True):
         _row(ax, standing, place, (low - edge, high + edge))
         word_beside(ax, f"rank {standing.rank}", place)

@@ -31,7 +31,7 @@ PASSIVE: Any = (0, (6, 2, 1, 2))  # dashes
 LARGE = 6.0  # times the smallest budget: from here on the axis is logarithmic
 APART = 3.5  # points between the intervals of two strategies
 BY_HAND = "all by hand"
-NAIVE = "naive system"
+NAIVE = "naive baseline"
 LEAST = "best budget"
 LOWEST = "lowest value"  # of what leaves out questions
 
@@ -70,7 +70,7 @@ def budgets(rows: Sequence[Row], ax: Axes | None = None) -> Axes:
     ...         upper=value + 0.03,
     ...         level=0.95,
     ...         method="percentile",
-    ...         reference=1.0,
+    ...         naive=1.0,
     ...         direction="lower",
     ...         factors=("seed",),
     ...         n_units=8,
@@ -96,7 +96,7 @@ def budgets(rows: Sequence[Row], ax: Axes | None = None) -> Axes:
     for row in found.baselines:
         _baseline(ax, row, look[_name(row)])
     if _shows_naive(found):
-        naive_line(ax, found.asking[0].reference or 0.0, vertical=False)
+        naive_line(ax, found.asking[0].naive or 0.0, vertical=False)
     if found.asking[0].scale:
         ax.yaxis.set_major_formatter(lambda value, _: shown(found.asking[0], value))
     ax.set_xlabel("questions a batch")
@@ -168,7 +168,7 @@ def _is_near(row: Row, low: float, high: float) -> bool:
 
 def _shows_naive(found: Swept) -> bool:
     """Whether the naive value, one for all, lies among those that are shown."""
-    references = {row.reference for row in found.asking}
+    references = {row.naive for row in found.asking}
     low, high = _up(found)
     return len(references) == 1 and all(r is not None and low <= r <= high for r in references)
 
@@ -234,7 +234,9 @@ def _handles(found: Swept) -> list[Any]:
     handles.append(mark_handle(LOWEST if without else LEAST, filled=True))
     if _shows_naive(found):
         naive: Any = {"color": ink(), "linewidth": 1.2, "linestyle": (0, (4, 3))}
-        by_hand = found.asking[0].measure != "act_dcf"  # whose naive system accepts or rejects all
+        by_hand = (
+            found.asking[0].measure != "act_dcf"
+        )  # whose naive baseline accepts or rejects all
         handles.append(Line2D([], [], label=BY_HAND if by_hand else NAIVE, **naive))
     return handles
 

@@ -112,13 +112,13 @@ def _versions(ax: Axes, found: Found, policy: PolicyCurve, k: int, *, many: bool
     marks = {"marker": MARKERS[k], "markersize": 4.5} if len(at) <= 30 else {}
     look: dict[str, Any] = {"color": COLOURS[k], "linestyle": DASHES[k % len(DASHES)], **marks}
     ax.plot(at, floats([f.value for _, f in kept]), linewidth=1.6, **look)
-    frozen = floats([f.reference for _, f in kept])
+    frozen = floats([f.naive for _, f in kept])
     ax.plot(at, frozen, color=COLOURS[k], linewidth=1.0, linestyle=(0, (1, 1.5)))
 
 
 def _version_handles(shown: Sequence[PolicyCurve]) -> list[Any]:
     handles = policy_handles([p.name for p in shown])
-    if any(f.reference is not None for p in shown for f in p.figures):
+    if any(f.naive is not None for p in shown for f in p.figures):
         look: Any = {"linewidth": 1.0, "linestyle": (0, (1, 1.5))}
         handles.append(Line2D([], [], color=ink(), label="initial version, frozen", **look))
     return handles

@@ -151,7 +151,7 @@ def _look(kind: int) -> dict[str, Any]:
 
 
 def _handles(rows: Sequence[Row]) -> list[Any]:
-    """What the colours mean, and the line of the naive system where there is one."""
+    """What the colours mean, and the line of the naive baseline where there is one."""
     kinds = [
         patch(name.replace("_", " "), COLOURS[LOOKS[name]], HATCHES[LOOKS[name]])
         for name in shares_of(rows[0])

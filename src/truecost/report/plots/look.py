@@ -256,14 +256,14 @@ def points_of(scales: Collection[Scale]) -> str:
 
 
 def naive_line(ax: Axes, at: float, *, vertical: bool) -> None:
-    """A dashed line where the naive system stands."""
+    """A dashed line where the naive baseline stands."""
     draw = ax.axvline if vertical else ax.axhline
     draw(at, color=ink(), linewidth=1.2, linestyle=(0, (4, 3)), zorder=1.5)
 
 
 def naive_handle() -> Line2D:
-    """The dashed line of the naive system, for legends."""
-    return Line2D([], [], color=ink(), linewidth=1.2, linestyle=(0, (4, 3)), label="naive system")
+    """The dashed line of the naive baseline, for legends."""
+    return Line2D([], [], color=ink(), linewidth=1.2, linestyle=(0, (4, 3)), label="naive baseline")
 
 
 def point(ax: Axes, x: float, y: float, look: Mapping[str, Any], *, filled: bool) -> None:

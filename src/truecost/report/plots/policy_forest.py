@@ -55,7 +55,7 @@ def policy_scores(rows: Sequence[Row], ax: Axes | None = None) -> Axes:
     ...         upper=value + 0.1,
     ...         level=0.95,
     ...         method="percentile",
-    ...         reference=0.5,
+    ...         naive=0.5,
     ...         direction="lower",
     ...         factors=("item",),
     ...         n_units=40,
@@ -124,7 +124,7 @@ def _ends(row: Row) -> list[float]:
 
 def _span(rows: Sequence[Row]) -> tuple[float, float]:
     """Values and references, and intervals as far as they are no wider than these lie apart."""
-    values = [v for r in rows for v in (r.value, r.reference) if v is not None]
+    values = [v for r in rows for v in (r.value, r.naive) if v is not None]
     if not values:
         return 0.0, 1.0
     low, high = min(values), max(values)
@@ -139,9 +139,9 @@ def _mark(
     ax: Axes, row: Row, place: float, look: dict[str, Any], span: tuple[float, float]
 ) -> None:
     """Interval, value and frozen reference of a system under a policy."""
-    if row.reference is not None:
+    if row.naive is not None:
         tick: dict[str, Any] = {"marker": "|", "markersize": 9, "markeredgewidth": 1.6}
-        ax.plot(row.reference, place, color=ink(), linestyle="none", **tick)
+        ax.plot(row.naive, place, color=ink(), linestyle="none", **tick)
     if row.value is None:
         far_off(ax, "undefined", place, left=True)
         return
@@ -157,7 +157,7 @@ def _handles(rows: Sequence[Row]) -> list[Any]:
     handles: list[Any] = [
         line_handle(short(name), {**look[name], "linestyle": "-"}) for name in look
     ]
-    if any(row.reference is not None for row in rows):
+    if any(row.naive is not None for row in rows):
         tick: Any = {"marker": "|", "markersize": 9, "markeredgewidth": 1.6, "linestyle": "none"}
         handles.append(Line2D([], [], color=ink(), label=FROZEN, **tick))
     return handles

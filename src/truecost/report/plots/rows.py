@@ -87,13 +87,13 @@ def forest(rows: Sequence[Row], ax: Axes | None = None) -> Axes:
     slots = _forest_slots(rows, width_of(ax))
     subsets = list(dict.fromkeys(slot_of(r) for r in rows))
     shared = prefix_of(subsets)
-    span = _span(rows, rows[0].reference if rows[0].item == "trial" else None)
+    span = _span(rows, rows[0].naive if rows[0].item == "trial" else None)
     for row in rows:
         middle = slots.middles[subsets.index(slot_of(row))]
         place = middle + 0.16 * (systems.index(row.dims["system"]) - (len(systems) - 1) / 2)
         marked(ax, row, place, look[row.dims["system"]], span)
-    if rows[0].reference is not None and len({r.reference for r in rows}) == 1:
-        naive_line(ax, rows[0].reference, vertical=True)
+    if rows[0].naive is not None and len({r.naive for r in rows}) == 1:
+        naive_line(ax, rows[0].naive, vertical=True)
     slots.set_on(ax)
     ax.set_xlim(*span)
     ax.set_xlabel(rows[0].label)

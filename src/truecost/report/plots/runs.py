@@ -56,7 +56,7 @@ def runs(rows: Sequence[Row], ax: Axes | None = None) -> Axes:
     slots = _slots(drawn, width_of(ax))
     for row, place in zip(drawn, slots.middles, strict=True):
         _row(ax, row, place)
-    references = {r.reference for r in drawn}
+    references = {r.naive for r in drawn}
     low, high = ax.get_xlim()
     reference = references.pop() if len(references) == 1 else None
     if reference is not None and low <= reference <= high:

@@ -1,4 +1,4 @@
-"""The detection cost against the threshold: what is paid, what could be, and the naive system."""
+"""The detection cost against the threshold: what is paid, what could be, and the naive baseline."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -26,12 +26,12 @@ from truecost.report.plots.look import (
 )
 
 NEEDED = "costs need scores of both classes, and a cost of a miss and of a false alarm"
-LABEL = "cost, as a share of\nthe naive system's"  # in two lines: it fits low pictures too
+LABEL = "cost, as a share of\nthe naive baseline's"  # in two lines: it fits low pictures too
 LINEAR = 2.5  # costs up to this many times the naive one are drawn on a linear axis
 
 
 def cost_against_threshold(curves: Sequence[CostCurve], ax: Axes | None = None) -> Axes:
-    """Normalised detection cost against the threshold, with bands and the naive system at 1.
+    """Normalised detection cost against the threshold, with bands and the naive baseline at 1.
 
     A filled marker stands at the threshold in use, a hollow one at the threshold of least cost; the
     height between them is what setting the threshold costs. The cost axis is logarithmic when a

@@ -76,7 +76,7 @@ def by_unit(found: Sequence[Units], ax: Axes | None = None) -> Axes:
     span = _span_of(found)
     look = looks([u.system for u in found])
     if _has_naive(found, span):
-        naive_line(ax, found[0].row.reference or 0.0, vertical=True)
+        naive_line(ax, found[0].row.naive or 0.0, vertical=True)
     for k, units in enumerate(found):
         shift = STEP * (k - (len(found) - 1) / 2)
         own = look[units.system]
@@ -103,8 +103,8 @@ def _unit_handles(found: Sequence[Units], span: Span) -> list[Any]:
 
 
 def _has_naive(found: Sequence[Units], span: Span) -> bool:
-    """Whether the value of the naive system lies among the others."""
-    reference = found[0].row.reference
+    """Whether the value of the naive baseline lies among the others."""
+    reference = found[0].row.naive
     return reference is not None and span[0] <= reference <= span[1]
 
 

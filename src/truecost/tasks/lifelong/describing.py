@@ -235,7 +235,7 @@ def _policy_figure(version: str, row: Estimate) -> PolicyFigure:
         value=row.value,
         lower=row.lower,
         upper=row.upper,
-        reference=row.reference,
+        naive=row.naive,
     )
 
 

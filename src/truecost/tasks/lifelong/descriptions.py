@@ -38,13 +38,13 @@ class PolicyFigure(Figure, frozen=True, kw_only=True, omit_defaults=True):
     Attributes
     ----------
     measure : {"policy_score", "penalised_score", "base_score", "adapted_score", "penalty"}
-    reference : float or None
+    naive : float or None
         That of the initial version in the same window.
     """
 
     version: str
     measure: str
-    reference: float | None = None
+    naive: float | None = None
 
 
 class PolicyCurve(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

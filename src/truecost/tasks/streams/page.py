@@ -14,11 +14,11 @@ from truecost.report.resampled import resampled_of
 from truecost.report.sections import comparison, gates, subsets
 from truecost.task import Naive, Page
 
-COSTS = "act_dcf"  # the naive system decides; by all other measures it asks about everything
+COSTS = "act_dcf"  # the naive baseline decides; by all other measures it asks about everything
 
 
 def by_hand(measure: str) -> str:
-    """What the naive system does; that depends on the measure."""
+    """What the naive baseline does; that depends on the measure."""
     both = "rejecting or accepting everything"
     return both if measure == COSTS else "labelling everything by hand"
 

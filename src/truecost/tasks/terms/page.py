@@ -15,7 +15,7 @@ from truecost.task import Naive, Page
 
 
 def rejecting(measure: str) -> str:
-    """What the naive system does."""
+    """What the naive baseline does."""
     del measure
     return "rejecting everything"
 

@@ -22,7 +22,7 @@ def is_system(row: Row) -> bool:
 
 
 def best_constant(measure: str) -> str:
-    """What the naive system puts out."""
+    """What the naive baseline puts out."""
     del measure
     return "the best constant answer"
 

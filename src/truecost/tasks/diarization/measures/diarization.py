@@ -5,7 +5,7 @@ of T seconds each), `correct`, `missed` (sum of T max(0, Nref - Nsys)), `false_a
 T max(0, Nsys - Nref)) and `confusion` (the rest: sum of T min(Nref, Nsys), less what is correct).
 `speakers` holds the number of reference speakers and the sum of their Jaccard `errors`. `activity`
 holds microseconds of `speech`, of `nonspeech`, and of those what is `missed` and `false_alarm`. The
-naive system says nothing.
+naive baseline says nothing.
 """
 
 import math

@@ -121,7 +121,7 @@ class View:
 def scores(
     totals: Totals, application: Application, inner: Measure, prefix: str = ""
 ) -> tuple[Floats, Floats]:
-    """The score of every cell, and what a naive system gets there.
+    """The score of every cell, and what a naive baseline gets there.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def scores(
     view = cast("Totals", View(totals, lambda part: prefix + part))
     # Costs enter when items are counted: the label says all that decides a score.
     found = totals.once(f"{prefix}{inner.label}", lambda: inner(view, application))
-    return found.values, found.references
+    return found.values, found.naive
 
 
 def allies_2020(totals: Totals, application: Application, inner: Measure, how: Across) -> Floats:

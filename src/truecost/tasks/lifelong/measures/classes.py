@@ -1,7 +1,7 @@
 """Measures of decisions about classes at a stated cost, as sums over items.
 
 `classified` holds `cost` (of the decisions made), `n` (items), and `constant0`, `constant1`, ...:
-what each decision would cost if it were made of every item. The naive system always decides as
+what each decision would cost if it were made of every item. The naive baseline always decides as
 costs least. Costs come with the items (`truecost.tasks.lifelong.kinds.classes`), so that corrected
 and impaired decisions are sums with rows exchanged.
 """

@@ -70,7 +70,7 @@ def policy_score(totals: Totals, application: Application, inner: Measure, how: 
 
     Without a person's help on the test set. Range and direction are those of the score, where
     weights sum to 1; the reference is the initial version, frozen, in the same window (without one,
-    the naive system of the score). Undefined where no test time lies in the window, or a score in
+    the naive baseline of the score). Undefined where no test time lies in the window, or a score in
     it is. Paper 004, Eq. 2.
     """
     return _state(totals, application, inner, how, BASE)

@@ -10,7 +10,7 @@ def mean_score(totals: Totals, application: Application) -> Result:
     """Weighted mean of scores that came ready-made: sum_i w_i s_i / sum_i w_i.
 
     In the range and the unit of the scores; lower is better unless the user says otherwise. There
-    is no naive system: nothing is known of what was scored. Undefined (NaN) without any weight.
+    is no naive baseline: nothing is known of what was scored. Undefined (NaN) without any weight.
     Paper 004, section 3.1, for s(M_i, t_j).
     """
     del application

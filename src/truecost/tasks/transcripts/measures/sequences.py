@@ -2,7 +2,7 @@
 
 `words` and `characters` are tallies with the statistics `reference` and `hypothesis` (units on each
 side), `hits`, `substitutions`, `deletions`, `insertions` (of a minimal alignment), and `longest`
-(the sum over utterances of the longer of the two sides). The naive system puts out nothing: every
+(the sum over utterances of the longer of the two sides). The naive baseline puts out nothing: every
 unit is deleted. Rates are shares, shown in percent; sums are divided, rates are never averaged.
 Source: paper 003, section 3.2.
 """

@@ -60,8 +60,8 @@ def nec(totals: Totals, application: Application) -> Result:
     """Normalised expected cost: expected cost / cost of the best constant decision.
 
     sum_k P_k sum_d c[k, d] R[k, d] / min_d sum_k P_k c[k, d]. Range [0, inf), lower is better; 1.0
-    is the naive system that knows only the priors. The cost of the naive system is computed anew in
-    each replicate; undefined where it is 0. Paper 003, section 3.5.
+    is the naive baseline that knows only the priors. Its cost is computed anew in each replicate;
+    undefined where it is 0. Paper 003, section 3.5.
     """
     cost, naive = _costs(totals, application)
     return share(cost, naive), 1.0
@@ -71,7 +71,7 @@ def act_dcf(totals: Totals, application: Application) -> Result:
     """Actual detection cost, normalised: at the Bayes threshold, or of the decisions given.
 
     (Cm P Pmiss + Cf (1-P) Pfa) / min(Cm P, Cf (1-P)). Range [0, inf), lower is better; 1.0 is
-    the naive system. 1 - TWV when rejecting is the cheaper naive choice. Paper 002, Eq. 8-11.
+    the naive baseline. 1 - TWV when rejecting is the cheaper naive choice. Paper 002, Eq. 8-11.
     """
     application.require_detection()
     return nec(totals, application)
@@ -135,7 +135,7 @@ def balanced_error(totals: Totals, application: Application) -> Result:
 def p_miss(totals: Totals, application: Application) -> Result:
     """Miss rate: rejected targets / targets.
 
-    Range [0, 1], lower is better; no reference (a naive system can have any rate). Undefined
+    Range [0, 1], lower is better; no reference (a naive baseline can have any rate). Undefined
     without targets. Paper 002, Eq. 1.
     """
     del application
@@ -145,7 +145,7 @@ def p_miss(totals: Totals, application: Application) -> Result:
 def p_fa(totals: Totals, application: Application) -> Result:
     """False-alarm rate: accepted nontargets / nontargets (also called false-positive rate).
 
-    Range [0, 1], lower is better; no reference (a naive system can have any rate). Undefined
+    Range [0, 1], lower is better; no reference (a naive baseline can have any rate). Undefined
     without nontargets. Paper 002, Eq. 3; paper 001, A.1.2 (Eq. 12).
     """
     del application
@@ -155,7 +155,7 @@ def p_fa(totals: Totals, application: Application) -> Result:
 def recall(totals: Totals, application: Application) -> Result:
     """Recall: accepted targets / targets.
 
-    Range [0, 1], higher is better; no reference (a naive system can have any rate). Undefined
+    Range [0, 1], higher is better; no reference (a naive baseline can have any rate). Undefined
     without targets. Paper 001, A.1.1 (Eq. 11).
     """
     del application

@@ -38,8 +38,8 @@ def min_dcf(totals: Totals, application: Application) -> Result:
     """Minimum detection cost over all thresholds, normalised.
 
     min_t (Cm P Pmiss(t) + Cf (1-P) Pfa(t)) / min(Cm P, Cf (1-P)). Range [0, 1], lower is better;
-    1.0 is the naive system. 1 - MTWV when rejecting is the cheaper naive choice. Paper 002, section
-    2.3 and Eq. 8-11.
+    1.0 is the naive baseline. 1 - MTWV when rejecting is the cheaper naive choice. Paper 002,
+    section 2.3 and Eq. 8-11.
     """
     cost, naive = min_detection_cost(totals, application)
     return share(cost, naive), 1.0
