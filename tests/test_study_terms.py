@@ -303,7 +303,7 @@ def test_records_of_the_wrong_phase_are_refused(folder, records):
         ({"terms": {"tolerance": -0.5}}, "give a number at least 0"),
         (
             {"terms": {"query_seconds": -1.0}},
-            r"query_seconds under \[terms\] is -1: give a number above 0",
+            r"\[terms\] query_seconds is -1: give a number above 0",
         ),
         ({"terms": {"floor": float("inf")}}, "finite score"),
         ({"terms": {"units": "segment"}}, "did you mean 'unit'"),

@@ -1,5 +1,6 @@
 """What diarizations take to be read, counted and scored."""
 
+from truecost.errors import UsageError
 from truecost.formats import Table
 from truecost.study.tables import DataTable
 from truecost.tasks.diarization.counting import COUNTING, DiarizationOptions, count
@@ -20,6 +21,11 @@ def count_files(files: Files) -> Items:
         allow_duplicates=files.allow_duplicates,
         **given,
     )
+    if options.mapping == "evaluated" and not (options.collar or options.skip_overlap):
+        raise UsageError(
+            "--mapping evaluated goes with --collar or --skip-overlap, which leave times out: add "
+            "one of them, or leave it out"
+        )
     uem = None if path is None else files.further(path, "uem")
     return count(files.references[0], files.output, options, files.name, uem, files.parts)
 
