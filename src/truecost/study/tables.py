@@ -401,7 +401,8 @@ class MethodsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
         ),
     ] = ()
     column: Annotated[
-        str | None, Option(help="Column that names the method of each row.", flag="methods")
+        str | None,
+        Option(help="Column that names the method of each row, in place of NAME=.", flag="methods"),
     ] = None
     compare: Annotated[bool | None, Option(help="Compare each later method with the first.")] = None
     estimator: Annotated[
