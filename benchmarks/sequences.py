@@ -9,7 +9,7 @@ import polars as pl
 
 from benchmarks.measuring import Row, side_by_side
 from truecost.formats import Table
-from truecost.tasks.items import Items
+from truecost.outputs.items import Items
 from truecost.tasks.transcripts import TextOptions, count
 
 KINDS = ("hits", "substitutions", "deletions", "insertions")

@@ -14,12 +14,12 @@ from sacrebleu.significance import _bootstrap_resample
 
 import truecost as tc
 from benchmarks.measuring import Row, side_by_side
+from truecost.core.scoring import Scoring
 from truecost.formats import Table
+from truecost.outputs.items import Items
+from truecost.outputs.sentences import tokeniser
 from truecost.running import score
-from truecost.scoring import Scoring
-from truecost.tasks.items import Items
 from truecost.tasks.translation import TranslationOptions, count
-from truecost.tasks.translation.sentences import tokeniser
 
 REPLICATES = 1000
 WORDS, LETTERS = 20_000, "etaoinshrdlucmfwypvbgk"

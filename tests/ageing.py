@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from truecost.results import Row
+from truecost.core.results import Row
 from truecost.tasks.lifelong.descriptions import (
     Cell,
     CurvePoint,

@@ -5,8 +5,8 @@ import numpy as np
 from scipy.special import ndtri
 
 import truecost as tc
-from truecost.intervals.rates import Errors, rate_limits
-from truecost.jackknife import LeftOut
+from truecost.core.intervals.rates import Errors, rate_limits
+from truecost.core.jackknife import LeftOut
 
 PLAN = tc.Plan(400, seed=0)
 

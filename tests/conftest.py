@@ -10,12 +10,12 @@ import pytest
 from hypothesis import settings
 
 from truecost import study
-from truecost.factors import Factor
-from truecost.ranking import Ranking
-from truecost.report.drawing import Drawing
+from truecost.core.factors import Factor
+from truecost.core.ranking import Ranking
+from truecost.core.sweep import Sweep
+from truecost.core.weights import Plan
+from truecost.report.svg import Drawing
 from truecost.study.naming import name_systems
-from truecost.sweep import Sweep
-from truecost.weights import Plan
 
 settings.register_profile("truecost", deadline=None, derandomize=True, max_examples=50)
 settings.load_profile("truecost")
@@ -111,7 +111,7 @@ RANKINGS = {  # number of distinct scores (about), trial weights, sides
 def swept(request, monkeypatch) -> tuple[Sweep, list[Scan]]:
     """A sweep of 12 replicates and the full scan of each; weights are whole or quarters."""
     (distinct, weighted, sides), buckets = RANKINGS[request.param[0]], request.param[1]
-    monkeypatch.setattr("truecost.ranking.BUCKETS", buckets)
+    monkeypatch.setattr("truecost.core.ranking.BUCKETS", buckets)
     rng = np.random.default_rng(len(request.param[0]))
     trials, units = 160, 15
     codes = (rng.random(trials) < 0.4).astype(np.uint8)

@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 
 from truecost.formats import Table
+from truecost.outputs.items import Items
 from truecost.tasks.diarization import DiarizationOptions, count
-from truecost.tasks.items import Items
 
 COLUMNS = {"recording": pl.String, "speaker": pl.String, "start": pl.Float64, "end": pl.Float64}
 

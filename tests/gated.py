@@ -2,8 +2,8 @@
 
 import msgspec
 
+from truecost.core.results import Row
 from truecost.gates import check, parse_gate
-from truecost.results import Row
 from truecost.study import ResultFile
 
 

@@ -12,7 +12,7 @@ import sys
 from itertools import count
 from pathlib import Path
 
-from truecost.publishing import publish, tidy
+from truecost.formats.publishing import publish, tidy
 
 OLD = {"result.json": b"old", "gates.md": b"old", "arrays/x.npy": b"old"}
 NEW = {"page.html": "new", "arrays": {"y.npy": b"new"}, "result.json": b"new"}

@@ -12,9 +12,9 @@ from msgspec import structs
 from scipy import stats
 
 import truecost as tc
-from truecost.digits import figure
+from truecost.core.digits import figure
+from truecost.core.scoring import Scoring
 from truecost.running import score
-from truecost.scoring import Scoring
 from truecost.tasks.abba.checks import (
     FIXED_SIZE,
     Found,

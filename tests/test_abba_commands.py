@@ -13,8 +13,8 @@ import pytest
 import accepted
 from described import of_type
 from truecost import cli
-from truecost.cli.abba_labels import CalibratedFile, ChosenFile, Mapping, Wanted
 from truecost.tasks import find
+from truecost.tasks.abba.label_commands import CalibratedFile, ChosenFile, Mapping, Wanted
 from truecost.verbs import options_of
 
 MAP = accepted.MAP

@@ -6,17 +6,18 @@ import numpy as np
 import pytest
 
 import truecost as tc
+from truecost.core.measure import Measure
 from truecost.errors import UsageError
-from truecost.measures import Measure, registry
 from truecost.running import score
 from truecost.tasks.abba.arrays import collected_items
 from truecost.tasks.abba.counting import MOST_GROUPS, evidence_of, evidence_of_column, plan_of
 from truecost.tasks.abba.delta import Linear
-from truecost.tasks.abba.measures.relative import ESTIMATORS, Estimator, direct_ratio
+from truecost.tasks.abba.measures import ESTIMATORS, Estimator, direct_ratio
 from truecost.tasks.abba.options import AbbaScoring
 from truecost.tasks.abba.records import CELLS, FEW, Traffic
 from truecost.tasks.abba.simulating import collected
 from truecost.tasks.abba.thresholds import Choice, choose
+from truecost.tasks.measures import registry
 
 PLAN = tc.Plan(400, seed=1)
 

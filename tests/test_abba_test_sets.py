@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import truecost as tc
+from truecost.core.scoring import Scoring
 from truecost.errors import InputError, UsageError
 from truecost.formats import Table
-from truecost.scoring import Scoring
 from truecost.tasks.abba.records import Deployment
 from truecost.tasks.abba.test_sets import compared
 from truecost.tasks.abba.thresholds import Choice, choose

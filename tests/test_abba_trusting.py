@@ -12,11 +12,11 @@ from truecost.running import score
 from truecost.tasks.abba.arrays import collected_items
 from truecost.tasks.abba.counting import evidence_of, plan_of
 from truecost.tasks.abba.delta import Linear, standard_error
-from truecost.tasks.abba.measures.relative import WHOLE, ratio
+from truecost.tasks.abba.interval_choice import few_labels, leans
+from truecost.tasks.abba.measures import WHOLE, ratio
 from truecost.tasks.abba.options import AbbaScoring
 from truecost.tasks.abba.records import Deployment, Traffic
 from truecost.tasks.abba.simulating import collected
-from truecost.tasks.abba.trusting import few_labels, leans
 
 TAILS = (0.025, 0.975)
 SIGNS = np.array([1, -1, -1, 1])  # of 11A, 10A, 11B, 01B in the logarithm of the direct ratio

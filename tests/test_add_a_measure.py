@@ -13,10 +13,11 @@ import pytest
 
 import truecost as tc
 import truecost.tasks.trials.measures as of_trials
-from truecost.citations import PAPERS, bibtex
 from truecost.cli import run
-from truecost.measures import Measure, find, registry
+from truecost.core.measure import Measure
+from truecost.report.citations import PAPERS, bibtex
 from truecost.report.plots import bars
+from truecost.tasks.measures import find, registry
 
 GUIDE = Path(__file__).resolve().parents[1] / "CONTRIBUTING.md"
 DEMO = files("truecost") / "data" / "demo"

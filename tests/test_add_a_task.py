@@ -329,7 +329,7 @@ def test_help_lists_and_schemas(truecost_of):
 PYTHON = """
 import polars as pl
 import truecost as tc
-from truecost.scoring import Scoring
+from truecost.core.scoring import Scoring
 from truecost.running import score
 outcome = tc.run("study.toml")
 assert [gate.state for gate in outcome.gates] == ["pass"]

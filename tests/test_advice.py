@@ -12,9 +12,9 @@ import pytest
 from truecost import cli
 from truecost.advice import RULES
 from truecost.cli.apps import commands_of
-from truecost.flags import FLAGS
-from truecost.measures import REPLACED, registry
+from truecost.core.flags import FLAGS
 from truecost.tasks import find, names
+from truecost.tasks.measures import REPLACED, registry
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "truecost"

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truecost.tasks.transcripts.aligning import count_words
-from truecost.tasks.transcripts.alternations import resolve
+from truecost.outputs.aligning import count_words
+from truecost.outputs.alternations import resolve
 
 KINDS = ("hits", "substitutions", "deletions", "insertions")
 WORD = st.sampled_from(["a", "b", "c"])

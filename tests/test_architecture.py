@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import truecost as tc
-from truecost.measures import share
+from truecost.core.measure import share
 
 
 def atwv(totals, application):

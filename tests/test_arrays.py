@@ -9,7 +9,7 @@ import pytest
 from pyannote.core import Annotation, Segment
 
 import truecost as tc
-from truecost.subsets import empty_cells
+from truecost.core.subsets import empty_cells
 
 RIGHT = ["the cat sat", "on the mat", "a dog"]
 SAID = ["the bat sat", "on mat", "a dog"]

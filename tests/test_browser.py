@@ -24,8 +24,9 @@ import searched
 import spoken
 import streaming
 from browser import WIDTHS, Visit, missing, screenshots, started, visit
-from truecost import digits, study
+from truecost import study
 from truecost.cli import run
+from truecost.core import digits
 
 pytestmark = pytest.mark.pictures
 LONG = "a_name_without_any_space_that_goes_on_and_on_" * 2

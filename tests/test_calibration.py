@@ -14,7 +14,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 
 import truecost as tc
-from truecost.bayes import move_posteriors
 from truecost.calibration import (
     METHODS,
     Affine,
@@ -29,13 +28,14 @@ from truecost.calibration import (
 )
 from truecost.calibration.options import OF_METHODS
 from truecost.calibration.spline import GRID
-from truecost.citations import PAPERS, bibtex
+from truecost.core.bayes import move_posteriors
 from truecost.kernels.calibrating import multinomial_pass
 from truecost.names import CalibrationMethod
-from truecost.tasks.calibrating import scoring_after
-from truecost.tasks.counting import class_shares
-from truecost.tasks.crossfitting import Folds, cross_fit
-from truecost.tasks.fitting import Fitting
+from truecost.report.citations import PAPERS, bibtex
+from truecost.tasks.trials.calibrating import scoring_after
+from truecost.tasks.trials.counting import class_shares
+from truecost.tasks.trials.crossfitting import Folds, cross_fit
+from truecost.tasks.trials.fitting import Fitting
 
 POINT = tc.Plan(replicates=1)
 SCORES = "cases/scores"

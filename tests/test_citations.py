@@ -7,7 +7,7 @@ import pytest
 
 import truecost as tc
 from truecost.calibration import METHODS
-from truecost.citations import PAPERS, bibtex
+from truecost.report.citations import PAPERS, bibtex
 
 PLAN = tc.Plan(50)
 

@@ -6,12 +6,12 @@ import pytest
 
 import truecost as tc
 from test_variance import method_of
-from truecost.flags import FLAGS
-from truecost.methods import compare_methods
-from truecost.scopes import scope
-from truecost.single_runs import SingleRuns, single_runs
-from truecost.study.claims import Listed, claim_of, misleading, on_one_list
-from truecost.variance import shares_of_variance
+from truecost.core.flags import FLAGS
+from truecost.core.methods import compare_methods
+from truecost.core.scopes import scope
+from truecost.core.single_runs import SingleRuns, single_runs
+from truecost.core.variance import shares_of_variance
+from truecost.protocol.study.claims import Listed, claim_of, misleading, on_one_list
 
 LIST = Listed("train.csv", "0123456789abcdef" * 4)
 DRAWN = Listed("train.csv", "0123456789abcdef" * 4, "speaker", 6)

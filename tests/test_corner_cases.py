@@ -7,10 +7,10 @@ import pytest
 import truecost as tc
 from truecost import cli, study
 from truecost.cli.columns import Columns
-from truecost.comparison import compare
+from truecost.core.comparison import compare
 from truecost.formats import Table
-from truecost.measures import registry
-from truecost.tasks.counting import PARTS_OF
+from truecost.tasks.measures import registry
+from truecost.tasks.trials.counting import PARTS_OF
 
 POINT = tc.Plan(1)
 

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from diarized import random_turns, regions, turns
-from truecost.comparison import compare
-from truecost.measures import find
+from truecost.core.comparison import compare
+from truecost.core.scoring import Scoring
+from truecost.core.weights import Plan
 from truecost.running import score
-from truecost.scoring import Scoring
 from truecost.tasks.diarization import COUNTING, DiarizationOptions, count
-from truecost.weights import Plan
+from truecost.tasks.measures import find
 
 OF_SPEECH = ("der", "missed", "false_alarm", "confusion")
 OF_ACTIVITY = ("speech_miss", "speech_fa", "speech_error")

@@ -34,8 +34,8 @@ import pytest
 
 import truecost
 from truecost.cli import run
-from truecost.measures import registry
 from truecost.tasks import find, names
+from truecost.tasks.measures import registry
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from docs_links import LEVELS, ROOT, faults
-from truecost.measures import registry
+from truecost.tasks.measures import registry
 
 
 def anchors_of_measures() -> set[str]:

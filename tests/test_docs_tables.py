@@ -12,8 +12,7 @@ import test_house
 from truecost.calibration import METHODS
 from truecost.cli import GLOBAL, PROTOCOL, lists
 from truecost.cli import METHODS as RUNS
-from truecost.cli.lifelong_penalise import OF_KIND
-from truecost.flags import FLAGS
+from truecost.core.flags import FLAGS
 from truecost.formats.events import SCHEMA
 from truecost.gates import Gate
 from truecost.learning.learners import NAMES as LEARNERS
@@ -30,8 +29,10 @@ from truecost.learning.options import (
 from truecost.learning.strategies import NAMES as STRATEGIES
 from truecost.learning.strategies import OPTIONS
 from truecost.learning.streams import NAMES as SOURCES
-from truecost.measures import registry
 from truecost.names import FORMATS, NORMALISATIONS, PolicyKind
+from truecost.outputs.diarization_options import DiarizationTable
+from truecost.outputs.transcripts_options import TranscriptsTable
+from truecost.outputs.translation_options import TranslationTable
 from truecost.protocol.options import TrainingTable
 from truecost.study import Study
 from truecost.study.config import table_types
@@ -45,14 +46,13 @@ from truecost.study.tables import (
 from truecost.tasks import DEFAULT, TABLE, find, names
 from truecost.tasks import names as tasks
 from truecost.tasks.abba.options import AbbaTable
-from truecost.tasks.diarization.options import DiarizationTable
+from truecost.tasks.lifelong.commands import OF_KIND
 from truecost.tasks.lifelong.kinds import kind_of
 from truecost.tasks.lifelong.options import LifelongTable, PolicyTable
+from truecost.tasks.measures import registry
 from truecost.tasks.streams.options import StreamTable
 from truecost.tasks.terms.compat import ALONE, COMPAT
 from truecost.tasks.terms.options import TermsTable
-from truecost.tasks.transcripts.options import TranscriptsTable
-from truecost.tasks.translation.options import TranslationTable
 from truecost.verbs import options_of
 
 ROOT = Path(__file__).parents[1]

@@ -8,14 +8,14 @@ import msgspec
 import pytest
 
 import truecost as tc
-from truecost.captions import dims_of
 from truecost.cli import values
-from truecost.flags import FLAGS, Flag, beware, raised
+from truecost.core.captions import dims_of
+from truecost.core.flags import FLAGS, Flag, beware, raised
+from truecost.core.results import Row
 from truecost.gates import Gate, check
 from truecost.names import DIMS, PARTS
 from truecost.report import tables, words
 from truecost.report.plots.rows import WEAK
-from truecost.results import Row
 
 SOURCE = Path(__file__).parents[1] / "src" / "truecost"
 TRIALS = tc.Trials.of([1, 0] * 30, [1, 0] * 25 + [0, 1] * 5, kind="decision", name="mine")

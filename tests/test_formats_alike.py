@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from truecost.errors import InputError
 from truecost.formats import kwslist, lexemes, xml
-from truecost.formats.alike import values_of
+from truecost.formats.fast_lines import values_of
 from truecost.formats.kwslist import DetectionList, of_blocks
 
 NAMES = ("b", "a")

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from truecost.citations import authors
-from truecost.measures import find_of_any_task, registry
+from truecost.report.citations import authors
+from truecost.tasks.measures import find_of_any_task, registry
 
 DOCS = Path(__file__).parents[1] / "docs"
 sys.path.insert(0, str(DOCS / "_ext"))

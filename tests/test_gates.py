@@ -13,8 +13,8 @@ from scipy.special import betaincinv
 
 import truecost as tc
 from gated import ROWS, row, states
-from truecost.comparison import compare
-from truecost.flags import FLAGS
+from truecost.core.comparison import compare
+from truecost.core.flags import FLAGS
 from truecost.gates import Gate, assert_gate, check, exit_code, parse_gate
 from truecost.gates.needed import needed
 
@@ -148,7 +148,7 @@ def test_crossed_factors_grow_alike():
 
 
 def limits(errors, trials):
-    """Binomial limits, as rule B of `truecost.intervals` has them for single trials."""
+    """Binomial limits, as rule B of `truecost.core.intervals` has them for single trials."""
     low = betaincinv(errors + 0.25, trials - errors + 0.75, 0.025) if errors else 0.0
     return min(errors / trials, low), betaincinv(errors + 0.75, trials - errors + 0.25, 0.975)
 

@@ -8,68 +8,79 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[1] / "src" / "truecost"
 TIERS = (
     ("cli", "__main__"),
-    # One tier until the files of the tasks have moved into their folders.
     ("calls",),
     ("arguments", "verbs"),
     ("memory", "phrasing"),
-    ("face", "running", "report", "study", "task", "tasks"),
+    ("learning.live", "protocol.study"),
+    ("tasks",),
+    ("outputs",),
+    ("report",),
+    ("face", "running", "study", "task"),
     ("gates",),
     ("learning", "protocol"),
-    (
-        "batches",
-        "captions",
-        "citations",
-        "corrections",
-        "formats",
-        "speech",
-        "estimates",
-        "comparison",
-        "results",
-        "intervals",
-        "leaderboard",
-        "methods",
-        "replication",
-        "resources",
-        "scopes",
-        "scoring",
-        "simultaneous",
-        "single_runs",
-        "subsets",
-        "variance",
-        "warned",
-    ),
-    ("measures", "calibration"),
-    (
-        "evidence",
-        "sweep",
-        "tally",
-        "ranking",
-        "slots",
-        "splits",
-        "weights",
-        "drawing",
-        "factors",
-        "jackknife",
-        "runs",
-        "application",
-        "bayes",
-    ),
+    ("corrections", "formats", "resources"),
+    ("speech",),
+    ("calibration",),
+    ("core",),
     ("kernels",),
     ("flag_texts", "options"),
-    (
-        *("advice", "digits", "errors", "extras", "flags", "lazy", "names", "publishing"),
-        *("version", "widths"),
-    ),
+    ("advice", "errors", "extras", "lazy", "names", "version"),
 )
 # The table of tasks is light, and everybody's: their insides are not.
-TABLE = {"DEFAULT", "TABLE", "faults", "find", "names"}
+TABLE = {"DEFAULT", "TABLE", "added", "faults", "find", "measures", "names"}
+# Commands and tables of a task for the terminal: imported by the command line only, by their names.
+COMMANDS = {"commands", "label_commands", "terminal", "simulate_command", "curve_command"}
+# Imports that still point up; none may be added.
+KNOWN = {
+    ("outputs/sentences.py", "tasks"),
+    ("report/curves/base.py", "tasks"),
+    ("report/curves/cost.py", "tasks"),
+    ("report/curves/det.py", "tasks"),
+    ("report/curves/outcomes.py", "tasks"),
+    ("report/curves/reliability.py", "tasks"),
+    ("report/plots/budgets.py", "tasks"),
+    ("report/plots/by_version.py", "tasks"),
+    ("report/plots/cells.py", "tasks"),
+    ("report/plots/chosen.py", "tasks"),
+    ("report/plots/det_terms.py", "tasks"),
+    ("report/plots/learning_curves.py", "tasks"),
+    ("report/plots/lifelong_sequence.py", "tasks"),
+    ("report/plots/mapping.py", "tasks"),
+    ("report/plots/phases.py", "tasks"),
+    ("report/plots/plane.py", "tasks"),
+    ("report/plots/policies.py", "tasks"),
+    ("report/plots/query_forest.py", "tasks"),
+    ("report/plots/ratio_rows.py", "tasks"),
+    ("report/plots/score_map.py", "tasks"),
+    ("report/plots/score_matrix.py", "tasks"),
+    ("report/plots/streams_forest.py", "tasks"),
+    ("report/plots/twv.py", "tasks"),
+    ("report/units.py", "outputs"),
+    ("study/directory.py", "report"),
+    ("study/outcome.py", "report"),
+    ("study/reader.py", "tasks"),
+    ("study/shown.py", "report"),
+    ("task.py", "report"),
+    ("tasks/lifelong/lifelong_baselines.py", "learning"),
+    ("tasks/lifelong/lifelong_baselines.py", "learning.live"),
+    ("tasks/trials/work.py", "protocol.study"),
+}
 TIER = {room: tier for tier, rooms in enumerate(TIERS) for room in rooms}
 FILES = sorted(p for p in SOURCE.rglob("*.py") if p != SOURCE / "__init__.py")
 
 
 def room_of(path: Path) -> str:
     """The room that a file belongs to."""
-    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+    return room(path.relative_to(SOURCE).with_suffix("").parts)
+
+
+def room(parts) -> str:
+    """The room of a module, given without the name of the package."""
+    if parts[0] == "tasks" and len(parts) > 2 and parts[2] in COMMANDS:
+        return "cli"
+    if tuple(parts[:2]) in {("learning", "live"), ("protocol", "study")}:
+        return ".".join(parts[:2])
+    return parts[0]
 
 
 @cache
@@ -94,11 +105,12 @@ def imports_of(path: Path) -> set[str]:
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "truecost":
             parts = (node.module or "").split(".")[1:]
             named = {alias.name for alias in node.names}
-            if parts != ["face"] and (parts != ["tasks"] or not named <= TABLE):
-                rooms |= {parts[0]} if parts else named
+            light = parts == ["face"] or parts[:2] == ["tasks", "measures"] or named == {"MAP_KEYS"}
+            if not light and (parts != ["tasks"] or not named <= TABLE):
+                rooms |= {room([*parts, name]) for name in named}
         elif isinstance(node, ast.Import):
             rooms |= {
-                alias.name.split(".")[1]
+                room(alias.name.split(".")[1:])
                 for alias in node.names
                 if alias.name.startswith("truecost.")
             }
@@ -116,6 +128,7 @@ def test_imports_point_down():
         for path in FILES
         for other in sorted(imports_of(path) - {room_of(path)})
         if TIER[room_of(path)] > TIER[other]
+        and (path.relative_to(SOURCE).as_posix(), other) not in KNOWN
     )
 
 
@@ -126,6 +139,7 @@ def test_tasks_learning_and_protocol_do_not_know_each_other():
         for path in FILES
         if room_of(path) in apart
         for other in sorted(imports_of(path) & apart - {room_of(path)})
+        if (path.relative_to(SOURCE).as_posix(), other) not in KNOWN
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import truecost as tc
-from truecost.comparison import compare
+from truecost.core.comparison import compare
 
 DETECTION = tc.Application.detection(1, 1, 0.5)
 

@@ -8,8 +8,8 @@ import pytest
 
 import slow_rules as slow
 import truecost as tc
-from truecost.comparison import compare
-from truecost.measures.rules import Rule
+from truecost.core.comparison import compare
+from truecost.core.rules import Rule
 
 TIGHT = {"rel": 1e-9, "abs": 1e-12}
 FEW = tc.Plan(200, seed=3)
@@ -297,7 +297,7 @@ def test_negative_weights_exchange_the_ends():
     low, high = slow.mover((1.0, -1.0), kinds, {(0, 1): 0.9})
     assert low == pytest.approx(-0.1 - math.hypot(0.1, 0.1))
     assert high == pytest.approx(-0.1 + math.hypot(0.3, 0.05))
-    from truecost.intervals.rates import Limits, summed
+    from truecost.core.intervals.rates import Limits, summed
 
     limits = [Limits(*kind) for kind in kinds]
     errors = [None, None]  # correlations of weights of different sign are not asked for

@@ -10,12 +10,12 @@ from scipy.stats import beta
 
 import truecost as tc
 from truecost.formats import Table
-from truecost.measures import registry
+from truecost.outputs.items import Items
 from truecost.running import score
 from truecost.tasks.abba.arrays import collected_items
 from truecost.tasks.abba.options import AbbaScoring
 from truecost.tasks.diarization import COUNTING as DIARIZATION
-from truecost.tasks.items import Items
+from truecost.tasks.measures import registry
 from truecost.tasks.transcripts import COUNTING as TRANSCRIPTS
 from truecost.tasks.translation import COUNTING as TRANSLATION
 

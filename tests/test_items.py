@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import truecost as tc
 from truecost.errors import InputError, UsageError
+from truecost.outputs.items import Counting, Items, pair_items
 from truecost.running import score
-from truecost.tasks.items import Counting, Items, pair_items
 
 COUNTING = Counting(
     task="transcripts",

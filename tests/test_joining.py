@@ -6,9 +6,9 @@ import pytest
 
 from truecost.errors import InputError, UsageError
 from truecost.formats import Table
-from truecost.tasks.columns import Options
-from truecost.tasks.joining import join, join_metadata
-from truecost.tasks.loading import load
+from truecost.study.columns import Options
+from truecost.study.joining import join, join_metadata
+from truecost.tasks.trials.loading import load
 
 
 def table(source, **columns):

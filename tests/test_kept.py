@@ -3,8 +3,8 @@
 import pytest
 
 from truecost.errors import UsageError
-from truecost.publishing import ASIDE
-from truecost.study.kept import KEPT, LOGS, TRAINED, work_of
+from truecost.formats.publishing import ASIDE
+from truecost.study.resumable import KEPT, LOGS, TRAINED, work_of
 
 works = pytest.mark.parametrize("work", KEPT, ids=lambda work: work.place)
 

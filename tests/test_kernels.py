@@ -11,11 +11,11 @@ from scipy.stats import chi2
 from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import roc_auc_score
 
-from truecost.factors import Factor
+from truecost.core.factors import Factor
+from truecost.core.ranking import Ranking
+from truecost.core.sweep import Sweep
+from truecost.core.weights import Block
 from truecost.kernels import draws, order, sums
-from truecost.ranking import Ranking
-from truecost.sweep import Sweep
-from truecost.weights import Block
 
 KEY = np.uint64(0x1234), np.uint64(0x9876)
 ONES, PI = 0xFFFFFFFF, (0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344)
@@ -301,7 +301,7 @@ def test_misses_and_false_alarms_at(swept):
 
 
 def test_misses_at_zero_with_weights_that_round(monkeypatch):
-    monkeypatch.setattr("truecost.ranking.BUCKETS", 1)
+    monkeypatch.setattr("truecost.core.ranking.BUCKETS", 1)
     own = [0.1, 0.2, 0.3, 0.7, 0.1, 0.3, 0.3, 0.3]
     ranking = Ranking.of(np.arange(8.0), np.arange(8) >= 5, [Factor.trials(8)], own)
     sweep = Sweep(ranking, Block({"trial": np.ones((1, 8), np.uint16)}, 1))

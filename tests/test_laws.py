@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import truecost as tc
-from truecost.comparison import compare
+from truecost.core.comparison import compare
 from truecost.formats import Table
-from truecost.measures import registry
+from truecost.tasks.measures import registry
 
 PLAN = tc.Plan(replicates=25, seed=3)
 DETECTION = tc.Application.detection(10, 1, 0.2)
@@ -277,7 +277,7 @@ def test_same_bytes_for_any_threads_and_blocks(whole, jobs, size):
     trials = whole.trials(weight=whole.times / 3)
     expected = b"".join(v.tobytes() for v in values(points(trials, jobs=1)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("truecost.weights._BLOCK_BYTES", size)
+        patch.setattr("truecost.core.weights._BLOCK_BYTES", size)
         found = b"".join(v.tobytes() for v in values(points(trials, jobs=jobs)))
     assert found == expected
 

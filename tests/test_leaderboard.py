@@ -10,7 +10,7 @@ from scipy.special import ndtr, ndtri, stdtrit
 
 import truecost as tc
 from truecost import cli
-from truecost.leaderboard import standings
+from truecost.core.leaderboard import standings
 
 OPTIONS = ["--type", "llr", "--prior", "0.1", "--replicates", "200", "--map", "unit=spk"]
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import truecost as tc
-from truecost.jackknife import Groups
-from truecost.weights import Block
+from truecost.core.jackknife import Groups
+from truecost.core.weights import Block
 
 
 def tally(rng, units, *, crossed, whole, sized, strata):

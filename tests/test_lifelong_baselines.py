@@ -17,9 +17,9 @@ from truecost.learning import Batch, LogWriter, Outputs
 from truecost.learning.checking import check_outputs
 from truecost.learning.lifelong import Course, DomainExpert, Help, Life, run_lifelong
 from truecost.learning.lifelong.jobs import COURSES, PASSES
+from truecost.learning.live.lifelong_recipes import jobs_of
 from truecost.learning.stream import Stream
 from truecost.study import Study, lifelong_runs
-from truecost.study.lifelong_recipes import jobs_of
 
 OF_HELP = ["penalised_score", "adapted_score", "penalty", "n_corrections", "help_words"]
 LISTENER = '''
@@ -492,8 +492,8 @@ def test_a_learner_that_generalises_needs_less_than_all_corrections(tmp_path):
     with LogWriter.open(place) as log:
         run_lifelong(course, space["Speller"](None), expert, life, log)
         log.finish()
+    from truecost.core.scoring import Scoring
     from truecost.running import score
-    from truecost.scoring import Scoring
     from truecost.tasks.lifelong.options import LifelongScoring
     from truecost.tasks.lifelong.reading import read_lifelong
 

@@ -16,9 +16,9 @@ from truecost.errors import UsageError
 from truecost.learning.lifelong.course import check_course
 from truecost.learning.lifelong.sources import course_of, files_of, kinds
 from truecost.learning.lifelong.sources.digits import turned
+from truecost.learning.live.live import run_live
 from truecost.learning.streams.corpora import handwritten
 from truecost.study import Study
-from truecost.study.live import run_live
 from truecost.tasks.lifelong.descriptions import LifelongDescription
 from truecost.tasks.lifelong.options import LifelongTable
 

@@ -8,18 +8,18 @@ import pytest
 
 import truecost as tc
 from lives import EFFORT, Policy, lived, scoring, streamed
-from truecost.application import Application
+from truecost.core.application import Application
+from truecost.core.estimates import estimate
+from truecost.core.intervals.rates import Errors, rate_limits
+from truecost.core.jackknife import LeftOut
 from truecost.errors import UsageError
-from truecost.estimates import estimate
-from truecost.intervals.rates import Errors, rate_limits
-from truecost.jackknife import LeftOut
-from truecost.measures import find
 from truecost.tasks.lifelong.kinds import kind_of
 from truecost.tasks.lifelong.measures.lifelong import MEASURES as OF_SCORES
 from truecost.tasks.lifelong.measures.supervision import MEASURES as OF_HELP
 from truecost.tasks.lifelong.options import LifelongScoring
 from truecost.tasks.lifelong.penalising import penalise
 from truecost.tasks.lifelong.records import Lifelong, Scored, no_effort
+from truecost.tasks.measures import find
 
 WAYS = ({"resample": "item"}, {"resample": "seed"}, {"resample": "both"}, {"unit": "speaker"})
 NAMES = ["item", "seed", "both", "speaker"]

@@ -15,6 +15,7 @@ from streamed import at_random
 from truecost.corrections import corrector
 from truecost.corrections.speech_text import MICRO, Turn, region_name, text_of
 from truecost.errors import InputError, UsageError
+from truecost.outputs.utterances import TextOptions
 from truecost.tasks.lifelong.kinds import kind_of, kinds, penalisable
 from truecost.tasks.lifelong.kinds.classes import ClassOptions
 from truecost.tasks.lifelong.kinds.diarization import PenalisedDiarization
@@ -22,7 +23,6 @@ from truecost.tasks.lifelong.options import LifelongScoring
 from truecost.tasks.lifelong.penalising import penalise
 from truecost.tasks.streams.options import StreamScoring
 from truecost.tasks.streams.reading import read_online
-from truecost.tasks.transcripts.utterances import TextOptions
 from truecost.tasks.translation import TranslationOptions
 
 AMI = Path(__file__).parents[2] / "shared" / "data" / "ami_diarization"

@@ -16,13 +16,12 @@ import truecost as tc
 from lifecycles import course_of, live
 from lifelogs import life, write
 from truecost.errors import InputError, UsageError
-from truecost.formats.events import read_events
+from truecost.formats.events import Labels, read_events
 from truecost.tasks.lifelong.log_events import findings_of
 from truecost.tasks.lifelong.options import LifelongScoring
 from truecost.tasks.lifelong.policies import Policy
 from truecost.tasks.lifelong.reading import read_lifelong
 from truecost.tasks.lifelong.records import STATES
-from truecost.tasks.streams.reading import Labels
 
 PLAN = tc.Plan(50)
 

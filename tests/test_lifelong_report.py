@@ -11,12 +11,12 @@ from msgspec import structs
 
 import ageing
 from truecost.report import verdict
-from truecost.report.lifelong_rows import main_of, newest
-from truecost.report.lifelong_store import frame_of_lives
 from truecost.report.page import render
 from truecost.report.story import Story
 from truecost.study.outcome import ResultFile
 from truecost.task import page_of
+from truecost.tasks.lifelong.lifelong_store import frame_of_lives
+from truecost.tasks.lifelong.newest_rows import main_of, newest
 
 EVERY = (*ageing.STATES, "penalised")
 POLICIES = tuple(ageing.ASKED)
@@ -302,7 +302,7 @@ def test_sections_stand_in_their_order(two):
 
 
 def test_other_tasks_have_none_of_them():
-    rooms = ("lifelong_sections", "lifelong_helped")
+    rooms = ("lifelong.sections", "lifelong.help_sections")
     ours = {make for make in page_of("lifelong").sections if make.__module__.endswith(rooms)}
     assert len(ours) == 7
     assert not ours & {*page_of("transcripts").sections}

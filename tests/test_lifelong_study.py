@@ -11,10 +11,10 @@ from lifelogs import life, write
 from truecost.errors import InputError, UsageError
 from truecost.study.checks import validate
 from truecost.study.directory import write as write_result
-from truecost.study.lifelong import columns_of
-from truecost.study.lifelong_settings import policies_of
 from truecost.study.reading import read_result
 from truecost.tasks.lifelong.descriptions import LifelongDescription
+from truecost.tasks.lifelong.read import columns_of
+from truecost.tasks.lifelong.settings import policies_of
 
 
 @pytest.fixture

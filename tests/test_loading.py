@@ -18,14 +18,14 @@ from truecost.errors import UsageError
 from truecost.face import Face
 from truecost.formats import read
 from truecost.formats.declared import TABLES, Formats
-from truecost.measures import find, registry
+from truecost.tasks.measures import find, registry
 
 SOURCE = Path(tc.__file__).parent
 READERS = {
     *("events", "event_lines", "event_tables", "kwslist", "kwlist", "ecf", "lexemes", "nist"),
     *("arrays", "plain", "rttm", "seglst", "segments", "stm", "tables", "trial_lists", "trn"),
 }
-COMMON = ("truecost.measures.", "truecost.resources.measures")
+COMMON = ("truecost.tasks.measures", "truecost.resources.measures")
 
 
 def imported(code: str, *arguments: str) -> set[str]:
@@ -39,17 +39,17 @@ def imported(code: str, *arguments: str) -> set[str]:
 @pytest.mark.parametrize("task", tasks.TABLE)
 def test_the_measures_of_a_task_are_loaded_alone(task):
     asked = next(iter(registry(task)))
-    code = f"from truecost.measures import find\nfind({asked.rpartition('/')[2]!r}, {task!r})"
+    code = f"from truecost.tasks.measures import find\nfind({asked.rpartition('/')[2]!r}, {task!r})"
     of_measures = {name for name in imported(code) if ".measures" in name}
-    own = (*tasks.find(task).measures, "truecost.measures", *COMMON)
+    own = (*tasks.find(task).measures, "truecost.core.measure", *COMMON)
     assert [name for name in of_measures if not name.startswith(own)] == []
     assert set(tasks.find(task).measures) <= of_measures
 
 
 def test_a_name_is_found_without_its_task():
-    code = "from truecost.measures import find\nassert find('wer').parts == ('words',)"
+    code = "from truecost.tasks.measures import find\nassert find('wer').parts == ('words',)"
     found = imported(code)
-    assert "truecost.tasks.transcripts.measures.sequences" in found
+    assert "truecost.tasks.transcripts.measures" in found
     assert "truecost.tasks.terms.measures" not in found
     assert find("wer") is find("wer", "transcripts") is find("wer", "diarization")
 
@@ -76,7 +76,7 @@ def test_the_readers_of_a_format_are_loaded_alone(tmp_path, name, text, task, re
     assert found & READERS <= readers
 
 
-@pytest.mark.parametrize("folder", ["measures", "formats"])
+@pytest.mark.parametrize("folder", ["core", "core/intervals", "formats"])
 def test_what_tasks_share_names_no_task(folder):
     others = {*tasks.TABLE} - {"stream", "terms"}  # columns of logs; files of searches
     for path in sorted((SOURCE / folder).glob("*.py")):
@@ -87,7 +87,7 @@ def test_what_tasks_share_names_no_task(folder):
 
 
 MEASURES = """
-from truecost.measures.base import Measure
+from truecost.core.measure import Measure
 
 
 def halved(totals, application):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import truecost as tc
-from truecost.measures.base import difference
+from truecost.core.measure import difference
 
 POINT = tc.Plan(replicates=1)
 

@@ -6,12 +6,12 @@ import pytest
 from scipy.special import stdtrit
 
 import truecost as tc
-from truecost import methods
+from truecost.core import methods
+from truecost.core.factors import Factor
+from truecost.core.jackknife import LeftOut
+from truecost.core.methods import weighted_mean
+from truecost.core.scopes import scope
 from truecost.errors import InputError, UsageError
-from truecost.factors import Factor
-from truecost.jackknife import LeftOut
-from truecost.methods import weighted_mean
-from truecost.scopes import scope
 
 PLAN = tc.Plan(replicates=400, seed=5)
 SCORING = tc.Scoring(measures=("total_error", "nec"), plan=PLAN)

@@ -10,7 +10,7 @@ import truecost as tc
 from truecost.cli import run as command
 from truecost.errors import InputError, UsageError
 from truecost.formats import Table
-from truecost.tasks.methods import RunColumns, against_first, load_methods, score_methods
+from truecost.tasks.trials.methods import RunColumns, against_first, load_methods, score_methods
 
 UNITS, SIZE = 30, 6
 SPEAKERS = np.repeat(np.arange(UNITS), SIZE)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import truecost as tc
-from truecost.comparison import compare
-from truecost.jackknife import Later
+from truecost.core.comparison import compare
+from truecost.core.jackknife import Later
 
 
 def ranking(rng, trials, units, weighted, crossed):

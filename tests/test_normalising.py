@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from truecost.errors import UsageError
 from truecost.names import NORMALISATIONS
-from truecost.tasks.transcripts.normalising import checked_steps, normalise
+from truecost.outputs.normalising import checked_steps, normalise
 
 # Letters that are younger than one of the two tables of Unicode would be treated differently.
 TEXTS = st.lists(st.text(st.characters(max_codepoint=0x2FFF), max_size=30), min_size=1, max_size=5)

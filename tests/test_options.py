@@ -10,12 +10,15 @@ import truecost as tc
 from truecost import cli
 from truecost.cli import lists
 from truecost.options import check_fields, declared
+from truecost.outputs.diarization import DiarizationOptions
+from truecost.outputs.diarization_options import DiarizationTable
+from truecost.outputs.translation import TranslationOptions
+from truecost.outputs.translation_options import TranslationTable
+from truecost.outputs.utterances import TextOptions
 from truecost.study.tables import DataTable, IntervalTable
 from truecost.tasks import find, names
 from truecost.tasks.abba.columns import LogOptions
 from truecost.tasks.abba.options import AbbaTable
-from truecost.tasks.diarization.counting import DiarizationOptions
-from truecost.tasks.diarization.options import DiarizationTable
 from truecost.tasks.lifelong.kinds.diarization import PenalisedDiarization
 from truecost.tasks.lifelong.options import LifelongTable, PolicyTable
 from truecost.tasks.lifelong.policies import Policy
@@ -23,9 +26,6 @@ from truecost.tasks.streams.options import Prices, StreamScoring, StreamTable
 from truecost.tasks.terms.options import TermsScoring, TermsTable
 from truecost.tasks.terms.reference import ReferenceOptions
 from truecost.tasks.terms.searching import SearchOptions
-from truecost.tasks.transcripts.utterances import TextOptions
-from truecost.tasks.translation.counting import TranslationOptions
-from truecost.tasks.translation.options import TranslationTable
 from truecost.verbs import options_of
 
 DECLARED = {  # what Python users give, and where its choices are declared

@@ -28,8 +28,8 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 import truecost as tc
-from truecost.comparison import compare
-from truecost.digits import figure
+from truecost.core.comparison import compare
+from truecost.core.digits import figure
 from truecost.gates import check
 from truecost.report import curves, numbers, plots
 from truecost.report.curves.base import Weighed
@@ -38,7 +38,7 @@ from truecost.report.curves.reliability import pooled
 from truecost.report.plots.look import looks
 from truecost.report.plots.rows import WEAK
 from truecost.report.units import units_of
-from truecost.tasks.counting import evidence_of
+from truecost.tasks.trials.counting import evidence_of
 
 pytestmark = pytest.mark.pictures
 LONG = "wav2vec2-large-xlsr-finetuned-with-augmentation-{}-epochs"

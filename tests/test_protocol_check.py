@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from truecost import advice
+from truecost.core.weights import Plan
 from truecost.errors import InputError, UsageError
 from truecost.formats.table import Table
 from truecost.protocol.checking import check
 from truecost.protocol.divisions import Division, role_of
 from truecost.protocol.samples import samples_of
 from truecost.protocol.sharing import families
-from truecost.weights import Plan
 
 FEW = Plan(200)
 

@@ -4,12 +4,12 @@ import numpy as np
 import polars as pl
 import pytest
 
+from truecost.core.weights import Plan
 from truecost.formats.table import Table
 from truecost.kernels.close import square_distances
 from truecost.protocol.checking import check
 from truecost.protocol.copies import Scaled, close_to_another
 from truecost.protocol.samples import samples_of
-from truecost.weights import Plan
 
 
 def read(rows, **columns):

@@ -5,11 +5,11 @@ import polars as pl
 import pytest
 from scipy import stats
 
+from truecost.core.weights import Plan
 from truecost.formats.table import Table
 from truecost.protocol.checking import check
 from truecost.protocol.prevalence import Shares
 from truecost.protocol.samples import Samples, samples_of
-from truecost.weights import Plan
 
 
 def drawn(rng, groups, each, prior, alike):

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from truecost.errors import InputError
-from truecost.publishing import publish, refused
+from truecost.formats.publishing import publish, refused
 
 OLD = {"a.txt": b"old a", "gone.txt": b"old gone", "arrays/x.npy": b"old x"}
 NEW = {"a.txt": "new a", "b.txt": b"new b", "arrays": {"y.npy": b"new y"}}

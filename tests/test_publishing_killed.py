@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import killed
-from truecost.publishing import ASIDE, aside, publish, tidy
+from truecost.formats.publishing import ASIDE, aside, publish, tidy
 from truecost.study import check_target
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that fork")

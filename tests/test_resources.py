@@ -22,7 +22,6 @@ from hypothesis import strategies as st
 
 import truecost as tc
 from truecost import cli, resources
-from truecost.measures import find
 from truecost.resources import Machine, Resources, load_of, merge, phase_of, record, rows_of
 from truecost.resources import machine as machines
 from truecost.resources.measures import (
@@ -31,6 +30,7 @@ from truecost.resources.measures import (
     processing_load,
     searching_speed_factor,
 )
+from truecost.tasks.measures import find
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="orphans are adopted on Linux only")
 HOUR = 3600

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import truecost as tc
-from truecost.factors import Factor
-from truecost.tasks.reversal import beyond_chance
+from truecost.core.factors import Factor
+from truecost.tasks.trials.reversal import beyond_chance
 
 PLAN = tc.Plan(10, seed=0)
 

@@ -7,15 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import truecost as tc
-from truecost.application import Application
-from truecost.citations import bibtex
+from truecost.core.application import Application
+from truecost.core.evidence import Evidence, totals
+from truecost.core.tally import Tally
+from truecost.core.weights import Weights
 from truecost.errors import UsageError
-from truecost.evidence import Evidence, totals
-from truecost.measures import find
-from truecost.tally import Tally
-from truecost.tasks.transcripts.aligning import count_characters, count_words
-from truecost.tasks.transcripts.measures.sequences import MEASURES
-from truecost.weights import Weights
+from truecost.outputs.aligning import count_characters, count_words
+from truecost.report.citations import bibtex
+from truecost.tasks.measures import find
+from truecost.tasks.transcripts.measures import MEASURES
 
 NAMES = [measure.name for measure in MEASURES]
 TEXT = st.lists(st.sampled_from("abc"), max_size=6).map(" ".join)

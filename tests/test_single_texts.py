@@ -3,10 +3,10 @@
 import pytest
 
 import truecost as tc
+from truecost.outputs.utterances import TextOptions
 from truecost.tasks.lifelong.kinds.classes import ClassOptions
-from truecost.tasks.methods import RunColumns
 from truecost.tasks.streams.options import StreamScoring
-from truecost.tasks.transcripts.utterances import TextOptions
+from truecost.tasks.trials.methods import RunColumns
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import pytest
 from scipy import stats
 
 import truecost as tc
+from truecost.core.unit_index import Slots
 from truecost.kernels import counts
-from truecost.slots import Slots
 
 KEY = np.uint64(0x1234), np.uint64(0x9876)
 DRAWS = 100_000

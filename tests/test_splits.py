@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from truecost.core.splits import folds, shared_units
 from truecost.errors import InputError, UsageError
-from truecost.splits import folds, shared_units
 
 TRIALS = st.lists(
     st.tuples(st.integers(0, 12), st.integers(0, 2)), min_size=30, max_size=120

@@ -10,9 +10,10 @@ import truecost as tc
 from streamed import at_random, batch_of, before, by_hand, log_of
 from test_stream_scoring import PLAN, rows_of, values_of
 from truecost.errors import InputError, UsageError
+from truecost.formats.events import Labels
 from truecost.tasks.streams.describing import describe
 from truecost.tasks.streams.options import Prices, StreamScoring
-from truecost.tasks.streams.reading import Labels, read_online
+from truecost.tasks.streams.reading import read_online
 
 ITEMS = [("a", 1, 1, 1), ("b", 0, 1, 0), ("c", 0, 0, 0), ("d", 1, 0, 1)]
 

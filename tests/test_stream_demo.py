@@ -9,7 +9,7 @@ import truecost.cli.demo
 from lived import result_of, tree
 from truecost import cli
 from truecost.study import Study
-from truecost.study.sweep import SweepAdvice
+from truecost.tasks.streams.sweep import SweepAdvice
 
 BUDGETS = (1, 2, 3, 4, 6, 8, 12, 16)
 

@@ -11,9 +11,9 @@ import msgspec
 import numpy as np
 import pytest
 
+from truecost.learning.live.recipes import jobs_of, recipe_of
 from truecost.learning.streams import streams_of
 from truecost.study import Study
-from truecost.study.recipes import jobs_of, recipe_of
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "stream"
 STUDIES = sorted(EXAMPLE.glob("*.toml"))

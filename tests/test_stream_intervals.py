@@ -6,7 +6,7 @@ import pytest
 import truecost as tc
 from streamed import at_random, batch_of, by_hand, log_of
 from truecost.errors import UsageError
-from truecost.measures import registry
+from truecost.tasks.measures import registry
 from truecost.tasks.streams.options import Prices, StreamScoring
 from truecost.tasks.streams.reading import read_online
 

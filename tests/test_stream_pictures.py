@@ -5,11 +5,11 @@ import pytest
 from msgspec import structs
 
 from test_pictures import assert_readable, texts_of
+from truecost.core.results import Row
 from truecost.errors import UsageError
 from truecost.report import plots
-from truecost.report.swept import asked, is_swept, swept_of
-from truecost.results import Row
 from truecost.tasks.streams.describing import Curve, OfStream, OnlineDescription
+from truecost.tasks.streams.swept import asked, is_swept, swept_of
 
 WIDTHS = (7.2, 4.2)
 LONG = "a-strategy-with-a-name-that-goes-on-and-on-"

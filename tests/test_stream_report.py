@@ -11,13 +11,15 @@ import streaming
 from described import with_described
 from truecost import study
 from truecost.errors import UsageError
-from truecost.report import online_curves, online_sections, plots, sections, verdict
+from truecost.report import plots, sections, verdict
 from truecost.report.page import render
 from truecost.report.story import Story
 from truecost.study.directory import render_again
-from truecost.study.sweep import SweepAdvice, advice_of
 from truecost.task import page_of
+from truecost.tasks.streams import curve_sections as online_curves
+from truecost.tasks.streams import sections as online_sections
 from truecost.tasks.streams.describing import OnlineDescription
+from truecost.tasks.streams.sweep import SweepAdvice, advice_of
 
 BUDGETS = (1, 2, 4, 8)
 NOISE = {1: 1.0, 2: 0.7, 4: 0.3, 8: 0.28}  # the more is asked the less, but with little gain at 8
@@ -360,7 +362,7 @@ EMPTY = {"schema_version": 2, "truecost": "0", "problems": (), "inputs": ()}
 
 
 def test_a_page_of_trials_has_none_of_it():
-    rooms = ("online_sections", "online_curves")
+    rooms = ("streams.sections", "streams.curve_sections")
     ours = {make for make in page_of("stream").sections if make.__module__.endswith(rooms)}
     assert len(ours) == 5
     assert not ours & {*page_of("trials").sections}

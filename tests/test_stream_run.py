@@ -18,7 +18,7 @@ from processes import alive, children, end, gone, started, wait_for
 from truecost import cli
 from truecost.errors import InputError, UsageError
 from truecost.learning.jobs import Job
-from truecost.study.live import run_live
+from truecost.learning.live.live import run_live
 
 
 @pytest.fixture
@@ -446,7 +446,7 @@ def test_a_learner_that_changed_is_not_resumed(whole, tmp_path, run):
 
 def test_two_runs_never_write_the_same_logs(whole, tmp_path, monkeypatch):
     fcntl = pytest.importorskip("fcntl")
-    monkeypatch.setattr("truecost.study.kept.WAIT", 0.2)
+    monkeypatch.setattr("truecost.study.resumable.WAIT", 0.2)
     logs = tmp_path / "run" / "logs"
     logs.mkdir(parents=True)
     held = os.open(logs, os.O_RDONLY)

@@ -12,10 +12,10 @@ import truecost as tc
 from described import of_type
 from lived import result_of, tree, write_study
 from truecost import cli
+from truecost.core.results import Estimate
 from truecost.errors import UsageError
-from truecost.results import Estimate
-from truecost.study.live import run_live
-from truecost.study.sweep import SweepAdvice, advice_of, judged_by
+from truecost.learning.live.live import run_live
+from truecost.tasks.streams.sweep import SweepAdvice, advice_of, judged_by
 
 
 @pytest.fixture

@@ -9,16 +9,16 @@ import pytest
 import streaming
 from lived import result_of, write_study
 from truecost import cli
-from truecost.comparison import compare
+from truecost.core.comparison import compare
+from truecost.core.results import Estimate
 from truecost.errors import InputError, UsageError
 from truecost.learning.learners.messages import Predicted, read
 from truecost.learning.streams.reading import read_table
 from truecost.learning.streams.source import Source
-from truecost.results import Estimate
 from truecost.study.directory import render_again
 from truecost.study.reading import read_result
-from truecost.study.sweep import SweepAdvice
 from truecost.tasks.streams.describing import OnlineDescription
+from truecost.tasks.streams.sweep import SweepAdvice
 
 
 @pytest.fixture

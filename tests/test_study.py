@@ -317,8 +317,8 @@ def test_citations(run, folder):
     assert "rodriguez-fuentes-2013-sws" in out
     assert "ferrer-2024" in out  # intervals
     assert "lindsey" not in out
-    from truecost.citations import bibtex
-    from truecost.measures import registry
+    from truecost.report.citations import bibtex
+    from truecost.tasks.measures import registry
 
     for measure in registry().values():
         assert bibtex([measure.name]).count("@") >= 2

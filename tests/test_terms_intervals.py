@@ -11,8 +11,8 @@ from scipy.stats import beta as beta_distribution
 import truecost as tc
 from searches import random_search, reference_of, search_of
 from truecost.errors import UsageError
-from truecost.measures import registry
 from truecost.running import score
+from truecost.tasks.measures import registry
 from truecost.tasks.terms.options import TermsScoring
 
 APPLICATION = tc.Application.detection(1, 1, 0.05)

@@ -26,7 +26,7 @@ from searches import (
     repeated,
     search_of,
 )
-from truecost.comparison import compare
+from truecost.core.comparison import compare
 from truecost.running import score
 from truecost.tasks.terms.measures.term_entropy import prior_entropy
 from truecost.tasks.terms.options import TermsScoring
@@ -612,7 +612,7 @@ class TestRefusals:
 
 
 def test_sums_over_queries_are_totals():
-    known = tc.measures.registry().values()
+    known = tc.tasks.measures.registry().values()
     totals = {m.name for m in known if m.total and m.task in ("", "terms")}
     assert totals == {"n_targets", "n_correct", "n_false_alarms", "n_missed"}
 

@@ -16,14 +16,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import truecost as tc
+from truecost.core.scoring import Scoring
 from truecost.formats.plain import read_lines
 from truecost.formats.table import Table
 from truecost.kernels.ngrams import ngram_matches
+from truecost.outputs import sentences as sentences_module
+from truecost.outputs.sentences import tokeniser
 from truecost.running import compare_systems, score
-from truecost.scoring import Scoring
 from truecost.tasks.translation import COUNTING, TranslationOptions, count
-from truecost.tasks.translation import sentences as sentences_module
-from truecost.tasks.translation.sentences import tokeniser
 
 ALL = frozenset(COUNTING.parts)
 NGRAMS = [f"{what}{n}" for what in ("matches", "totals") for n in (1, 2, 3, 4)]

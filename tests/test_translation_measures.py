@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import truecost as tc
-from truecost.tasks.translation.measures.translation import smoothing_of
+from truecost.tasks.translation.measures import smoothing_of
 
 SMOOTHINGS = {  # as it is asked for: method and value of sacrebleu
     "exp": ("exp", None),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import truecost as tc
-from truecost.leaderboard import standings
+from truecost.core.leaderboard import standings
 from truecost.report import curves
 
 SCORES, LABELS = [2.0, -1.0, 0.5], [1, 0, 1]

@@ -7,8 +7,8 @@ import pytest
 
 import truecost as tc
 from truecost import cli
+from truecost.outputs.text_columns import unspaced
 from truecost.study import Study
-from truecost.tasks.sides import unspaced
 
 SIDES = "utt,text,pred_text,speaker\nu-1,the cat sat,the cat,ann\nu-2,it rained,it rained,bob\n"
 TEXTS = {

@@ -153,7 +153,7 @@ CHILD = """
 import resource, sys
 import truecost as tc
 from truecost.formats.detections import read_detections
-from truecost.study.lifelong import columns_of
+from truecost.tasks.lifelong.read import columns_of
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 for read in (tc.read, read_detections, columns_of):
     try:

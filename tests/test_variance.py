@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import truecost as tc
-from truecost.comparison import compare
-from truecost.single_runs import single_runs
-from truecost.variance import shares_of_variance
+from truecost.core.comparison import compare
+from truecost.core.single_runs import single_runs
+from truecost.core.variance import shares_of_variance
 
 REPLICATES = 40
 
@@ -153,7 +153,7 @@ def simulated(random, sets, seeds, units, parts, *, skewed=False):
 
 
 def test_components_are_found_without_bias(monkeypatch):
-    monkeypatch.setattr("truecost.variance.DRAWS", 10)  # intervals are not asked about
+    monkeypatch.setattr("truecost.core.variance.DRAWS", 10)  # intervals are not asked about
     random, parts = np.random.default_rng(3), (2.0, 1.0, 0.5, 0.3, 0.4)
     found = np.array(
         [[*variances(simulated(random, 8, 3, 25, parts)).values()] for _ in range(150)]
@@ -166,7 +166,7 @@ def test_components_are_found_without_bias(monkeypatch):
 
 def test_what_the_test_does_to_a_training_set_is_no_share_of_it(monkeypatch):
     """The textbook's (MSB - MSW) / n takes it for the training set; the replicates tell."""
-    monkeypatch.setattr("truecost.variance.DRAWS", 10)
+    monkeypatch.setattr("truecost.core.variance.DRAWS", 10)
     random, parts = np.random.default_rng(4), (0.0, 0.2, 0.0, 2.0, 0.0)
     ours, textbook = [], []
     for _ in range(60):
@@ -189,7 +189,7 @@ def test_what_the_test_does_to_a_training_set_is_no_share_of_it(monkeypatch):
     ],
 )
 def test_intervals_of_shares_cover(sets, seeds, units, parts, skewed, least, monkeypatch):
-    monkeypatch.setattr("truecost.variance.DRAWS", 2000)
+    monkeypatch.setattr("truecost.core.variance.DRAWS", 2000)
     random = np.random.default_rng([sets, seeds, units])
     true = np.array([parts[1], parts[0], sum(parts[2:])]) / sum(parts)
     count, covered = 300, np.zeros(3)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from test_variance import by_hand, levels_of, method_of
-from truecost.variance import _degrees, _squares, shares_of_variance
+from truecost.core.variance import _degrees, _squares, shares_of_variance
 
 UNITS, COUNT, DRAWS = 4, 40, 200_000
 

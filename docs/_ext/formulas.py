@@ -19,9 +19,9 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from truecost.citations import authors
-from truecost.measures import registry
-from truecost.measures.base import Measure
+from truecost.core.measure import Measure
+from truecost.report.citations import authors
+from truecost.tasks.measures import registry
 
 RANGE = re.compile(r"[Rr]ange ([\[(]\S+, .+?[\])])(?=[,;.: ])")
 

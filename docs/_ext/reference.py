@@ -17,7 +17,7 @@ from sphinx.util.docutils import SphinxDirective
 
 import truecost
 from truecost.lazy import PLACES
-from truecost.measures import registry
+from truecost.tasks.measures import registry
 
 HIDDEN = {"__version__"}
 

@@ -10,9 +10,9 @@ from matplotlib.figure import Figure
 
 import truecost as tc
 from truecost.gates import check
+from truecost.learning.live.live import run_live
 from truecost.report import curves, plots
 from truecost.report.units import units_of
-from truecost.study.live import run_live
 from truecost.tasks.abba.arrays import collected_items
 from truecost.tasks.abba.planes import Plane
 from truecost.tasks.abba.thresholds import Choice, choose

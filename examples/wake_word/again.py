@@ -22,7 +22,7 @@ import numpy as np
 import polars as pl
 
 import truecost as tc
-from truecost.results import Estimate
+from truecost.core.results import Estimate
 from truecost.running import score
 from truecost.tasks.abba.arrays import collected_items
 from truecost.tasks.abba.options import AbbaScoring

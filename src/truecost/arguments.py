@@ -16,7 +16,7 @@ from truecost.face import Face
 from truecost.memory import Held, is_frame, is_path, is_table, with_columns
 from truecost.names import COLUMNS, ITEM_MAP_KEYS
 from truecost.options import Declared
-from truecost.tasks.arguments import names_in
+from truecost.study.arguments import names_in
 
 SYSTEM = "system"  # the name of the only one in memory
 OF_ITEMS = {*ITEM_MAP_KEYS} - {"id"}

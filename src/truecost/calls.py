@@ -17,7 +17,7 @@ from truecost.tasks import find, names
 from truecost.verbs import arguments_of, further_of, options_of, study_of
 
 if TYPE_CHECKING:
-    from truecost.scoring import Scoring
+    from truecost.core.scoring import Scoring
     from truecost.study.config import Study
     from truecost.study.outcome import Outcome
     from truecost.study.settings import Progress

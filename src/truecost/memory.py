@@ -14,7 +14,7 @@ import polars as pl
 
 from truecost.errors import InputError, counted, shown_as
 from truecost.formats import Table
-from truecost.tasks.arguments import column_in
+from truecost.study.arguments import column_in
 
 MARK = "memory:"  # how the path of a held table begins
 WHAT = (

@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from truecost.comparison import compare
+from truecost.core.comparison import compare
+from truecost.core.measure import Measure
+from truecost.core.results import Comparison, Estimate
+from truecost.core.scoring import Scoring
+from truecost.core.subsets import Masks
 from truecost.errors import UsageError, checked, plural
-from truecost.measures import Measure
-from truecost.results import Comparison, Estimate
-from truecost.scoring import Scoring
-from truecost.subsets import Masks
 from truecost.task import Record, Work
 from truecost.tasks import find
 

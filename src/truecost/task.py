@@ -13,21 +13,21 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import polars as pl
 
-    from truecost.batches import Batch
-    from truecost.flags import Flag
-    from truecost.measures.base import Measure
+    from truecost.core.batches import Batch
+    from truecost.core.flags import Flag
+    from truecost.core.measure import Measure
+    from truecost.core.results import Estimate, Row
+    from truecost.core.scoring import Scoring
+    from truecost.core.subsets import Masks
     from truecost.report.lines import Group, Line
     from truecost.report.section import Section
     from truecost.report.story import Story
-    from truecost.results import Estimate, Row
-    from truecost.scoring import Scoring
+    from truecost.study.checks import Check
     from truecost.study.config import Study
     from truecost.study.outcome import Case, Outcome, Part, Problem
     from truecost.study.reader import Reader
     from truecost.study.sources import Source
     from truecost.study.tables import ApplicationTable, DataTable
-    from truecost.subsets import Masks
-    from truecost.tasks.validation import Check
 
 Dims = Mapping[str, str]
 Frames = Sequence["pl.DataFrame"]
@@ -314,7 +314,7 @@ class Live:
 
 def flagged(flag: "Flag", rows: "Sequence[Estimate]", every: int, parts: "Sequence[Part]") -> str:
     """The advice of a flag of some rows of all."""
-    from truecost.warned import detailed
+    from truecost.core.warnings import detailed
 
     del every, parts
     return detailed(flag.name, rows) or flag.advice
@@ -457,7 +457,7 @@ class Work(Generic[R]):
 
 
 def _rows(batches: "Iterable[Batch]", scoring: "Scoring") -> "list[Estimate]":
-    from truecost.batches import estimated
+    from truecost.core.batches import estimated
 
     return estimated(
         batches,

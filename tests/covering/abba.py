@@ -8,7 +8,7 @@ import numpy as np
 
 import truecost as tc
 from covering.cells import Cell
-from truecost.tasks.abba.measures.relative import WHOLE
+from truecost.tasks.abba.measures import WHOLE
 
 ANY = tc.Application()
 MEASURES = ("rrecall:direct", "rrecall:pooled", "rfpr:direct", "rfpr:pooled")

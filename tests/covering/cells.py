@@ -9,8 +9,8 @@ from functools import cache
 import numpy as np
 
 import truecost as tc
-from truecost.intervals import interval
-from truecost.results import Estimate
+from truecost.core.intervals import interval
+from truecost.core.results import Estimate
 
 LEVEL = 0.95
 REPLICATES = 400

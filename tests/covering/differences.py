@@ -9,7 +9,7 @@ import numpy as np
 import truecost as tc
 from covering.cells import Cell
 from covering.drawing import of_targets, sizes
-from truecost.comparison import compare
+from truecost.core.comparison import compare
 
 EQUAL = tc.preset("equal")
 NAMES = "difference of p_miss", "ratio of p_miss"

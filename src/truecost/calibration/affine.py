@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from truecost.bayes import log_normalise
 from truecost.calibration.base import (
     SEPARABLE,
     ClassSample,
@@ -23,6 +22,7 @@ from truecost.calibration.base import (
     sample,
 )
 from truecost.calibration.options import CalibrationTable
+from truecost.core.bayes import log_normalise
 from truecost.errors import InputError
 from truecost.options import check
 

@@ -55,7 +55,7 @@ class Kind:
     options : tuple of str
         Further parameters of the fit, each of no effect when 0 or False.
     cites : tuple of str
-        Keys of `truecost.citations.PAPERS`.
+        Keys of `truecost.report.citations.PAPERS`.
     at_prior : bool
         Whether the fit depends on the prior.
     """

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from truecost.bayes import log_normalise
 from truecost.calibration.affine import EQUAL, REVERSED
 from truecost.calibration.base import (
     SEPARABLE,
@@ -22,6 +21,7 @@ from truecost.calibration.base import (
     newton,
     sample,
 )
+from truecost.core.bayes import log_normalise
 from truecost.errors import InputError
 
 

@@ -79,9 +79,9 @@ def gate(
     gates
         TOML file with [[gate]] tables; a study file will do.
     """
+    from truecost.formats.publishing import publish
     from truecost.gates import append_step_summary, check, exit_code, markdown
     from truecost.gates.reading import gates_of
-    from truecost.publishing import publish
     from truecost.study.reading import read_result
 
     asked = gates_of(gate, gates)
@@ -123,8 +123,8 @@ def _show(verdicts: Sequence["Verdict"], written: Written) -> None:
 def _table(verdicts: Sequence["Verdict"]) -> "Columns":
     """A row for each verdict; columns that hold nothing are left out."""
     from truecost.cli.columns import Columns
-    from truecost.digits import between, percent
-    from truecost.results import shown
+    from truecost.core.digits import between, percent
+    from truecost.core.results import shown
 
     dims = list(dict.fromkeys(dim for verdict in verdicts for dim in verdict.dims))
     levels = {verdict.level for verdict in verdicts}

@@ -9,7 +9,7 @@ from truecost.tasks import find
 
 if TYPE_CHECKING:
     from truecost.cli.columns import Columns
-    from truecost.results import Row
+    from truecost.core.results import Row
     from truecost.study.outcome import Outcome
 
 

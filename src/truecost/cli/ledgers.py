@@ -7,8 +7,8 @@ from truecost.errors import UsageError
 
 if TYPE_CHECKING:
     from truecost.cli.terminal import Screen
+    from truecost.protocol.study.ledger import Place
     from truecost.study import Outcome, Study
-    from truecost.study.ledger import Place
 
 
 def ledger_of(study: "Study", output: Output, beside: str | None = None) -> "Place | None":
@@ -33,7 +33,7 @@ def ledger_of(study: "Study", output: Output, beside: str | None = None) -> "Pla
             study = msgspec.structs.replace(study, ledger=table)
     if beside is None and study.ledger.file is None:
         return None
-    from truecost.study.ledger import check_place, place_of
+    from truecost.protocol.study.ledger import check_place, place_of
 
     place = place_of(study, beside)
     check_place(place)
@@ -44,7 +44,7 @@ def noted(outcome: "Outcome", study: "Study", place: "Place | None", screen: "Sc
     """The outcome with what the ledger warns of; what is odd about the ledger itself is said."""
     if place is None:
         return outcome
-    from truecost.study import ledger
+    from truecost.protocol.study import ledger
 
     found, said = ledger.noted(outcome, study, place)
     for text in said:

@@ -12,7 +12,7 @@ from truecost.errors import UsageError, message
 from truecost.names import FORMATS, ITEM_MAP_KEYS, NORMALISATIONS, SCORE_TYPES
 
 if TYPE_CHECKING:
-    from truecost.measures import Measure
+    from truecost.core.measure import Measure
 
 Live = Literal["strategies", "learners", "sources"]
 Kind = Literal[
@@ -127,7 +127,7 @@ def _entries(kind: Kind) -> list[dict[str, Any]]:
     if kind == "measures":
         return _measures()
     if kind == "presets":
-        from truecost.application import PRESETS
+        from truecost.core.application import PRESETS
 
         return [
             {
@@ -223,8 +223,8 @@ def _keys() -> dict[str, str]:
 
 def _measures() -> list[dict[str, Any]]:
     """Every measure, those of a task together."""
-    from truecost.measures import registry
     from truecost.tasks import names
+    from truecost.tasks.measures import registry
 
     tasks: dict[str, str] = {}
     for task in reversed(names()):
@@ -277,8 +277,8 @@ def _methods() -> list[dict[str, Any]]:
 def _advice() -> list[dict[str, Any]]:
     """The rules of paper 003, then what is said of intervals by flag, and of measures by name."""
     from truecost.advice import RULES
-    from truecost.flags import FLAGS
-    from truecost.measures import registry
+    from truecost.core.flags import FLAGS
+    from truecost.tasks.measures import registry
 
     said = [(flag.name, flag.advice, flag.rule) for flag in FLAGS.values()]
     said += [(m.label, m.advice, m.rule) for m in registry().values() if m.advice]

@@ -36,8 +36,8 @@ def run(
     import msgspec
 
     from truecost.cli.studies import live
+    from truecost.protocol.study.training_checks import check_training
     from truecost.study import Study
-    from truecost.study.training_checks import check_training
 
     if output.config is not None:
         raise UsageError("methods run takes its settings from the study file: leave out --config")

@@ -94,8 +94,8 @@ def check(
         Table of samples with a column of sets or folds, or a table for each set, as NAME=FILE.
     """
     from truecost.cli.terminal import Screen
+    from truecost.core.weights import Plan
     from truecost.protocol.checking import check as look
-    from truecost.weights import Plan
 
     output.refuse()
     known = merged((given, copies, use))

@@ -90,9 +90,9 @@ def _table(sets: "Sequence[EvaluationSet]") -> "Columns":
 
 def _told(best: "Best", task: str) -> tuple[str, str, str, str]:
     """A measure with what it is about, its best value, of how many systems, and whose it is."""
-    from truecost.digits import figure, scale_of
+    from truecost.core.digits import figure, scale_of
     from truecost.errors import UsageError
-    from truecost.measures import find_of_any_task
+    from truecost.tasks.measures import find_of_any_task
 
     try:
         shown_in = find_of_any_task(best.measure, task).shown_in

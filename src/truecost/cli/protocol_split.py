@@ -151,7 +151,7 @@ def _shown(screen: "Screen", found: "Split") -> None:
 def _sets(column: str, balance: "Balance", units: "Units") -> "Columns":
     """A line for each set: what it has, and the share of each class in it."""
     from truecost.cli.columns import Columns
-    from truecost.digits import percent
+    from truecost.core.digits import percent
 
     total = sum(part.samples for part in balance.parts)
     classes = [level for level in balance.levels if level.axis == "label"]
@@ -186,7 +186,7 @@ def _share(part: int, whole: int) -> str:
 def _levels(balance: "Balance", units: "Units") -> "Columns":
     """The levels that are furthest from their shares."""
     from truecost.cli.columns import Columns
-    from truecost.digits import figure
+    from truecost.core.digits import figure
 
     ranked = sorted(balance.levels, key=lambda level: -level.deviation)[:MOST_LEVELS]
     kept = [level for level in balance.levels if level in ranked]
@@ -212,7 +212,7 @@ def _levels(balance: "Balance", units: "Units") -> "Columns":
 
 def _sentences(found: "Split", shown: "dict[str, Balance]") -> list[str]:
     """The largest deviation of each column, and of all inner folds together."""
-    from truecost.digits import figure
+    from truecost.core.digits import figure
     from truecost.protocol.remarks import said_of
 
     said = [f"{column}: {said_of(column, b, found.units)}" for column, b in shown.items()]

@@ -72,7 +72,7 @@ def _check(output: str, *, force: bool) -> None:
     from pathlib import Path
 
     from truecost.cli.writing import to_standard_output
-    from truecost.publishing import refused
+    from truecost.formats.publishing import refused
 
     if to_standard_output(output):
         raise UsageError("resources: --output takes a file; --json prints the record")
@@ -89,7 +89,7 @@ def _write(output: str, found: "Resources") -> None:
     """Write the record; it is printed where that cannot be done, as the work may have been long."""
     from pathlib import Path
 
-    from truecost.publishing import publish
+    from truecost.formats.publishing import publish
 
     try:
         publish({Path(output): found.to_json()})
@@ -100,7 +100,7 @@ def _write(output: str, found: "Resources") -> None:
 
 def _said(found: "Resources") -> str:
     """What was measured in a line, and what was not."""
-    from truecost.digits import figure
+    from truecost.core.digits import figure
     from truecost.errors import counted
 
     said = [

@@ -60,7 +60,7 @@ def _run(study: "Study", output: Output, *, resume: bool, file: str) -> int:
     from truecost.cli.trials import execute
 
     if study.training.given():
-        from truecost.study.training_checks import check_training
+        from truecost.protocol.study.training_checks import check_training
 
         check_training(study)
     if study.source.given() or study.training.given():
@@ -82,9 +82,9 @@ def live(study: "Study", output: Output, *, resume: bool, beside: str | None = N
     from truecost.cli.terminal import Screen
     from truecost.cli.trials import report as say
     from truecost.cli.trials import said_instead
+    from truecost.learning.live.live import run_live
     from truecost.study.given_paths import named_as_given
-    from truecost.study.kept import work_of
-    from truecost.study.live import run_live
+    from truecost.study.resumable import work_of
 
     if said_instead(study, output):
         return 0

@@ -12,15 +12,15 @@ from rich.console import Console
 from rich.markup import escape
 
 from truecost.cli.columns import Columns
+from truecost.cli.fit_width import parts_of
 from truecost.cli.layout import layout_of
-from truecost.cli.narrow import parts_of
 from truecost.cli.output import Output
 from truecost.cli.values import ABOVE, about, dims_shown, values
-from truecost.digits import ShownIn, between, figure, scale_of, signed
+from truecost.core.digits import ShownIn, between, figure, scale_of, signed
+from truecost.core.flags import marks
+from truecost.core.results import Comparison, Row, Standing, figures
 from truecost.errors import counted, message, visible
-from truecost.flags import marks
 from truecost.gates import Verdict
-from truecost.results import Comparison, Row, Standing, figures
 from truecost.study import Outcome, Problem
 from truecost.task import Record
 

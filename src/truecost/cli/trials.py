@@ -158,8 +158,8 @@ def cited(study: "Study", method: str | None = None) -> str:
     """BibTeX for the measures of a study, or those of its score type, for its intervals and for a
     method of calibration.
     """
-    from truecost.citations import bibtex
-    from truecost.measures import find
+    from truecost.report.citations import bibtex
+    from truecost.tasks.measures import find
 
     kind = "llr" if method and study.data.type == "score" else study.data.type  # calibrated
     measures = study.measures or default_measures(study.task or DEFAULT, kind)
@@ -186,9 +186,9 @@ def report(
     `table` makes the tables that are printed; values and comparisons when left out.
     """
     from truecost import study
-    from truecost.captions import assumed
     from truecost.cli.layout import layout_of
     from truecost.cli.terminal import brief, result_table
+    from truecost.core.captions import assumed
 
     layout = layout_of(outcome.task)
     screen.explain(outcome)

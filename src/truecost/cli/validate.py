@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from truecost.study import Study
-    from truecost.tasks.validation import Check
+    from truecost.study.checks import Check
 
 EXIT_INPUT = 3
 

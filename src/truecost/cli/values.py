@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
-from truecost.captions import dims_of, items_of, units_shown
 from truecost.cli.columns import Columns
-from truecost.digits import percent
+from truecost.core.captions import dims_of, items_of, units_shown
+from truecost.core.digits import percent
+from truecost.core.flags import marks
+from truecost.core.results import HELD, Row, figures, shown
 from truecost.errors import amount
-from truecost.flags import marks
-from truecost.results import HELD, Row, figures, shown
 
 ABOVE = ("measure", "system")
 

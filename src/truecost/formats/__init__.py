@@ -19,10 +19,10 @@ else:
     __getattr__, __dir__, __all__ = attach(
         __name__,
         {
-            "truecost.names": ("STANDARD_INPUT",),
             ".reading": ("read",),
             ".stored": ("read_bytes", "sha256"),
             ".table": ("Table",),
             ".writers": ("write",),
+            "truecost.names": ("STANDARD_INPUT",),
         },
     )

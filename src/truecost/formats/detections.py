@@ -17,9 +17,9 @@ import polars as pl
 from truecost.errors import InputError
 from truecost.formats import kwslist
 from truecost.formats.kwslist import DetectionList
+from truecost.formats.publishing import aside
 from truecost.formats.table import Table
 from truecost.formats.terms import Codes, Columns, encoded, read_either
-from truecost.publishing import aside
 
 DECISIONS = {"YES": True, "NO": False, "1": True, "0": False, "TRUE": True, "FALSE": False}
 

@@ -19,6 +19,7 @@ events are checked here (`event_rows`), how events fit together in `event_checks
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from pathlib import Path
 
 import polars as pl
 
@@ -26,6 +27,66 @@ from truecost.errors import InputError, UsageError, named
 from truecost.formats.event_rows import WORDS, refuse_rows
 from truecost.formats.table import Table
 from truecost.names import STANDARD_INPUT
+
+ENDINGS = (".jsonl", ".ndjson", ".parquet", ".csv", ".tsv")  # of logs in a folder
+
+
+UNFINISHED = ".part"  # what a run is called while it goes on
+
+
+def files_of(path: str) -> tuple[list[str], list[str]]:
+    """The logs of a system, and those of a folder that are not finished.
+
+    Parameters
+    ----------
+    path : str
+        A log, `-` for standard input, or a folder of logs.
+
+    Returns
+    -------
+    logs, unfinished : list of str
+        Sorted by name.
+
+    Raises
+    ------
+    InputError
+        When a folder has no log, or two whose runs have one name.
+    """
+    folder = Path(path)
+    if path in STANDARD_INPUT or not folder.is_dir():
+        return [path], []
+    inside = sorted(p for p in folder.iterdir() if p.is_file() and not p.name.startswith("."))
+    logs = [p for p in inside if p.name.removesuffix(".gz").endswith(ENDINGS)]
+    unfinished = [str(p) for p in inside if p.name.endswith(UNFINISHED)]
+    if not logs:
+        raise InputError(
+            f"{path}: no event log lies in this folder; expected files that end in "
+            f"{', '.join(ENDINGS)}"
+            + (f" ({named('run', unfinished, 'are')} not finished)" if unfinished else "")
+        )
+    runs = [p.name.partition(".")[0] for p in logs]
+    alike = sorted({run for run in runs if runs.count(run) > 1})
+    if alike:
+        raise InputError(
+            f"{path}: {named('run', alike, 'have')} several logs: each file is a run, named as the "
+            f"file up to its first point"
+        )
+    return [str(p) for p in logs], unfinished
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """What is right: a table with `id`, `label`, and perhaps `stream`, `run` and further columns.
+
+    Attributes
+    ----------
+    source : str
+        Name of the file, for messages.
+    """
+
+    source: str
+    frame: pl.DataFrame
+
 
 SCHEMA: dict[str, tuple[pl.DataType, str]] = {
     "t": (

@@ -25,7 +25,7 @@ import polars as pl
 
 from truecost.errors import InputError
 from truecost.formats import xml
-from truecost.formats.alike import values_of
+from truecost.formats.fast_lines import values_of
 from truecost.formats.field_lines import cut
 from truecost.formats.streams import blocks
 from truecost.formats.terms import Codes, document_of

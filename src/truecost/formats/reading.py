@@ -101,7 +101,8 @@ def formats_of(task: str | Formats | None) -> Formats:
 
 def _of_folder(path: str, stated: str | None, formats: Formats, empty: bool) -> Table | None:
     """The table of the files of a folder; None where folders are not read."""
-    from truecost.formats import folders, nothing
+    from truecost.formats import empty as nothing
+    from truecost.formats import folders
 
     if "npy" in formats.texts and stated in (None, "npy"):
         from truecost.formats import arrays
@@ -125,7 +126,7 @@ def _of_nothing(
     data: bytes, source: str, stated: str | None, formats: Formats, empty: bool
 ) -> Table | None:
     """The table of a file without records, where that is allowed; an empty file is refused else."""
-    from truecost.formats import nothing
+    from truecost.formats import empty as nothing
 
     kind = nothing.may_be_empty(stated, formats.plainest)
     table = nothing.read_nothing(data, source, kind) if empty and kind else None

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import IO
 
 from truecost.errors import InputError, UsageError
+from truecost.formats.publishing import tidy
 from truecost.names import STANDARD_INPUT
-from truecost.publishing import tidy
 
 BLOCK = 1 << 18
 GZIP = b"\x1f\x8b"

@@ -12,10 +12,10 @@ from pathlib import Path
 from truecost.errors import InputError, UsageError
 from truecost.formats import encoding
 from truecost.formats.declared import WRITTEN
+from truecost.formats.publishing import publish, tidy
 from truecost.formats.sniffing import by_ending
 from truecost.formats.table import Table
 from truecost.names import FORMATS
-from truecost.publishing import publish, tidy
 
 
 def write(

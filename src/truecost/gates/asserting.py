@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import Literal
 
+from truecost.core.results import Comparison, Row
 from truecost.errors import UsageError
 from truecost.gates.checking import judge
 from truecost.gates.gate import LIMITS, Gate
 from truecost.gates.verdict import Verdict
 from truecost.names import Method
-from truecost.results import Comparison, Row
 
 
 def assert_gate(

@@ -3,15 +3,15 @@
 import math
 from collections.abc import Iterable, Sequence
 
-from truecost.digits import SIGN, figure
+from truecost.core.digits import SIGN, figure
+from truecost.core.flags import beware, telling
+from truecost.core.results import Row
 from truecost.errors import plural
-from truecost.flags import beware, telling
 from truecost.gates.gate import Gate, number
 from truecost.gates.matching import rows_of
 from truecost.gates.methods import check_alike, check_method, without_width
 from truecost.gates.needed import NOTHING, Needed, needed
 from truecost.gates.verdict import State, Verdict
-from truecost.results import Row
 
 PASSED, FAILED, UNDECIDED = 0, 1, 4  # exit codes
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from truecost import names
-from truecost.digits import SIGN, Scale, ShownIn
+from truecost.core.digits import SIGN, Scale, ShownIn
 from truecost.errors import UsageError
 from truecost.options import Option, declared
 

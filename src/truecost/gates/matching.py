@@ -4,10 +4,10 @@ from collections.abc import Hashable, Iterable, Sequence
 
 import msgspec
 
+from truecost.core.results import Row
 from truecost.errors import UsageError, first_five, near
 from truecost.gates.gate import DIMS, Gate
 from truecost.names import PARTS
-from truecost.results import Row
 
 EACH = ("system", *PARTS)  # a verdict for each of these, when not named
 WHOLE = "all"  # what tables call the whole data beside its subsets

@@ -9,9 +9,9 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 
+from truecost.core.results import Row
 from truecost.errors import UsageError
 from truecost.gates.gate import Gate
-from truecost.results import Row
 
 STANDS_IN = "delta"
 ICC = re.compile(r"\|icc:([^|]+)")  # behind the method in a signature

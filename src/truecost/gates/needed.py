@@ -13,8 +13,8 @@ import math
 from dataclasses import dataclass
 from statistics import NormalDist
 
+from truecost.core.results import Row
 from truecost.gates.gate import Gate
-from truecost.results import Row
 
 Z_POWER = NormalDist().inv_cdf(0.8)
 MOST_UNITS = 10**9  # more than this is no advice

@@ -14,7 +14,7 @@ import msgspec
 from truecost.errors import UsageError
 from truecost.formats.toml import read_toml
 from truecost.gates.gate import DIMS, LIMITS, Gate
-from truecost.measures import find_of_any_task
+from truecost.tasks.measures import find_of_any_task
 
 KEYS = ("name", *DIMS, "baseline", *LIMITS, "undecided", "method")
 KNOWN = re.compile(rf"([:,])\s*({'|'.join(sorted(KEYS, key=len, reverse=True))})\s*=")

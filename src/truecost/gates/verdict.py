@@ -4,9 +4,9 @@ from typing import Literal
 
 import msgspec
 
-from truecost.digits import Scale, ShownIn, scale_of
+from truecost.core.digits import Scale, ShownIn, scale_of
+from truecost.core.results import figures
 from truecost.gates.gate import Gate
-from truecost.results import figures
 
 State = Literal["pass", "fail", "undecided"]
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from truecost.digits import figure
+from truecost.core.digits import figure
 from truecost.errors import InputError
 from truecost.gates.gate import DIMS
 from truecost.gates.verdict import Verdict

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from truecost.core.factors import encode
+from truecost.core.weights import Plan
 from truecost.errors import UsageError, near
-from truecost.factors import encode
 from truecost.options import check as check_ranges
 from truecost.protocol.copies import NEAR
 from truecost.protocol.coverage import axes, few_units, missing
@@ -29,7 +30,6 @@ from truecost.protocol.similar import near_copies, shared_audio
 from truecost.protocol.telling import Evidence, gather
 from truecost.protocol.unlike import unlike
 from truecost.version import __version__
-from truecost.weights import Plan
 
 Ints = npt.NDArray[np.int64]
 

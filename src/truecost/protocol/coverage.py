@@ -3,8 +3,8 @@
 import numpy as np
 import numpy.typing as npt
 
+from truecost.core.factors import encode
 from truecost.errors import counted, first_five
-from truecost.factors import encode
 from truecost.protocol.divisions import FOLD, Division
 from truecost.protocol.findings import Finding, listing
 from truecost.protocol.samples import Samples

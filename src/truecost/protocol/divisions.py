@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from truecost.core.factors import encode
 from truecost.errors import InputError, UsageError, counted, first_five
-from truecost.factors import encode
 from truecost.formats.mapped import is_whole
 from truecost.protocol.findings import MOST_NAMED, listing
 from truecost.protocol.samples import Samples

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from truecost.core.factors import encode
 from truecost.errors import UsageError, counted
-from truecost.factors import encode
 from truecost.names import NO_NUMBER
 from truecost.protocol.strata import PADDED
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from truecost.core.factors import encode
 from truecost.errors import InputError, UsageError, counted, first_five, near
-from truecost.factors import encode
 from truecost.formats import read
 from truecost.formats.mapped import filled, refuse_repeated
 from truecost.formats.table import Table

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from truecost.core.factors import encode
 from truecost.errors import counted, plural
-from truecost.factors import encode
 from truecost.names import NO_NUMBER
 from truecost.protocol.samples import Samples
 

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from truecost.core.splits import folds as deal
 from truecost.errors import InputError, counted, first_five
 from truecost.options import check_fields
 from truecost.protocol.encoding import Bools, Column, Levels, alike, encoded
 from truecost.protocol.options import SpuriousTable
 from truecost.protocol.predictors import MODELS, WEIGHED, shares
-from truecost.splits import folds as deal
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

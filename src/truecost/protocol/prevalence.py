@@ -13,18 +13,18 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from truecost.digits import figure
+from truecost.core.digits import figure
+from truecost.core.evidence import Evidence, totals
+from truecost.core.factors import Factor, encode
+from truecost.core.tally import Tally
+from truecost.core.weights import Plan, Weights
 from truecost.errors import UsageError, counted, first_five, near
-from truecost.evidence import Evidence, totals
-from truecost.factors import Factor, encode
 from truecost.options import check
 from truecost.protocol.divisions import FOLD, Division
 from truecost.protocol.findings import Finding, listing
 from truecost.protocol.options import CheckTable
 from truecost.protocol.samples import Samples
 from truecost.protocol.sharing import SHOWN
-from truecost.tally import Tally
-from truecost.weights import Plan, Weights
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

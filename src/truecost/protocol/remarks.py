@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from truecost.digits import figure
+from truecost.core.digits import figure
 from truecost.errors import counted, first_five
 from truecost.protocol.balance import Balance
 from truecost.protocol.dealing import Profiles

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from truecost.core.factors import encode
 from truecost.errors import counted
-from truecost.factors import encode
 from truecost.protocol.divisions import Division
 from truecost.protocol.findings import Finding, Kind
 from truecost.protocol.samples import Samples

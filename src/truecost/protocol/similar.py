@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from truecost.digits import figure
+from truecost.core.digits import figure
 from truecost.errors import counted
 from truecost.protocol.copies import Scaled, close_to_another
 from truecost.protocol.divisions import Division

@@ -16,10 +16,10 @@ import numpy.typing as npt
 from truecost.errors import UsageError, counted
 from truecost.formats import read, sha256
 from truecost.formats.mapped import filled
+from truecost.formats.publishing import publish
 from truecost.formats.table import Table
 from truecost.formats.tables import SEPARATORS
 from truecost.formats.writers import content_of
-from truecost.publishing import publish
 
 Counts = npt.NDArray[np.int64]
 

@@ -21,9 +21,9 @@ import msgspec
 
 from truecost.errors import InputError, TruecostError
 from truecost.formats import sha256
+from truecost.formats.publishing import aside
 from truecost.protocol.commands import Command
 from truecost.protocol.training_processes import Ended
-from truecost.publishing import aside
 
 RUN = "run.json"
 LOGS = ("stdout.log", "stderr.log")

@@ -11,9 +11,9 @@ from typing import Any
 import msgspec
 
 from truecost.errors import UsageError
+from truecost.formats.publishing import publish
 from truecost.formats.writers import check_target, content_of, format_of
 from truecost.protocol.splitting import Split
-from truecost.publishing import publish
 from truecost.version import __version__
 
 FORMATS = ("csv", "tsv", "parquet", "ndjson", "npz")  # those that have room for any column

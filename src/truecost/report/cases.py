@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from truecost.digits import figure
+from truecost.core.digits import figure
+from truecost.core.many import counted
+from truecost.core.measure import Measure
+from truecost.core.results import Row
+from truecost.core.widths import width
 from truecost.errors import plural
-from truecost.measures.base import Measure
-from truecost.report.many import counted
 from truecost.report.story import Story
 from truecost.report.sums import worst_said
 from truecost.report.units import counts_of, has_sums
 from truecost.report.words import measure_of, turns
-from truecost.results import Row
-from truecost.widths import width
 
 if TYPE_CHECKING:
     from truecost.study.outcome import Case

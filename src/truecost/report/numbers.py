@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from truecost.captions import items_of, units_shown
-from truecost.digits import figure
+from truecost.core.captions import items_of, units_shown
+from truecost.core.digits import figure
+from truecost.core.results import Figures, Row, shown, verdict_of
 from truecost.gates import Verdict
 from truecost.report.words import note
-from truecost.results import Figures, Row, shown, verdict_of
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from truecost.citations import authors, bibtex
+from truecost.core.many import counted
+from truecost.core.results import Row, shown
+from truecost.report.citations import authors, bibtex
 from truecost.report.curves import Curves
-from truecost.report.drawing import Drawing
-from truecost.report.many import counted
 from truecost.report.section import Section
 from truecost.report.sections import MOST_ROWS, leaderboard
 from truecost.report.story import LEFT_OUT, Story
+from truecost.report.svg import Drawing
 from truecost.report.tables import Table, of_values, used
 from truecost.report.verdict import OPEN_ROWS as OPEN_LINES
 from truecost.report.verdict import verdict
@@ -33,7 +34,6 @@ from truecost.report.words import (
     titles_of,
     units_of,
 )
-from truecost.results import Row, shown
 
 if TYPE_CHECKING:
     import polars as pl

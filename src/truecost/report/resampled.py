@@ -2,8 +2,8 @@
 
 import re
 
-from truecost.report.many import counted
-from truecost.results import Row
+from truecost.core.many import counted
+from truecost.core.results import Row
 
 
 def resampled_of(row: Row) -> str:

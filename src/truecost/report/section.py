@@ -7,8 +7,8 @@ from itertools import islice
 from typing import Any
 
 from truecost.report.cases import Worst
-from truecost.report.drawing import Drawing
 from truecost.report.lines import Line
+from truecost.report.svg import Drawing
 from truecost.report.tables import Table, used
 
 TOLD = 12  # figures in the words of a picture

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from truecost.captions import title_of
+from truecost.core.captions import title_of
+from truecost.core.results import Row
 from truecost.names import PARTS
 from truecost.report.curves import Curves
 from truecost.report.words import measure_of
-from truecost.results import Row
 from truecost.task import Page, page_of
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ n-grams, speaker time in seconds. Here they become phrases, for the whole, a sub
 
 from collections.abc import Callable, Mapping, Sequence
 
-from truecost.digits import figure
-from truecost.measures.base import Measure
-from truecost.report.many import amount, counted
+from truecost.core.digits import figure
+from truecost.core.many import amount, counted
+from truecost.core.measure import Measure
 
 Counts = Mapping[str, float]
 EDITS = ("substitutions", "deletions", "insertions")

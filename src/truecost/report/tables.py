@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from truecost.captions import dims_of, items_of, units_shown
-from truecost.digits import between, figure, percent, scale_of, signed
-from truecost.flags import marks
+from truecost.core.captions import dims_of, items_of, units_shown
+from truecost.core.digits import between, figure, percent, scale_of, signed
+from truecost.core.flags import marks
+from truecost.core.results import Row, Standing, shown, verdict_of
 from truecost.names import PARTS
 from truecost.report.numbers import Numbers
 from truecost.report.words import note
-from truecost.results import Row, Standing, shown, verdict_of
 
 NUMBER = re.compile(r"[-+\[\d][-+\d.,eE\[\]% ]*(?: pp)?|-?inf|nan|infinite|undefined|")
 

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from truecost.captions import assumed
-from truecost.digits import between, figure, percent, scale_of, signed
+from truecost.core.captions import assumed
+from truecost.core.digits import between, figure, percent, scale_of, signed
+from truecost.core.many import counted
+from truecost.core.results import Row, shown, verdict_of
 from truecost.gates import Verdict as Gated
 from truecost.report.lines import Group, Line
-from truecost.report.many import counted
 from truecost.report.plots.look import short
 from truecost.report.plots.rows import WEAK
 from truecost.report.story import Part, Story, goodness, means, part_of
@@ -25,7 +26,6 @@ from truecost.report.words import (
     system_of,
     value,
 )
-from truecost.results import Row, shown, verdict_of
 
 MOST = 14  # lines; more are summed up by system and folded
 FEW = 3  # gates that all passed stand open up to so many

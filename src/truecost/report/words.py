@@ -6,14 +6,14 @@ from functools import cache
 from typing import Literal
 from unicodedata import bidirectional
 
-from truecost.captions import units_shown
+from truecost.core.captions import units_shown
+from truecost.core.flags import FLAGS, notes, telling
+from truecost.core.many import amount, counted
+from truecost.core.measure import Measure
+from truecost.core.results import Row, figures, shown
 from truecost.errors import UsageError
-from truecost.flags import FLAGS, notes, telling
-from truecost.measures import find_of_any_task
-from truecost.measures.base import Measure
-from truecost.report.many import amount, counted
 from truecost.report.sums import clock, errors_said
-from truecost.results import Row, figures, shown
+from truecost.tasks.measures import find_of_any_task
 
 State = Literal["better", "worse", "same", "undecided", "best", ""]
 

@@ -5,8 +5,9 @@ import math
 import msgspec
 import numpy as np
 
+from truecost.core.intervals import finite
+from truecost.core.results import Estimate
 from truecost.errors import UsageError
-from truecost.intervals import finite
 from truecost.resources.measures import (
     MEASURES,
     WEIGHT,
@@ -15,7 +16,6 @@ from truecost.resources.measures import (
     searching_speed_factor,
 )
 from truecost.resources.records import Resources
-from truecost.results import Estimate
 from truecost.version import __version__
 
 MEASURED_ONCE = "no interval: measured once"

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from truecost.application import Application
+from truecost.core.application import Application
+from truecost.core.evidence import Totals
+from truecost.core.measure import NONE, Floats, Measure, Result, share
+from truecost.core.rules import SMOOTH, Rule
 from truecost.errors import UsageError
-from truecost.evidence import Totals
-from truecost.measures.base import NONE, Floats, Measure, Result, share
-from truecost.measures.rules import SMOOTH, Rule
 
 HOUR = 3600.0  # seconds
 GIGA = 1e9  # bytes

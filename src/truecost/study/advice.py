@@ -3,17 +3,17 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from truecost.core.flags import FLAGS, telling
+from truecost.core.intervals.auto import NO_SAMPLE
+from truecost.core.measure import Measure
+from truecost.core.results import Estimate
+from truecost.core.subsets import empty_cells
+from truecost.core.warnings import without_interval
 from truecost.errors import counted
-from truecost.flags import FLAGS, telling
-from truecost.intervals.auto import NO_SAMPLE
-from truecost.measures.base import Measure
-from truecost.results import Estimate
 from truecost.running import measures_for, work_of
 from truecost.study.outcome import Part, Problem
-from truecost.subsets import empty_cells
 from truecost.task import Record, flagged
 from truecost.tasks import find
-from truecost.warned import without_interval
 
 if TYPE_CHECKING:
     from truecost.study.config import Study

@@ -1,7 +1,9 @@
 """One validator for every task: each file as scoring would read it, and every fault listed."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from truecost.errors import InputError, TruecostError
 from truecost.formats import Table
@@ -11,7 +13,26 @@ from truecost.study.config import Study
 from truecost.study.reader import Reader
 from truecost.study.sources import Source, sources_of
 from truecost.tasks import DEFAULT, find
-from truecost.tasks.validation import Check
+
+State = Literal["ok", "warning", "error"]
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check of a file.
+
+    Attributes
+    ----------
+    name : str
+        What was checked.
+    state : {"ok", "warning", "error"}
+    message : str
+        What was found, and what to do about it.
+    """
+
+    name: str
+    state: State
+    message: str
 
 
 def validate(

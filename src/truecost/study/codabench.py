@@ -13,9 +13,9 @@ from pathlib import Path
 
 import msgspec
 
+from truecost.core.results import Row
 from truecost.errors import InputError
-from truecost.publishing import publish
-from truecost.results import Row
+from truecost.formats.publishing import publish
 from truecost.study.config import Study
 from truecost.study.directory import page_of
 from truecost.study.outcome import Outcome, json_text

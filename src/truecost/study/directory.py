@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from truecost.errors import UsageError, checked
-from truecost.publishing import ASIDE, publish, tidy
+from truecost.formats.publishing import ASIDE, publish, tidy
 from truecost.study.outcome import Outcome, ResultFile
 from truecost.task import page_of as page_of_task
 
@@ -37,7 +37,7 @@ def check_target(directory: str) -> Path:
     UsageError
         When there is something else.
     """
-    from truecost.study.kept import KEPT
+    from truecost.study.resumable import KEPT
 
     ours = ("result.json", *(work.note for work in KEPT))  # a result, or what makes one
     target = Path(directory)

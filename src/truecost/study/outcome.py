@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from truecost.captions import title_of
+from truecost.core.captions import title_of
+from truecost.core.results import Comparison, Estimate, Row, Standing
+from truecost.core.scoring import Scoring
 from truecost.errors import UsageError
 from truecost.face import at
 from truecost.gates import Gate, Verdict
-from truecost.results import Comparison, Estimate, Row, Standing
-from truecost.scoring import Scoring
 from truecost.study.shown import Cells, Shown, records_of, tables_of, verdict_of
 from truecost.task import Record
 from truecost.tasks import DEFAULT, find

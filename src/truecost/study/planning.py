@@ -2,8 +2,8 @@
 
 import math
 
-from truecost.measures import find_of_any_task
 from truecost.study.outcome import Outcome
+from truecost.tasks.measures import find_of_any_task
 
 PLANNED = (
     "strategy",

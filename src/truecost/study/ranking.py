@@ -3,14 +3,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from truecost.digits import percent
+from truecost.core.digits import percent
+from truecost.core.leaderboard import standings
+from truecost.core.results import Estimate
+from truecost.core.scoring import Scoring
 from truecost.errors import InputError, TruecostError, UsageError, counted
 from truecost.formats import Table
-from truecost.leaderboard import standings
-from truecost.measures import find
-from truecost.results import Estimate
 from truecost.running import SHARED, pair, work_of
-from truecost.scoring import Scoring
 from truecost.study.advice import problems_of, unused
 from truecost.study.config import Study
 from truecost.study.outcome import Outcome, Part, Problem
@@ -25,6 +24,7 @@ from truecost.study.sources import read_system, sources_of
 from truecost.task import Record
 from truecost.tasks import DEFAULT
 from truecost.tasks import find as find_task
+from truecost.tasks.measures import find
 
 SAID = (
     "ranks: one more than the number of submissions that are better, by the paired differences of "

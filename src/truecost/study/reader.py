@@ -9,11 +9,11 @@ from truecost.errors import UsageError
 from truecost.formats import Table, read, sha256
 from truecost.names import POSTERIORS, STANDARD_INPUT, ScoreType
 from truecost.options import PartialTable
+from truecost.study.columns import Options
 from truecost.study.outcome import Input
 from truecost.study.tables import DataTable
-from truecost.tasks.columns import Options
-from truecost.tasks.loading import load
-from truecost.tasks.records import Trials
+from truecost.tasks.trials.loading import load
+from truecost.tasks.trials.records import Trials
 
 if TYPE_CHECKING:
     from truecost.formats.events import EventLog
@@ -190,7 +190,7 @@ def options_of(data: DataTable, table: Table, otherwise: ScoreType | None = None
     """
     kind = data.type or table.kind or otherwise
     if kind is None:
-        from truecost.tasks.plausible import plausible_types
+        from truecost.tasks.trials.plausible import plausible_types
 
         types, why = plausible_types(table, data.map)
         raise UsageError(

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import msgspec
 
+from truecost.core.results import Row
 from truecost.errors import InputError
 from truecost.formats import STANDARD_INPUT, read_bytes
-from truecost.publishing import tidy
-from truecost.results import Row
+from truecost.formats.publishing import tidy
 from truecost.study.outcome import SCHEMA_VERSION, ResultFile
 
 WROTE = "expected the result.json that truecost writes with --output or prints with --json"

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import msgspec
 
+from truecost.core.scoring import Scoring
 from truecost.errors import InputError, UsageError, checked
 from truecost.formats import Table
-from truecost.measures import find
 from truecost.options import refuse_idle
 from truecost.running import compare_systems, pair, score
-from truecost.scoring import Scoring
 from truecost.study.advice import problems_of, unused
 from truecost.study.checking import check_task
 from truecost.study.config import Study
@@ -23,6 +22,7 @@ from truecost.study.sources import read_system, sources_of
 from truecost.task import Record
 from truecost.tasks import DEFAULT
 from truecost.tasks import find as find_task
+from truecost.tasks.measures import find
 
 
 def run(
@@ -47,12 +47,12 @@ def run(
     if study.source.given():
         raise UsageError(
             "a study with [source] makes event logs first: truecost run STUDY -o FOLDER, or "
-            "truecost.study.live.run_live(study, folder)"
+            "truecost.learning.live.live.run_live(study, folder)"
         )
     if study.training.given():
         raise UsageError(
             "a study with [training] trains methods first: truecost methods run STUDY -o FOLDER, "
-            "or truecost.study.live.run_live(study, folder)"
+            "or truecost.learning.live.live.run_live(study, folder)"
         )
     work = find_task(study.task).load()
     if (found := work.instead(study, progress)) is not None:
@@ -126,7 +126,7 @@ def _marked(parts: Sequence[Part]) -> list[Part]:
     """The parts with their comparisons judged together: which hold only alone."""
     if not any(part.comparisons for part in parts):
         return [*parts]
-    from truecost.simultaneous import marked
+    from truecost.core.simultaneous import marked
 
     found = iter(marked([c for part in parts for c in part.comparisons]))
     return [

@@ -3,14 +3,14 @@
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from truecost.application import Application, preset
+from truecost.core.application import Application, preset
+from truecost.core.scoring import Scoring
+from truecost.core.weights import Plan
 from truecost.errors import UsageError
-from truecost.scoring import Scoring
 from truecost.study.config import Study
 from truecost.study.reader import Reader
 from truecost.study.tables import ApplicationTable, DataTable, IntervalTable
 from truecost.tasks import find
-from truecost.weights import Plan
 
 Progress = Callable[[str, int, int], None]  # what is being done, how far it is, and all of it
 

@@ -16,10 +16,10 @@ from truecost.face import at
 if TYPE_CHECKING:
     import polars as pl
 
+    from truecost.core.results import Estimate, Row, Standing
     from truecost.report.pictures import Picture
-    from truecost.results import Estimate, Row, Standing
+    from truecost.study.checks import Check
     from truecost.study.outcome import Outcome
-    from truecost.tasks.validation import Check
 
 WIDTH = 120  # of a printed table
 BAR = r"\|"  # in Markdown
@@ -236,7 +236,7 @@ def records_of(outcome: "Outcome") -> list[dict[str, Any]]:
 
 def _verdict(row: "Row") -> str | None:
     """The verdict of a difference; None of anything else."""
-    return at("truecost.results:verdict_of")(row) if row.kind == "difference" else None
+    return at("truecost.core.results:verdict_of")(row) if row.kind == "difference" else None
 
 
 def _ranked(row: "Row", board: "Mapping[str, Standing]") -> dict[str, Any]:

@@ -26,13 +26,13 @@ from truecost.learning.streams.drawing import even, exact, parts_of, stratified
 from truecost.learning.streams.goals import Goal
 from truecost.learning.streams.items import Items
 from truecost.learning.streams.orders import Rows, dirichlet_order, time_order
-from truecost.learning.streams.source import ORDERED, Source
-from truecost.learning.streams.sufficing import (
+from truecost.learning.streams.requirements import (
     check_bootstrap,
     check_length,
     check_pool,
     check_times,
 )
+from truecost.learning.streams.source import ORDERED, Source
 from truecost.learning.system import Array, generator
 
 

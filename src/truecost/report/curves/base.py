@@ -13,14 +13,14 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from truecost.evidence import Evidence, Totals, totals
-from truecost.intervals import interval
-from truecost.replication import by_block
-from truecost.scoring import Scoring
-from truecost.sweep import Sweep
-from truecost.tasks.counting import parts_of
-from truecost.tasks.records import Trials
-from truecost.weights import Weights
+from truecost.core.evidence import Evidence, Totals, totals
+from truecost.core.intervals import interval
+from truecost.core.replication import by_block
+from truecost.core.scoring import Scoring
+from truecost.core.sweep import Sweep
+from truecost.core.weights import Weights
+from truecost.tasks.trials.counting import parts_of
+from truecost.tasks.trials.records import Trials
 
 Floats = npt.NDArray[np.float64]
 DRAWN = 600  # points of a drawn curve: more cannot be told apart

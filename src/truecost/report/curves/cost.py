@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from truecost.application import Application
-from truecost.measures import find
-from truecost.measures.base import share
+from truecost.core.application import Application
+from truecost.core.measure import share
+from truecost.core.scoring import Scoring
+from truecost.core.sweep import Sweep
 from truecost.report.curves.base import DRAWN, GRID, Floats, Scorings, Weighed, ranked
 from truecost.report.numbers import Numbers
-from truecost.scoring import Scoring
-from truecost.sweep import Sweep
-from truecost.tasks.counting import bayes_threshold, evidence_of, risks
-from truecost.tasks.records import Trials
+from truecost.tasks.measures import find
+from truecost.tasks.trials.counting import bayes_threshold, evidence_of, risks
+from truecost.tasks.trials.records import Trials
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from truecost.measures import find
+from truecost.core.scoring import Scoring
+from truecost.core.sweep import Sweep
 from truecost.report.curves.base import DRAWN, GRID, Floats, Scorings, Weighed, ranked
 from truecost.report.numbers import Numbers
-from truecost.scoring import Scoring
-from truecost.sweep import Sweep
-from truecost.tasks.counting import bayes_threshold, evidence_of, risks
-from truecost.tasks.records import Trials
+from truecost.tasks.measures import find
+from truecost.tasks.trials.counting import bayes_threshold, evidence_of, risks
+from truecost.tasks.trials.records import Trials
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from truecost.report.curves.cost import CostCurve, cost_curves
 from truecost.report.curves.det import Curve, det_curves
 from truecost.report.curves.reliability import Reliability, reliabilities
 from truecost.report.curves.store import AnyCurve, frame_of, stored
-from truecost.tasks.records import Trials
+from truecost.tasks.trials.records import Trials
 
 if TYPE_CHECKING:
     from truecost.study import Outcome, Part

@@ -17,14 +17,14 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from truecost.evidence import Evidence
-from truecost.measures import find
-from truecost.ranking import Ranking
+from truecost.core.evidence import Evidence
+from truecost.core.ranking import Ranking
+from truecost.core.scoring import Scoring
+from truecost.core.sweep import Sweep
 from truecost.report.curves.base import DRAWN, Floats, Scorings, Weighed, each
 from truecost.report.numbers import Numbers
-from truecost.scoring import Scoring
-from truecost.sweep import Sweep
-from truecost.tasks.counting import (
+from truecost.tasks.measures import find
+from truecost.tasks.trials.counting import (
     class_shares,
     evidence_of,
     log_posteriors,
@@ -32,7 +32,7 @@ from truecost.tasks.counting import (
     sides_of,
     system_shares,
 )
-from truecost.tasks.records import Trials
+from truecost.tasks.trials.records import Trials
 
 Scale = Literal["llr", "posterior", "top"]
 BINS = 12

@@ -6,7 +6,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from truecost.measures import find_of_any_task, registry
+from truecost.core.results import Row, shown
 from truecost.report.numbers import slot_of
 from truecost.report.plots.look import (
     SMALL,
@@ -25,7 +25,7 @@ from truecost.report.plots.look import (
     wrapped,
 )
 from truecost.report.plots.slots import arrows
-from truecost.results import Row, shown
+from truecost.tasks.measures import find_of_any_task, registry
 
 COLUMNS = (10, 63)  # of figures, in points from the right end of the axes
 MOST_KEYS = 5  # systems of a legend

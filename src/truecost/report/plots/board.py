@@ -5,7 +5,8 @@ from statistics import median
 
 from matplotlib.axes import Axes
 
-from truecost.digits import figure, scale_of
+from truecost.core.digits import figure, scale_of
+from truecost.core.results import Standing
 from truecost.report.plots.look import (
     COLOURS,
     WIDE,
@@ -17,7 +18,6 @@ from truecost.report.plots.look import (
     width_of,
 )
 from truecost.report.plots.slots import Slots, arrows, far_off, label_of, word_beside
-from truecost.results import Standing
 
 FAR = 3.0
 
@@ -33,7 +33,7 @@ def leaderboard(
     Parameters
     ----------
     board : sequence of Standing
-        As `truecost.leaderboard.standings` gives them.
+        As `truecost.core.leaderboard.standings` gives them.
     naive : float, optional
         The naive baseline's value, drawn as a line where it lies among the values.
 
@@ -41,7 +41,7 @@ def leaderboard(
     --------
     >>> import numpy as np
     >>> import truecost as tc
-    >>> from truecost.leaderboard import standings
+    >>> from truecost.core.leaderboard import standings
     >>> from truecost.report import plots
     >>> scoring = tc.Scoring(measures=("total_error",), plan=tc.Plan(200, seed=0))
     >>> labels, rows = np.arange(60) % 2, []

@@ -7,6 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
+from truecost.core.results import Row, shown
 from truecost.report.plots.look import (
     ACROSS,
     MANY,
@@ -24,8 +25,7 @@ from truecost.report.plots.look import (
     short,
     width_of,
 )
-from truecost.report.swept import WITHOUT_QUESTIONS, Swept, best_of, budget_of, swept_of
-from truecost.results import Row, shown
+from truecost.tasks.streams.swept import WITHOUT_QUESTIONS, Swept, best_of, budget_of, swept_of
 
 PASSIVE: Any = (0, (6, 2, 1, 2))  # dashes
 LARGE = 6.0  # times the smallest budget: from here on the axis is logarithmic
@@ -59,7 +59,7 @@ def budgets(rows: Sequence[Row], ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> from truecost.report import plots
-    >>> from truecost.results import Row
+    >>> from truecost.core.results import Row
     >>> def row(budget, value):
     ...     return Row(
     ...         measure="imlm",

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from truecost.digits import figure
+from truecost.core.digits import figure
 from truecost.errors import UsageError
 from truecost.report.curves import Reliability
 from truecost.report.plots.look import (

@@ -5,6 +5,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
+from truecost.core.results import Row, shown
 from truecost.errors import UsageError
 from truecost.report.numbers import slot_of
 from truecost.report.plots.bars import interval_on, note_beside, patch
@@ -26,7 +27,6 @@ from truecost.report.plots.look import (
 )
 from truecost.report.plots.slots import Slots, label_of, phrases
 from truecost.report.sums import ORDERS, precisions
-from truecost.results import Row, shown
 
 FURTHEST = 3.0  # bars are cut at so many times the reference
 LEAST = 0.01  # the axis goes at least so far

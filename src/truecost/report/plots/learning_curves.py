@@ -5,7 +5,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from truecost.digits import figure
+from truecost.core.digits import figure
 from truecost.errors import UsageError
 from truecost.report.plots.look import (
     MANY,

@@ -6,7 +6,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from truecost.digits import figure
+from truecost.core.digits import figure
 from truecost.report.plots.look import (
     COLOURS,
     WIDE,

@@ -5,6 +5,7 @@ from statistics import median_low
 
 from matplotlib.axes import Axes
 
+from truecost.core.results import shown
 from truecost.errors import UsageError
 from truecost.gates import Verdict
 from truecost.report.plots.look import (
@@ -22,7 +23,6 @@ from truecost.report.plots.look import (
     wrapped,
 )
 from truecost.report.plots.slots import Slots, arrows, far_off, label_of, word_beside
-from truecost.results import shown
 
 STATES: dict[str, tuple[str, str]] = {"pass": (COLOURS[2], "o"), "fail": (COLOURS[1], "X")}
 

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from matplotlib.axes import Axes
 
-from truecost.digits import figure
+from truecost.core.digits import figure
 from truecost.report.plots.bars import patch
 from truecost.report.plots.look import (
     COLOURS,

@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from truecost.digits import Scale, figure
+from truecost.core.digits import Scale, figure
 from truecost.errors import UsageError
 
 INK = "#808181"  # replaced by the page's text colour in HTML; a mid grey elsewhere

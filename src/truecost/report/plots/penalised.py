@@ -12,7 +12,8 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
-from truecost.digits import figure
+from truecost.core.digits import figure
+from truecost.core.results import Row
 from truecost.errors import UsageError
 from truecost.report.plots.look import (
     COLOURS,
@@ -28,7 +29,6 @@ from truecost.report.plots.look import (
     width_of,
 )
 from truecost.report.plots.slots import Slots, label_of
-from truecost.results import Row
 
 PARTS = ("base_score", "adapted_score", "penalty", "penalised_score", "generalisation_gain")
 SAME_AS_BASE = "policy_score"  # of a version: its score before the help, under the policy
@@ -96,7 +96,7 @@ def penalised_bars(rows: Sequence[Row], ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> from truecost.report import plots
-    >>> from truecost.results import Row
+    >>> from truecost.core.results import Row
     >>> def row(measure, value):
     ...     return Row(
     ...         measure=measure,

@@ -27,7 +27,7 @@ from truecost.report.plots.look import (
 )
 from truecost.report.plots.placing import Page
 from truecost.report.plots.ratio_rows import TEST_SET, one_handle, ratio_axis
-from truecost.tasks.abba.measures.relative import ESTIMATORS
+from truecost.tasks.abba.measures import ESTIMATORS
 from truecost.tasks.abba.planes import Plane
 
 Arm = tuple[list[float], list[float]]

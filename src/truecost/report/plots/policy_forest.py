@@ -6,6 +6,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
+from truecost.core.results import Row
 from truecost.report.plots.look import (
     WIDE,
     finish,
@@ -21,7 +22,6 @@ from truecost.report.plots.look import (
     width_of,
 )
 from truecost.report.plots.slots import Slots, arrows, far_off, label_of
-from truecost.results import Row
 
 STEP = 0.17  # inches between the marks of a policy
 FROZEN = "its initial version, frozen"
@@ -44,7 +44,7 @@ def policy_scores(rows: Sequence[Row], ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> from truecost.report import plots
-    >>> from truecost.results import Row
+    >>> from truecost.core.results import Row
     >>> def row(policy, value):
     ...     return Row(
     ...         measure="policy_score",

@@ -9,8 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.lines import Line2D
 
+from truecost.core.many import counted
+from truecost.core.results import Row, figures
 from truecost.errors import UsageError
-from truecost.report.many import counted
 from truecost.report.plots.look import (
     SMALL,
     WIDE,
@@ -29,8 +30,7 @@ from truecost.report.plots.look import (
 from truecost.report.plots.rows import WEAK, marked, prefix_of
 from truecost.report.plots.slots import Slots, arrows, label_of, phrases, word_beside
 from truecost.report.words import against_naive, endless
-from truecost.results import Row, figures
-from truecost.tasks.abba.measures.relative import ESTIMATORS
+from truecost.tasks.abba.measures import ESTIMATORS
 
 TEST_SET = "test_set"
 AIMLESS = ("raccepts", "rmean")  # neither way is better by itself

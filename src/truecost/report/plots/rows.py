@@ -9,9 +9,10 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
+from truecost.core.flags import FLAGS
+from truecost.core.many import counted
+from truecost.core.results import Comparison, Row, shown, verdict_of
 from truecost.errors import UsageError
-from truecost.flags import FLAGS
-from truecost.report.many import counted
 from truecost.report.numbers import slot_of
 from truecost.report.plots.look import (
     COLOURS,
@@ -35,7 +36,6 @@ from truecost.report.plots.look import (
 from truecost.report.plots.slots import Slots, arrows, far_off, label_of, word_beside
 from truecost.report.sums import size_said
 from truecost.report.words import measure_of
-from truecost.results import Comparison, Row, shown, verdict_of
 
 WEAK = {flag.name for flag in FLAGS.values() if flag.weak}
 COLUMN = re.compile(r"[^=<>!,]+=(?!=)")  # a subset that is one value of a column
@@ -272,7 +272,7 @@ def differences(found: Sequence[Comparison | Row], ax: Axes | None = None) -> Ax
     --------
     >>> import numpy as np
     >>> import truecost as tc
-    >>> from truecost.comparison import compare
+    >>> from truecost.core.comparison import compare
     >>> from truecost.report import plots
     >>> scoring = tc.Scoring(measures=("total_error",), plan=tc.Plan(200, seed=0))
     >>> labels, speakers = np.arange(60) % 2, np.arange(60) // 2

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
+from truecost.core.many import counted
+from truecost.core.results import Row
 from truecost.errors import UsageError
-from truecost.report.many import counted
 from truecost.report.plots.look import (
     COLOURS,
     WIDE,
@@ -21,7 +22,6 @@ from truecost.report.plots.look import (
     width_of,
 )
 from truecost.report.plots.slots import Slots, label_of
-from truecost.results import Row
 
 SAID = ("mean over runs with its interval", "lowest and highest run")
 

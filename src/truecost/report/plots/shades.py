@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
-from truecost.digits import Scale, figure
+from truecost.core.digits import Scale, figure
 
 STEPS = 16
 ENDS = (0.08, 0.98)  # of the colour map: neither end is lost on white or black paper

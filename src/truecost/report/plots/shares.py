@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 
+from truecost.core.many import counted
+from truecost.core.variance import TEST, Variance
 from truecost.errors import UsageError
-from truecost.report.many import counted
 from truecost.report.plots.bars import patch
 from truecost.report.plots.look import (
     COLOURS,
@@ -21,7 +22,6 @@ from truecost.report.plots.look import (
     width_of,
 )
 from truecost.report.plots.slots import Slots, label_of
-from truecost.variance import TEST, Variance
 
 THICK = 0.22  # inches
 
@@ -42,7 +42,7 @@ def variance_shares(found: Sequence[Variance], ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> from truecost.report import plots
-    >>> from truecost.variance import Share, Variance
+    >>> from truecost.core.variance import Share, Variance
     >>> shares = [
     ...     Share(source=name, variance=v, share=v, lower=0.0, upper=1.0)
     ...     for name, v in (("seed", 0.3), ("test", 0.7))

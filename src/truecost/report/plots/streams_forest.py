@@ -6,8 +6,8 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
+from truecost.core.many import counted
 from truecost.errors import UsageError
-from truecost.report.many import counted
 from truecost.report.plots.look import (
     WIDE,
     finish,

@@ -55,16 +55,20 @@ FACE = Face(
     shown={"resample": "multinomial where all users are known, poisson otherwise"},
     verbs=("score", "plan", "validate"),
     commands=(
-        ("thresholds", "truecost.cli.abba:thresholds", "Choose a threshold of the candidate."),
-        ("select", "truecost.cli.abba_labels:select", "Choose which items to label."),
+        (
+            "thresholds",
+            "truecost.tasks.abba.commands:thresholds",
+            "Choose a threshold of the candidate.",
+        ),
+        ("select", "truecost.tasks.abba.label_commands:select", "Choose which items to label."),
         (
             "calibrate",
-            "truecost.cli.abba_labels:calibrate",
+            "truecost.tasks.abba.label_commands:calibrate",
             "Turn machine scores into probabilities of a true accept.",
         ),
         (
             "simulate",
-            "truecost.cli.abba_simulations:simulate",
+            "truecost.tasks.abba.simulate_command:simulate",
             "Reproduce the simulations of paper 001.",
         ),
     ),

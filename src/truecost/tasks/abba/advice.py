@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
+from truecost.core.flags import Flag
+from truecost.core.results import Estimate
+from truecost.core.warnings import detailed
 from truecost.errors import counted
-from truecost.flags import Flag
-from truecost.results import Estimate
 from truecost.study.outcome import Part
-from truecost.warned import detailed
 
 
 def flagged(flag: Flag, rows: Sequence[Estimate], every: int, parts: Sequence[Part]) -> str:

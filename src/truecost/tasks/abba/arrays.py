@@ -11,10 +11,10 @@ import polars as pl
 from truecost.errors import InputError, UsageError, checked, counted
 from truecost.formats import Table
 from truecost.names import Mismatch
+from truecost.study.arguments import column_in, columns_in, further_columns, ids_in
 from truecost.tasks.abba import MAP_KEYS
 from truecost.tasks.abba.columns import LogOptions, load
 from truecost.tasks.abba.records import Deployment
-from truecost.tasks.arguments import column_in, columns_in, further_columns, ids_in
 
 USERS = "give columns, {'unit': [...], 'collected_by': [...]}, or a frame of polars or pandas"
 

@@ -15,10 +15,10 @@ import polars as pl
 
 from truecost.calibration import Calibrator, Cubic
 from truecost.calibration.base import plain, problems_of
+from truecost.core.splits import shared_units
 from truecost.errors import counted
 from truecost.names import CalibrationMethod, MachineMethod
 from truecost.options import check
-from truecost.splits import shared_units
 from truecost.tasks.abba.agreement import held
 from truecost.tasks.abba.mapping import (
     Fit,

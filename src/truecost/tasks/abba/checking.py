@@ -4,10 +4,10 @@ import numpy as np
 
 from truecost.errors import counted
 from truecost.formats import Table
+from truecost.study.checks import Check
 from truecost.tasks.abba.columns import LogOptions, load
 from truecost.tasks.abba.log import Log
 from truecost.tasks.abba.records import CELL_WORDS, CELLS, FEW, Deployment
-from truecost.tasks.validation import Check
 
 NAMES = {  # of the parts of a log that are not called as their columns
     "arm": "collected_by",

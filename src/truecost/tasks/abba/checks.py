@@ -11,9 +11,9 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from truecost.digits import between, figure, percent, signed
+from truecost.core.digits import between, figure, percent, signed
+from truecost.core.results import Estimate
 from truecost.errors import counted
-from truecost.results import Estimate
 from truecost.tasks.abba.records import CELLS, FEW, Deployment, Traffic
 
 Array = npt.NDArray[Any]

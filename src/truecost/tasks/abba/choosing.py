@@ -16,12 +16,13 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import structs
 
-from truecost.estimates import Setting
-from truecost.flags import raised
-from truecost.intervals import finite
-from truecost.measures import Values, find
-from truecost.results import Estimate
+from truecost.core.estimates import Setting
+from truecost.core.flags import raised
+from truecost.core.intervals import finite
+from truecost.core.measure import Values
+from truecost.core.results import Estimate
 from truecost.tasks.abba.planes import By, Chosen, Plane, Rule, improving
+from truecost.tasks.measures import find
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]

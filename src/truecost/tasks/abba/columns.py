@@ -18,10 +18,10 @@ from truecost.names import Mismatch
 from truecost.options import check_fields, check_keys, declared
 from truecost.study.tables import DataTable
 from truecost.tasks.abba import MAP_KEYS
-from truecost.tasks.abba.doubts import doubts
 from truecost.tasks.abba.log import KINDS, Log
 from truecost.tasks.abba.options import AbbaTable
 from truecost.tasks.abba.records import ARMS, Deployment
+from truecost.tasks.abba.warnings import doubts
 
 
 @dataclass(frozen=True)

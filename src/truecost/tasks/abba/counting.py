@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from truecost.core.evidence import Evidence
+from truecost.core.factors import Factor, encode
+from truecost.core.tally import Tally
+from truecost.core.weights import Plan
 from truecost.errors import UsageError
-from truecost.evidence import Evidence
-from truecost.factors import Factor, encode
-from truecost.tally import Tally
 from truecost.tasks.abba.records import ARMS, Deployment
-from truecost.weights import Plan
 
 Array = npt.NDArray[Any]
 Ints = npt.NDArray[np.int64]

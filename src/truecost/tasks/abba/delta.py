@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from truecost.evidence import Evidence, totals
-from truecost.tally import Tally
-from truecost.weights import Weights
+from truecost.core.evidence import Evidence, totals
+from truecost.core.tally import Tally
+from truecost.core.weights import Weights
 
 Array = npt.NDArray[Any]
 Sums = Callable[[str, str], Array]

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 import msgspec
 import numpy as np
 
-from truecost.digits import figure
-from truecost.results import Estimate
+from truecost.core.digits import figure
+from truecost.core.results import Estimate
 from truecost.tasks.abba.agreement import held
 from truecost.tasks.abba.checks import (
     BIASED,

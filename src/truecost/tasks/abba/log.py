@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.digits import figure
+from truecost.core.digits import figure
 from truecost.errors import InputError, TruecostError, UsageError, counted
 from truecost.formats import Table
 from truecost.formats.mapped import filled, refuse_repeated, unit_columns

@@ -12,9 +12,9 @@ import numpy.typing as npt
 from truecost.calibration import METHODS, Affine, Calibrator
 from truecost.calibration.affine import separable
 from truecost.calibration.base import logit
+from truecost.core.splits import folds as deal
 from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.names import CalibrationMethod
-from truecost.splits import folds as deal
 from truecost.tasks.abba.records import Deployment
 
 Array = npt.NDArray[Any]

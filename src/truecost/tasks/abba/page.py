@@ -1,16 +1,16 @@
 """What the page of AB/BA shows."""
 
-from truecost.report.deployed_checks import checks, pointed_out
-from truecost.report.deployed_sections import (
+from truecost.report.sections import gates
+from truecost.task import Naive, Page
+from truecost.tasks.abba.deployed_checks import checks, pointed_out
+from truecost.tasks.abba.plane_sections import by_threshold, trade_off
+from truecost.tasks.abba.sections import (
     machine_against_human,
     ratios,
     ratios_by_subset,
     what_was_collected,
 )
-from truecost.report.deployed_verdict import about_ratios, remarks_of, verdict
-from truecost.report.plane_sections import by_threshold, trade_off
-from truecost.report.sections import gates
-from truecost.task import Naive, Page
+from truecost.tasks.abba.verdict import about_ratios, remarks_of, verdict
 
 PAGE = Page(
     sections=(

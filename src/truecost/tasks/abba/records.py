@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from truecost.core.factors import encode
+from truecost.core.subsets import Masks, masks_of
 from truecost.errors import counted
-from truecost.factors import encode
-from truecost.subsets import Masks, masks_of
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]

@@ -14,25 +14,26 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import structs
 
-from truecost.application import Application
-from truecost.batches import Batch
+from truecost.core.application import Application
+from truecost.core.batches import Batch
+from truecost.core.estimates import Context
+from truecost.core.evidence import Evidence, Totals
+from truecost.core.flags import raised
+from truecost.core.intervals import ends as ends_of
+from truecost.core.intervals import finite
+from truecost.core.measure import Measure
+from truecost.core.results import Estimate
+from truecost.core.scoring import Scoring
+from truecost.core.tally import Tally
 from truecost.errors import UsageError
-from truecost.estimates import Context
-from truecost.evidence import Evidence, Totals
-from truecost.flags import raised
-from truecost.intervals import ends as ends_of
-from truecost.intervals import finite
-from truecost.measures import Measure, find, registry
-from truecost.results import Estimate
-from truecost.scoring import Scoring
-from truecost.tally import Tally
 from truecost.task import Dims
 from truecost.tasks.abba.checks import label_mix
 from truecost.tasks.abba.counting import evidence_of, evidence_of_column, plan_of
-from truecost.tasks.abba.measures.relative import DIFFERENT_SIGNS, ESTIMATORS, WHOLE, Lean, ratio
+from truecost.tasks.abba.interval_choice import MOST_BROKEN, Trust, few_labels, leans, not_finite
+from truecost.tasks.abba.measures import DIFFERENT_SIGNS, ESTIMATORS, WHOLE, Lean, ratio
 from truecost.tasks.abba.options import AbbaScoring
 from truecost.tasks.abba.records import CELLS, FEW, Deployment
-from truecost.tasks.abba.trusting import MOST_BROKEN, Trust, few_labels, leans, not_finite
+from truecost.tasks.measures import find, registry
 
 Array = npt.NDArray[Any]
 DEFAULT_MEASURES = ("rrecall", "rfpr")

@@ -14,16 +14,16 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from truecost.core.results import Estimate
+from truecost.core.scoring import Scoring
+from truecost.core.weights import Plan
 from truecost.errors import UsageError
 from truecost.names import Method
 from truecost.options import check
-from truecost.results import Estimate
-from truecost.scoring import Scoring
-from truecost.tasks.abba.measures.relative import direct_ratio
+from truecost.tasks.abba.measures import direct_ratio
 from truecost.tasks.abba.options import AbbaScoring, SimulationTable
 from truecost.tasks.abba.records import Deployment, Traffic
 from truecost.tasks.abba.scoring import LABELS
-from truecost.weights import Plan
 
 Array = npt.NDArray[Any]
 Name = Literal["table1", "table2", "correction"]

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from truecost.core.factors import encode
 from truecost.errors import UsageError, first_five, named
-from truecost.factors import encode
 from truecost.options import check
 from truecost.tasks.abba.options import SelectionTable
 from truecost.tasks.abba.records import CELLS, Array, Deployment, Floats

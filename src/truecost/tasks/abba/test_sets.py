@@ -14,18 +14,19 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import structs
 
-from truecost.application import Application
+from truecost.core.application import Application
+from truecost.core.estimates import Context, Setting
+from truecost.core.evidence import Evidence, Totals
+from truecost.core.factors import Factor
+from truecost.core.flags import raised
+from truecost.core.replication import by_block
+from truecost.core.results import Estimate
+from truecost.core.scoring import Scoring
+from truecost.core.tally import Tally
+from truecost.core.weights import Plan, Weights
 from truecost.errors import InputError, UsageError, named
-from truecost.estimates import Context, Setting
-from truecost.evidence import Evidence, Totals
-from truecost.factors import Factor
-from truecost.flags import raised
 from truecost.formats import Table
 from truecost.formats.mapped import filled
-from truecost.replication import by_block
-from truecost.results import Estimate
-from truecost.scoring import Scoring
-from truecost.tally import Tally
 from truecost.tasks.abba.choosing import Choosing, Curve
 from truecost.tasks.abba.counting import OTHER
 from truecost.tasks.abba.planes import Plane
@@ -33,7 +34,6 @@ from truecost.tasks.abba.reading import LABEL_WORDS, Rows
 from truecost.tasks.abba.records import Deployment
 from truecost.tasks.abba.scoring import placed
 from truecost.tasks.abba.thresholds import Choice
-from truecost.weights import Plan, Weights
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]

@@ -11,27 +11,27 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from truecost.application import Application
+from truecost.core.application import Application
+from truecost.core.estimates import Setting
+from truecost.core.evidence import Evidence, Totals
+from truecost.core.factors import encode
+from truecost.core.flags import raised
+from truecost.core.replication import by_block
+from truecost.core.results import Estimate
+from truecost.core.scoring import Scoring
+from truecost.core.tally import Tally
+from truecost.core.weights import Plan, Weights
 from truecost.errors import InputError, UsageError, first_five, named
-from truecost.estimates import Setting
-from truecost.evidence import Evidence, Totals
-from truecost.factors import encode
-from truecost.flags import raised
 from truecost.formats import Table
-from truecost.replication import by_block
-from truecost.results import Estimate
-from truecost.scoring import Scoring
-from truecost.tally import Tally
 from truecost.tasks.abba.checks import label_mix
 from truecost.tasks.abba.choosing import Choosing, Curve
 from truecost.tasks.abba.counting import OTHER, evidence_of, plan_of
-from truecost.tasks.abba.measures.relative import ESTIMATORS, ratio
+from truecost.tasks.abba.interval_choice import ENOUGH, MOST_BROKEN, Trust, leans, least_count
+from truecost.tasks.abba.measures import ESTIMATORS, ratio
 from truecost.tasks.abba.options import AbbaScoring
 from truecost.tasks.abba.planes import By, Plane, Rule
 from truecost.tasks.abba.records import CELLS, FEW, Deployment
 from truecost.tasks.abba.scoring import LABELS, context_of, estimators_of, placed
-from truecost.tasks.abba.trusting import ENOUGH, MOST_BROKEN, Trust, leans, least_count
-from truecost.weights import Plan, Weights
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]

@@ -3,19 +3,18 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NoReturn
 
+from truecost.core.measure import Measure
+from truecost.core.scoring import Scoring
 from truecost.errors import UsageError, counted, first_five
-from truecost.measures import Measure
-from truecost.scoring import Scoring
-from truecost.study.deployed import chosen_part, described, read_deployment
-from truecost.study.remarks import remarks_of
 from truecost.study.running import score_part
-from truecost.study.validating import checks_of_log
 from truecost.task import Dims, Work
 from truecost.tasks.abba.advice import flagged
 from truecost.tasks.abba.describing import Description
-from truecost.tasks.abba.measures.relative import ESTIMATORS
+from truecost.tasks.abba.measures import ESTIMATORS
 from truecost.tasks.abba.options import AbbaScoring, AbbaTable
+from truecost.tasks.abba.read import checks_of_log, chosen_part, described, read_deployment
 from truecost.tasks.abba.records import Deployment
+from truecost.tasks.abba.remarks import remarks_of
 from truecost.tasks.abba.scoring import DEFAULT_MEASURES, asked_estimators, batches, measures_of
 
 if TYPE_CHECKING:
@@ -146,5 +145,5 @@ WORK = Work(
     advise=True,
     checks=checks_of_log,
     page="truecost.tasks.abba.page:PAGE",
-    layout="truecost.cli.ratios:LAYOUT",
+    layout="truecost.tasks.abba.terminal:LAYOUT",
 )

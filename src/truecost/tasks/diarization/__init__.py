@@ -42,7 +42,7 @@ FACE = item_face(
         folders=("rttm", "uem"),
     ),
     data=("metadata", "missing", "allow_duplicates"),
-    table="truecost.tasks.diarization.options:DiarizationTable",
+    table="truecost.outputs.diarization_options:DiarizationTable",
     about={
         "": "Diarization: who spoke when, and voice activity.",
         "reference": "RTTM file (or csv, seglst) with who really spoke when.",
@@ -58,13 +58,13 @@ FACE = item_face(
 )
 
 if TYPE_CHECKING:
-    from truecost.tasks.diarization.counting import COUNTING as COUNTING
-    from truecost.tasks.diarization.counting import DiarizationOptions as DiarizationOptions
-    from truecost.tasks.diarization.counting import count as count
+    from truecost.outputs.diarization import COUNTING as COUNTING
+    from truecost.outputs.diarization import DiarizationOptions as DiarizationOptions
+    from truecost.outputs.diarization import count as count
 else:
     __getattr__, __dir__, __all__ = attach(
         __name__,
         {
-            ".counting": ("COUNTING", "DiarizationOptions", "count"),
+            "truecost.outputs.diarization": ("COUNTING", "DiarizationOptions", "count"),
         },
     )

@@ -1,8 +1,8 @@
 """What the page of diarizations shows."""
 
-from truecost.report.item_page import item_page
+from truecost.outputs.diarization import COUNTING
+from truecost.outputs.item_page import item_page
 from truecost.task import Reading
-from truecost.tasks.diarization.counting import COUNTING
 
 TEXT = (
     "Below each stands which speaker of the output was taken for which, then the "

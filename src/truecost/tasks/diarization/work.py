@@ -2,12 +2,12 @@
 
 from truecost.errors import UsageError
 from truecost.formats import Table
+from truecost.outputs.diarization import COUNTING, DiarizationOptions, count
+from truecost.outputs.files import Files
+from truecost.outputs.items import Items
+from truecost.outputs.segments import refuse_repeated_turns, rows_of, turns_of
+from truecost.outputs.work import item_work
 from truecost.study.tables import DataTable
-from truecost.tasks.diarization.counting import COUNTING, DiarizationOptions, count
-from truecost.tasks.diarization.segments import refuse_repeated_turns, rows_of, turns_of
-from truecost.tasks.item_files import Files
-from truecost.tasks.item_work import item_work
-from truecost.tasks.items import Items
 
 
 def count_files(files: Files) -> Items:

@@ -40,7 +40,7 @@ FACE = Face(
     name="lifelong",
     title="Lifelong learning",
     work="truecost.tasks.lifelong.work:WORK",
-    live="truecost.study.lifelong_live_checks:LIVE",
+    live="truecost.learning.live.lifelong_live_checks:LIVE",
     data=("labels", "reference", "metadata", "map", "classes", "input_format"),
     measures=("truecost.resources.measures", "truecost.tasks.lifelong.measures"),
     map_keys=MAP_KEYS,
@@ -51,9 +51,9 @@ FACE = Face(
     tables={
         "lifelong": "truecost.tasks.lifelong.options:LifelongTable",
         "policies": "*truecost.tasks.lifelong.options:PolicyTable",
-        "transcripts": "truecost.tasks.transcripts.options:TranscriptsTable",
-        "translation": "truecost.tasks.translation.options:TranslationTable",
-        "diarization": "truecost.tasks.diarization.options:DiarizationTable",
+        "transcripts": "truecost.outputs.transcripts_options:TranscriptsTable",
+        "translation": "truecost.outputs.translation_options:TranslationTable",
+        "diarization": "truecost.outputs.diarization_options:DiarizationTable",
     },
     options=("lifelong",),
     application=("cost_matrix",),
@@ -61,12 +61,12 @@ FACE = Face(
     commands=(
         (
             "penalise",
-            "truecost.cli.lifelong_penalise:penalise",
+            "truecost.tasks.lifelong.commands:penalise",
             "One output before and after a person's help.",
         ),
         (
             "curve",
-            "truecost.cli.lifelong:curve",
+            "truecost.tasks.lifelong.curve_command:curve",
             "Area under the curve of the score against the cost of help.",
         ),
     ),

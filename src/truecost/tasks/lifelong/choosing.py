@@ -5,14 +5,15 @@ from dataclasses import replace
 
 import numpy as np
 
+from truecost.core.measure import Measure
 from truecost.errors import UsageError
-from truecost.measures import Measure, find, registry
 from truecost.tasks.lifelong.kinds.base import Kind
 from truecost.tasks.lifelong.kinds.ready import KIND as SCORES
 from truecost.tasks.lifelong.measures.lifelong import inner_of
 from truecost.tasks.lifelong.measures.supervision import OF_EFFORT, OFFLINE, TASK
 from truecost.tasks.lifelong.options import OF_POLICY, LifelongScoring
 from truecost.tasks.lifelong.records import Lifelong
+from truecost.tasks.measures import find, registry
 
 PLAIN = LifelongScoring()
 OF_HELP = OF_POLICY[1:2] + OF_POLICY[3:]  # what corrections are needed for

@@ -17,7 +17,7 @@ from truecost.errors import InputError, UsageError, counted, first_five, named, 
 from truecost.formats import Table
 from truecost.formats.mapped import filled, refuse_repeated
 from truecost.formats.segments import segments_of
-from truecost.tasks.diarization.segments import lasting, rows_of
+from truecost.outputs.segments import lasting, rows_of
 
 Rows = list[tuple[str, ...]]  # of each item the parts that were corrected
 VERDICTS = ("right", "wrong")

@@ -6,12 +6,13 @@ from functools import cached_property
 
 import numpy as np
 
-from truecost.evidence import Evidence, Totals
-from truecost.intervals import finite
-from truecost.measures.base import Floats, Measure, share
-from truecost.replication import by_block
-from truecost.results import Estimate
-from truecost.scoring import Scoring
+from truecost.core.evidence import Evidence, Totals
+from truecost.core.intervals import finite
+from truecost.core.measure import Floats, Measure, share
+from truecost.core.replication import by_block
+from truecost.core.results import Estimate
+from truecost.core.scoring import Scoring
+from truecost.core.weights import Weights
 from truecost.tasks.lifelong.choosing import measures_of, score_of
 from truecost.tasks.lifelong.descriptions import (
     Cell,
@@ -36,7 +37,6 @@ from truecost.tasks.lifelong.options import LifelongScoring
 from truecost.tasks.lifelong.policies import Policy
 from truecost.tasks.lifelong.records import STATES, Lifelong
 from truecost.tasks.lifelong.scoring import Rows, finished
-from truecost.weights import Weights
 
 FEWER = 500  # replicates are enough for the intervals that pictures show
 DRAWN = ("policy_score", "penalised_score", "adapted_score", "penalty")

@@ -9,16 +9,16 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from truecost.core.evidence import Evidence
+from truecost.core.factors import Factor
+from truecost.core.tally import Tally
+from truecost.core.weights import Plan
 from truecost.errors import UsageError
-from truecost.evidence import Evidence
-from truecost.factors import Factor
-from truecost.tally import Tally
 from truecost.tasks.lifelong import records
 from truecost.tasks.lifelong.measures.across import CURVE, STREAM
 from truecost.tasks.lifelong.measures.supervision import EFFORT, OFFLINE
 from truecost.tasks.lifelong.options import LifelongScoring
 from truecost.tasks.lifelong.records import STATES, Lifelong, Scored
-from truecost.weights import Plan
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]

@@ -8,9 +8,9 @@ import numpy.typing as npt
 import polars as pl
 
 from truecost.errors import InputError, counted, first_five
+from truecost.formats.events import Labels
 from truecost.tasks.lifelong.log_events import SAID, time_name
 from truecost.tasks.lifelong.log_runs import Told
-from truecost.tasks.streams.reading import Labels
 
 Floats = npt.NDArray[np.float64]
 OWN = ("id", "time")

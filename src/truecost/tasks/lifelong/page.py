@@ -1,14 +1,19 @@
 """What the page of life cycles shows."""
 
-from truecost.report.lifelong_helped import against_cost, forgetting, lifelong_set, with_penalty
-from truecost.report.lifelong_rows import main_of, newest, nothing_drawn
-from truecost.report.lifelong_sections import across_time, how_it_adds_up, under_policies
-from truecost.report.lifelong_store import frame_of_lives
-from truecost.report.lifelong_verdict import about_lives, titles, verdict
 from truecost.report.resampled import resampled_of
 from truecost.report.sections import comparison, gates, subsets
 from truecost.report.story import Story
 from truecost.task import Naive, Page
+from truecost.tasks.lifelong.help_sections import (
+    against_cost,
+    forgetting,
+    lifelong_set,
+    with_penalty,
+)
+from truecost.tasks.lifelong.lifelong_store import frame_of_lives
+from truecost.tasks.lifelong.newest_rows import main_of, newest, nothing_drawn
+from truecost.tasks.lifelong.sections import across_time, how_it_adds_up, under_policies
+from truecost.tasks.lifelong.verdict import about_lives, titles, verdict
 
 
 def main(story: Story) -> str:

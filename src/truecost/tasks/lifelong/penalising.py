@@ -17,12 +17,12 @@ import polars as pl
 from truecost.errors import InputError, UsageError, checked, counted, near
 from truecost.formats import Table
 from truecost.formats.mapped import refuse_repeated
-from truecost.tasks.arguments import column_in, ids_in, names_in, references_in, texts_in
+from truecost.study.arguments import column_in, ids_in, names_in, references_in, texts_in
+from truecost.tasks.lifelong.before_after import Sides, sides_of_texts
 from truecost.tasks.lifelong.corrected import corrected_ids
+from truecost.tasks.lifelong.files_before_after import Files, sides_of_files
 from truecost.tasks.lifelong.kinds import Kind, kind_of, penalisable
 from truecost.tasks.lifelong.records import EFFORT, OWN, STATES, Lifelong, Scored
-from truecost.tasks.lifelong.sides import Sides, sides_of_texts
-from truecost.tasks.lifelong.sides_of_files import Files, sides_of_files
 
 ONLY = ("1",)  # the name of the version, and of the time
 

@@ -9,7 +9,7 @@ import polars as pl
 
 from truecost.corrections import corrector
 from truecost.errors import UsageError, counted
-from truecost.formats.events import EventLog, read_events
+from truecost.formats.events import EventLog, Labels, files_of, read_events
 from truecost.tasks.lifelong.kinds import Kind, kind_of
 from truecost.tasks.lifelong.log_counting import Counter, prepared
 from truecost.tasks.lifelong.log_events import refuse_faults
@@ -24,8 +24,6 @@ from truecost.tasks.lifelong.log_help import (
 from truecost.tasks.lifelong.log_items import Items, items_of, outputs_of
 from truecost.tasks.lifelong.log_runs import Told, told_by
 from truecost.tasks.lifelong.records import Lifelong, Scored, no_effort
-from truecost.tasks.streams.files import files_of
-from truecost.tasks.streams.reading import Labels
 
 Given = str | Path | EventLog
 OfSet = tuple[Items, pl.DataFrame, Help | None]  # items, outputs and help of one of the two sets

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from truecost.core.subsets import Masks, masks_of
 from truecost.errors import InputError, counted, first_five, plural
-from truecost.subsets import Masks, masks_of
 from truecost.tasks.lifelong.kinds.base import Kind
 
 Array = npt.NDArray[Any]

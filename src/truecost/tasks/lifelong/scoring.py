@@ -8,14 +8,14 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import structs
 
-from truecost.batches import Batch, estimated
+from truecost.core.batches import Batch, estimated
+from truecost.core.estimates import Context
+from truecost.core.evidence import Evidence
+from truecost.core.flags import raised
+from truecost.core.measure import Measure
+from truecost.core.results import Estimate
+from truecost.core.scoring import Scoring
 from truecost.errors import UsageError
-from truecost.estimates import Context
-from truecost.evidence import Evidence
-from truecost.flags import raised
-from truecost.measures import Measure
-from truecost.results import Estimate
-from truecost.scoring import Scoring
 from truecost.task import Dims
 from truecost.tasks.lifelong.choosing import OFFLINES, measures_of, single
 from truecost.tasks.lifelong.direction import refuse_unsaid

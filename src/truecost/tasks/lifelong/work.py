@@ -3,18 +3,18 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from truecost.results import Estimate
-from truecost.scoring import Scoring
-from truecost.study.lifelong import described, read_life, twins
-from truecost.study.lifelong_baselines import scored_part
-from truecost.study.lifelong_checks import checks
-from truecost.study.lifelong_settings import HALVED, check_lifelong, lifelong_options
+from truecost.core.results import Estimate
+from truecost.core.scoring import Scoring
 from truecost.study.tables import ApplicationTable
 from truecost.task import Dims, Work
 from truecost.tasks.lifelong.choosing import defaults as defaults_of
+from truecost.tasks.lifelong.lifelong_baselines import scored_part
+from truecost.tasks.lifelong.lifelong_checks import checks
 from truecost.tasks.lifelong.options import LifelongScoring, LifelongTable, PolicyTable
+from truecost.tasks.lifelong.read import described, read_life, twins
 from truecost.tasks.lifelong.records import Lifelong, pair_lifelong
 from truecost.tasks.lifelong.scoring import asked_of, batches
+from truecost.tasks.lifelong.settings import HALVED, check_lifelong, lifelong_options
 
 if TYPE_CHECKING:
     from truecost.study.config import Study
@@ -104,5 +104,5 @@ WORK = Work(
     same=twins,
     checks=checks,
     page="truecost.tasks.lifelong.page:PAGE",
-    layout="truecost.cli.lives:LAYOUT",
+    layout="truecost.tasks.lifelong.terminal:LAYOUT",
 )

@@ -30,7 +30,7 @@ FACE = Face(
     name="stream",
     title="Streams",
     work="truecost.tasks.streams.work:WORK",
-    live="truecost.study.live_checks:LIVE",
+    live="truecost.learning.live.live_checks:LIVE",
     measures=("truecost.resources.measures", "truecost.tasks.streams.measures"),
     map_keys=MAP_KEYS,
     formats=EVENT_LOGS,
@@ -52,7 +52,11 @@ FACE = Face(
     },
     blocks=True,
     commands=(
-        ("sweep", "truecost.cli.sweep:sweep", "Try budgets and strategies: which pays off."),
+        (
+            "sweep",
+            "truecost.tasks.streams.commands:sweep",
+            "Try budgets and strategies: which pays off.",
+        ),
     ),
     about={
         "": "Streams: systems that learn with a person's help.",
@@ -91,10 +95,10 @@ else:
     __getattr__, __dir__, __all__ = attach(
         __name__,
         {
+            "truecost.formats.events": ("EventLog", "read_events"),
             ".describing": ("OnlineDescription", "describe"),
             ".files": ("read",),
             ".options": ("Prices", "StreamScoring"),
             ".records": ("Online",),
-            "truecost.formats.events": ("EventLog", "read_events"),
         },
     )

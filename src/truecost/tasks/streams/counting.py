@@ -8,15 +8,15 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.application import Application
-from truecost.drawing import cube_root_up
+from truecost.core.application import Application
+from truecost.core.draws import cube_root_up
+from truecost.core.factors import Factor
+from truecost.core.weights import Plan
 from truecost.errors import InputError, UsageError, counted
-from truecost.factors import Factor
 from truecost.names import OnlineFactor
 from truecost.tasks.streams.measures.effort_pools import COUNTS, SUMS, Effort
 from truecost.tasks.streams.options import StreamScoring
 from truecost.tasks.streams.records import Online
-from truecost.weights import Plan
 
 Array = npt.NDArray[Any]
 WINDOWS = 20  # of a curve, unless asked otherwise

@@ -13,18 +13,18 @@ from functools import partial
 import msgspec
 import numpy as np
 
-from truecost.application import Application
-from truecost.evidence import Evidence, Totals, totals
-from truecost.intervals import finite
-from truecost.measures.base import Array, Floats
-from truecost.replication import by_block
-from truecost.scoring import Scoring
-from truecost.tally import Tally
+from truecost.core.application import Application
+from truecost.core.evidence import Evidence, Totals, totals
+from truecost.core.intervals import finite
+from truecost.core.measure import Array, Floats
+from truecost.core.replication import by_block
+from truecost.core.scoring import Scoring
+from truecost.core.tally import Tally
+from truecost.core.weights import Weights
 from truecost.tasks.streams.counting import Counted
 from truecost.tasks.streams.measures.effort_gap import by_window, prevalence, valued
 from truecost.tasks.streams.measures.effort_pools import Effort, of_part, outer
 from truecost.tasks.streams.tallies import before_parts, parts_of
-from truecost.weights import Weights
 
 FEW_BATCHES = 5  # of a window: fewer tell no spread when batches are resampled
 MOST_REPLICATES = 1000  # of a band, which nobody reads to the last digit

@@ -6,12 +6,12 @@ from functools import partial
 import msgspec
 import numpy as np
 
-from truecost.application import Application
-from truecost.evidence import Evidence, Totals
-from truecost.intervals import finite
-from truecost.measures.base import Floats
-from truecost.scoring import Scoring
-from truecost.tally import Tally
+from truecost.core.application import Application
+from truecost.core.evidence import Evidence, Totals
+from truecost.core.intervals import finite
+from truecost.core.measure import Floats
+from truecost.core.scoring import Scoring
+from truecost.core.tally import Tally
 from truecost.tasks.streams.counting import Counted
 from truecost.tasks.streams.curves import Curve, Line, curves_of, drawn, measures_drawn
 from truecost.tasks.streams.measures.effort import VALUES

@@ -6,16 +6,12 @@ from pathlib import Path
 
 import polars as pl
 
-from truecost.errors import InputError, UsageError, counted, named
+from truecost.errors import InputError, UsageError, counted
 from truecost.formats.event_checks import check_events
-from truecost.formats.events import EventLog, read_events
-from truecost.names import STANDARD_INPUT
+from truecost.formats.events import EventLog, Labels, files_of, read_events
 from truecost.tasks.streams.ending import without_open_end
-from truecost.tasks.streams.reading import Labels, read_online
+from truecost.tasks.streams.reading import read_online
 from truecost.tasks.streams.records import Online
-
-ENDINGS = (".jsonl", ".ndjson", ".parquet", ".csv", ".tsv")  # of logs in a folder
-UNFINISHED = ".part"  # what a run is called while it goes on
 
 
 def read(
@@ -105,46 +101,6 @@ def _logs(one: str | Path | EventLog) -> list[EventLog]:
     if isinstance(one, EventLog):
         return [one]
     return [read_events(path) for path in files_of(str(one))[0]]
-
-
-def files_of(path: str) -> tuple[list[str], list[str]]:
-    """The logs of a system, and those of a folder that are not finished.
-
-    Parameters
-    ----------
-    path : str
-        A log, `-` for standard input, or a folder of logs.
-
-    Returns
-    -------
-    logs, unfinished : list of str
-        Sorted by name.
-
-    Raises
-    ------
-    InputError
-        When a folder has no log, or two whose runs have one name.
-    """
-    folder = Path(path)
-    if path in STANDARD_INPUT or not folder.is_dir():
-        return [path], []
-    inside = sorted(p for p in folder.iterdir() if p.is_file() and not p.name.startswith("."))
-    logs = [p for p in inside if p.name.removesuffix(".gz").endswith(ENDINGS)]
-    unfinished = [str(p) for p in inside if p.name.endswith(UNFINISHED)]
-    if not logs:
-        raise InputError(
-            f"{path}: no event log lies in this folder; expected files that end in "
-            f"{', '.join(ENDINGS)}"
-            + (f" ({named('run', unfinished, 'are')} not finished)" if unfinished else "")
-        )
-    runs = [p.name.partition(".")[0] for p in logs]
-    alike = sorted({run for run in runs if runs.count(run) > 1})
-    if alike:
-        raise InputError(
-            f"{path}: {named('run', alike, 'have')} several logs: each file is a run, named as the "
-            f"file up to its first point"
-        )
-    return [str(p) for p in logs], unfinished
 
 
 def checked(log: EventLog) -> EventLog:

@@ -1,18 +1,18 @@
 """What the page of systems on streams shows."""
 
-from truecost.report.online_advice import remarks, verdict
-from truecost.report.online_curves import over_the_stream, streams
-from truecost.report.online_sections import (
+from truecost.report.resampled import resampled_of
+from truecost.report.sections import comparison, gates, subsets
+from truecost.task import Naive, Page
+from truecost.tasks.streams.curve_sections import over_the_stream, streams
+from truecost.tasks.streams.online_advice import remarks, verdict
+from truecost.tasks.streams.online_store import frame_of_streams
+from truecost.tasks.streams.online_verdict import lead, line_of, main_of, titles
+from truecost.tasks.streams.sections import (
     before_and_after,
     by_budget,
     drawn_of,
     passive_and_active,
 )
-from truecost.report.online_store import frame_of_streams
-from truecost.report.online_verdict import lead, line_of, main_of, titles
-from truecost.report.resampled import resampled_of
-from truecost.report.sections import comparison, gates, subsets
-from truecost.task import Naive, Page
 
 COSTS = "act_dcf"  # the naive baseline decides; by all other measures it asks about everything
 

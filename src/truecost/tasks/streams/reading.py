@@ -5,34 +5,19 @@ adaptation stand in the order of those before, they are laid side by side withou
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
 from truecost.errors import InputError, counted, first_five
-from truecost.formats.events import EventLog
+from truecost.formats.events import EventLog, Labels
 from truecost.tasks.streams.coding import code_of, numbered, runs_of
 from truecost.tasks.streams.naming import Naming, naming_of
 from truecost.tasks.streams.records import PHASES, Online
 
 PLACE = ("seed", "stream", "batch")
 KEYS = (*PLACE, "id")
-
-
-@dataclass(frozen=True, eq=False)
-class Labels:
-    """What is right: a table with `id`, `label`, and perhaps `stream`, `run` and further columns.
-
-    Attributes
-    ----------
-    source : str
-        Name of the file, for messages.
-    """
-
-    source: str
-    frame: pl.DataFrame
 
 
 def read_online(

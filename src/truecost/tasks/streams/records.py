@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from truecost.core.factors import Factor
+from truecost.core.subsets import Masks, masks_of
 from truecost.errors import InputError, counted, first_five
-from truecost.factors import Factor
-from truecost.subsets import Masks, masks_of
 from truecost.task import named_labels
 
 Array = npt.NDArray[Any]

@@ -6,16 +6,17 @@ from functools import partial
 
 from msgspec import structs
 
-from truecost.application import Application
-from truecost.batches import Batch
+from truecost.core.application import Application
+from truecost.core.batches import Batch
+from truecost.core.estimates import Context
+from truecost.core.evidence import Evidence, Part
+from truecost.core.flags import raised
+from truecost.core.measure import Measure
+from truecost.core.results import Estimate
+from truecost.core.scoring import Scoring
 from truecost.errors import UsageError
-from truecost.estimates import Context
-from truecost.evidence import Evidence, Part
-from truecost.flags import raised
-from truecost.measures import Measure, find, registry
-from truecost.results import Estimate
-from truecost.scoring import Scoring
 from truecost.task import Dims
+from truecost.tasks.measures import find, registry
 from truecost.tasks.streams.counting import Counted
 from truecost.tasks.streams.measures.effort import TASK
 from truecost.tasks.streams.options import StreamScoring

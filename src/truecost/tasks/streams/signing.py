@@ -1,6 +1,6 @@
 """Signatures of rows of event logs: every choice that decides the value of a measure, no other."""
 
-from truecost.measures import Measure
+from truecost.core.measure import Measure
 from truecost.names import AnnotationSet
 from truecost.tasks.streams.counting import Counted
 from truecost.tasks.streams.options import SETS

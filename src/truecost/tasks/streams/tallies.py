@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from truecost.evidence import Evidence
-from truecost.slots import Slots
-from truecost.tally import Tally
+from truecost.core.evidence import Evidence
+from truecost.core.tally import Tally
+from truecost.core.unit_index import Slots
 from truecost.tasks.streams.counting import Counted, before
 from truecost.tasks.streams.measures.effort_pools import COUNTS, SUMS
 

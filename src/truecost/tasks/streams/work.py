@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from truecost.results import Estimate
-from truecost.study.online import check_stream, described, read_stream, stream_options
-from truecost.study.stream_checks import checks
+from truecost.core.results import Estimate
 from truecost.study.tables import ApplicationTable, DataTable
 from truecost.task import Work
+from truecost.tasks.streams.online import check_stream, described, read_stream, stream_options
 from truecost.tasks.streams.options import StreamScoring, StreamTable
 from truecost.tasks.streams.records import Online, pair_online
 from truecost.tasks.streams.scoring import DEFAULTS, asked_of, batches
+from truecost.tasks.streams.stream_checks import checks
 
 if TYPE_CHECKING:
     from truecost.study.config import Study
@@ -78,10 +78,10 @@ WORK = Work(
     planned=planned,
     descriptions=(
         "truecost.tasks.streams.describing:OnlineDescription",
-        "truecost.study.sweep:SweepAdvice",
+        "truecost.tasks.streams.sweep:SweepAdvice",
     ),
     same=same,
     checks=checks,
     page="truecost.tasks.streams.page:PAGE",
-    layout="truecost.cli.phases:LAYOUT",
+    layout="truecost.tasks.streams.terminal:LAYOUT",
 )

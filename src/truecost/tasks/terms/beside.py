@@ -52,9 +52,9 @@ def _check_table(option: str, path: str, study: "Study") -> None:
 def _write(outcome: "Outcome", wanted: Mapping[str, str]) -> None:
     """The tables that were asked for, all of them or none."""
     from truecost.formats import Table
+    from truecost.formats.publishing import publish
     from truecost.formats.writers import content_of
-    from truecost.publishing import publish
-    from truecost.study.searches import alignment_frame, query_frame
+    from truecost.tasks.terms.searches import alignment_frame, query_frame
 
     made: dict[str, pl.DataFrame] = {}
     if "alignment" in wanted:

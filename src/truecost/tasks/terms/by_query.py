@@ -6,9 +6,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.application import Application
+from truecost.core.application import Application
+from truecost.core.measure import share
 from truecost.errors import UsageError
-from truecost.measures.base import share
 from truecost.tasks.terms.counted import Counted
 from truecost.tasks.terms.measures.term_entropy import prior_entropy
 from truecost.tasks.terms.measures.term_sweep import TermSweep

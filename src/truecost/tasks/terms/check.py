@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING
 
 from truecost.errors import UsageError
-from truecost.study.searches import reference_options, search_options
 from truecost.study.tables import DataTable, SystemTable
 from truecost.tasks.terms.options import TermsTable
+from truecost.tasks.terms.searches import reference_options, search_options
 
 if TYPE_CHECKING:
     from truecost.study.config import Study

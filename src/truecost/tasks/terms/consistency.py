@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from truecost.digits import figure
+from truecost.core.digits import figure
 from truecost.errors import InputError, counted, first_five
 from truecost.formats.kwslist import DetectionList
 from truecost.tasks.terms.records import Floats

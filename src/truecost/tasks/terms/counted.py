@@ -9,16 +9,16 @@ from functools import cached_property
 
 import numpy as np
 
-from truecost.application import Application
+from truecost.core.application import Application
+from truecost.core.factors import Factor
+from truecost.core.ranking import Ranking
+from truecost.core.unit_index import Sides
+from truecost.core.weights import Plan
 from truecost.errors import UsageError
-from truecost.factors import Factor
-from truecost.ranking import Ranking
-from truecost.slots import Sides
 from truecost.tasks.terms.fitting import Fits
 from truecost.tasks.terms.measures.term_shares import Averaging
 from truecost.tasks.terms.options import TermsScoring
 from truecost.tasks.terms.records import Codes, Search
-from truecost.weights import Plan
 
 
 @dataclass(frozen=True, eq=False)

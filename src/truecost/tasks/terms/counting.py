@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from truecost.core.evidence import Evidence, Part
+from truecost.core.measure import Measure
+from truecost.core.tally import Tally
+from truecost.core.unit_index import Slots
 from truecost.errors import InputError, counted
-from truecost.evidence import Evidence, Part
-from truecost.measures import Measure
-from truecost.slots import Slots
-from truecost.tally import Tally
 from truecost.tasks.terms.counted import Counted
 from truecost.tasks.terms.fitting import derivatives
 from truecost.tasks.terms.measures.term_entropy import DERIVATIVES

@@ -7,16 +7,16 @@ the rows, the first `BAND_REPLICATES` of them.
 import msgspec
 import numpy as np
 
-from truecost.application import Application
-from truecost.evidence import Evidence, Totals, totals
-from truecost.ranking import Ranking
-from truecost.replication import by_block
-from truecost.scoring import Scoring
+from truecost.core.application import Application
+from truecost.core.evidence import Evidence, Totals, totals
+from truecost.core.ranking import Ranking
+from truecost.core.replication import by_block
+from truecost.core.scoring import Scoring
+from truecost.core.weights import Plan, Weights
 from truecost.tasks.terms.measures.term_shares import Averaging, Shares, missed
 from truecost.tasks.terms.measures.term_sweep import TermSweep
 from truecost.tasks.terms.measures.terms import atwv, mtwv, pfa, pmiss
 from truecost.tasks.terms.records import Floats
-from truecost.weights import Plan, Weights
 
 BAND_REPLICATES = 400
 POINTS = 160  # of a curve: more than a picture shows

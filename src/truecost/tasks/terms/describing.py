@@ -7,10 +7,10 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from truecost.application import Application
-from truecost.evidence import totals
-from truecost.measures.base import share
-from truecost.scoring import Scoring
+from truecost.core.application import Application
+from truecost.core.evidence import totals
+from truecost.core.measure import share
+from truecost.core.scoring import Scoring
 from truecost.tasks.terms.by_query import per_query
 from truecost.tasks.terms.counted import Counted
 from truecost.tasks.terms.counting import evidence_of

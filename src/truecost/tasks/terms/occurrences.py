@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.factors import encode
+from truecost.core.factors import encode
 from truecost.tasks.terms.stretches import Ints, ticks
 from truecost.tasks.terms.tree import NONE, Tree
 

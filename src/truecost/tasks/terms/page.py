@@ -1,7 +1,9 @@
 """What the page of searches for terms shows."""
 
-from truecost.report.resource_sections import resources
-from truecost.report.search_sections import (
+from truecost.report.sections import comparison, gates, subsets
+from truecost.task import Naive, Page
+from truecost.tasks.terms.resource_sections import resources
+from truecost.tasks.terms.sections import (
     all_queries,
     det_of_terms,
     scores,
@@ -9,9 +11,7 @@ from truecost.report.search_sections import (
     value_by_threshold,
     worst_queries,
 )
-from truecost.report.search_verdict import best_first, drawn, lead, line
-from truecost.report.sections import comparison, gates, subsets
-from truecost.task import Naive, Page
+from truecost.tasks.terms.verdict import best_first, drawn, lead, line
 
 
 def rejecting(measure: str) -> str:

@@ -20,9 +20,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from truecost.core.factors import Factor, encode
+from truecost.core.subsets import Masks, masks_of
 from truecost.errors import InputError, UsageError, counted, near
-from truecost.factors import Factor, encode
-from truecost.subsets import Masks, masks_of
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int32]

@@ -5,9 +5,9 @@ from functools import cached_property
 
 import numpy as np
 
+from truecost.core.flags import raised
+from truecost.core.measure import Measure
 from truecost.errors import counted
-from truecost.flags import raised
-from truecost.measures import Measure
 from truecost.tasks.terms.counted import Counted
 from truecost.tasks.terms.measures.term_entropy import prior_entropy
 from truecost.tasks.terms.records import Floats, Search

@@ -7,16 +7,17 @@ from typing import Any
 
 from msgspec import structs
 
-from truecost.application import Application
-from truecost.batches import Batch
+from truecost.core.application import Application
+from truecost.core.batches import Batch
+from truecost.core.estimates import Context
+from truecost.core.flags import raised
+from truecost.core.intervals import finite
+from truecost.core.measure import Measure
+from truecost.core.results import Estimate
+from truecost.core.scoring import Scoring
 from truecost.errors import UsageError
-from truecost.estimates import Context
-from truecost.flags import raised
-from truecost.intervals import finite
-from truecost.measures import Measure, find, registry
-from truecost.results import Estimate
-from truecost.scoring import Scoring
 from truecost.task import Dims
+from truecost.tasks.measures import find, registry
 from truecost.tasks.terms.counted import Counted
 from truecost.tasks.terms.counting import evidence_of
 from truecost.tasks.terms.measures.term_shares import Averaging

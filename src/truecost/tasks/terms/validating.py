@@ -5,14 +5,14 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from truecost.digits import figure
+from truecost.core.digits import figure
 from truecost.errors import counted, first_five
 from truecost.formats.kwslist import DetectionList
-from truecost.tasks.columns import NONE_BELOW
+from truecost.study.checks import Check
+from truecost.study.columns import NONE_BELOW
 from truecost.tasks.terms.consistency import check_decisions
 from truecost.tasks.terms.remarks import floors_differ
 from truecost.tasks.terms.sources import meant
-from truecost.tasks.validation import Check
 
 
 def check_list(detections: DetectionList, kind: str | None = None) -> list[Check]:

@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from truecost.study.searches import described, read_search
-from truecost.study.submissions import checks, unjudged
 from truecost.task import Work
 from truecost.tasks.terms.beside import beside
 from truecost.tasks.terms.check import check
 from truecost.tasks.terms.options import TermsScoring, TermsTable
 from truecost.tasks.terms.records import Search, pair_searches
 from truecost.tasks.terms.scoring import DEFAULT_MEASURES, asked_of, batches, frozen
+from truecost.tasks.terms.searches import described, read_search
+from truecost.tasks.terms.submissions import checks, unjudged
 
 if TYPE_CHECKING:
     from truecost.study.config import Study
@@ -79,5 +79,5 @@ WORK = Work(
     unjudged=unjudged,
     checks=checks,
     page="truecost.tasks.terms.page:PAGE",
-    layout="truecost.cli.found_terms:LAYOUT",
+    layout="truecost.tasks.terms.terminal:LAYOUT",
 )

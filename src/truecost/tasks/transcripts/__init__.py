@@ -43,7 +43,7 @@ FACE = item_face(
         folders=("trn", "stm", "ctm"),
     ),
     data=("metadata", "missing", "lines", "allow_duplicates"),
-    table="truecost.tasks.transcripts.options:TranscriptsTable",
+    table="truecost.outputs.transcripts_options:TranscriptsTable",
     libraries=("rapidfuzz",),
     about={
         "": "Transcripts: word, character and phone errors.",
@@ -60,15 +60,15 @@ FACE = item_face(
 )
 
 if TYPE_CHECKING:
-    from truecost.tasks.transcripts.counting import COUNTING as COUNTING
-    from truecost.tasks.transcripts.counting import PARTS as PARTS
-    from truecost.tasks.transcripts.counting import count as count
-    from truecost.tasks.transcripts.utterances import TextOptions as TextOptions
+    from truecost.outputs.transcripts import COUNTING as COUNTING
+    from truecost.outputs.transcripts import PARTS as PARTS
+    from truecost.outputs.transcripts import count as count
+    from truecost.outputs.utterances import TextOptions as TextOptions
 else:
     __getattr__, __dir__, __all__ = attach(
         __name__,
         {
-            ".counting": ("COUNTING", "PARTS", "count"),
-            ".utterances": ("TextOptions",),
+            "truecost.outputs.transcripts": ("COUNTING", "PARTS", "count"),
+            "truecost.outputs.utterances": ("TextOptions",),
         },
     )

@@ -1,8 +1,8 @@
 """What the page of transcripts shows."""
 
-from truecost.report.item_page import item_page
+from truecost.outputs.item_page import item_page
+from truecost.outputs.transcripts import COUNTING
 from truecost.task import Reading
-from truecost.tasks.transcripts.counting import COUNTING
 
 TEXT = (
     "S, D and I stand below a substitution, a deletion and an insertion, *** where "

@@ -3,14 +3,14 @@
 from typing import TYPE_CHECKING
 
 from truecost.formats import Table
+from truecost.outputs.files import Files
+from truecost.outputs.items import Items
+from truecost.outputs.normalising import checked_steps
+from truecost.outputs.transcripts import COUNTING, count
+from truecost.outputs.transcripts_options import TranscriptsTable
+from truecost.outputs.utterances import TextOptions, refuse_repeated_texts
+from truecost.outputs.work import item_work
 from truecost.study.tables import DataTable
-from truecost.tasks.item_files import Files
-from truecost.tasks.item_work import item_work
-from truecost.tasks.items import Items
-from truecost.tasks.transcripts.counting import COUNTING, count
-from truecost.tasks.transcripts.normalising import checked_steps
-from truecost.tasks.transcripts.options import TranscriptsTable
-from truecost.tasks.transcripts.utterances import TextOptions, refuse_repeated_texts
 
 if TYPE_CHECKING:
     from truecost.study.config import Study

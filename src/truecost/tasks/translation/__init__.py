@@ -33,7 +33,7 @@ FACE = item_face(
     ),
     data=("metadata", "missing", "lines"),
     several=True,
-    table="truecost.tasks.translation.options:TranslationTable",
+    table="truecost.outputs.translation_options:TranslationTable",
     libraries=("sacrebleu",),
     about={
         "": "Translation: BLEU and its like.",
@@ -51,14 +51,14 @@ FACE = item_face(
 )
 
 if TYPE_CHECKING:
-    from truecost.tasks.translation.counting import COUNTERS as COUNTERS
-    from truecost.tasks.translation.counting import COUNTING as COUNTING
-    from truecost.tasks.translation.counting import TranslationOptions as TranslationOptions
-    from truecost.tasks.translation.counting import count as count
+    from truecost.outputs.translation import COUNTERS as COUNTERS
+    from truecost.outputs.translation import COUNTING as COUNTING
+    from truecost.outputs.translation import TranslationOptions as TranslationOptions
+    from truecost.outputs.translation import count as count
 else:
     __getattr__, __dir__, __all__ = attach(
         __name__,
         {
-            ".counting": ("COUNTERS", "COUNTING", "TranslationOptions", "count"),
+            "truecost.outputs.translation": ("COUNTERS", "COUNTING", "TranslationOptions", "count"),
         },
     )

@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING
 
-from truecost.tasks.item_files import Files
-from truecost.tasks.item_work import item_work
-from truecost.tasks.items import Items
-from truecost.tasks.translation.counting import COUNTING, TranslationOptions, count
-from truecost.tasks.translation.options import TranslationTable
-from truecost.tasks.translation.sentences import check_tokeniser
+from truecost.outputs.files import Files
+from truecost.outputs.items import Items
+from truecost.outputs.sentences import check_tokeniser
+from truecost.outputs.translation import COUNTING, TranslationOptions, count
+from truecost.outputs.translation_options import TranslationTable
+from truecost.outputs.work import item_work
 
 if TYPE_CHECKING:
     from truecost.study.config import Study

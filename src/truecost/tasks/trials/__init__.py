@@ -50,7 +50,11 @@ FACE = Face(
     ),
     wanted="trials",
     commands=(
-        ("calibrate", "truecost.cli.calibrate:calibrate", "Turn scores into likelihood ratios."),
+        (
+            "calibrate",
+            "truecost.tasks.trials.commands:calibrate",
+            "Turn scores into likelihood ratios.",
+        ),
     ),
     about={
         "": "Trials with scores or decisions (the task when none is named).",
@@ -71,10 +75,13 @@ FACE = Face(
 )
 
 if TYPE_CHECKING:
-    from truecost.tasks.columns import Options as Options
-    from truecost.tasks.loading import load as load
+    from truecost.study.columns import Options as Options
+    from truecost.tasks.trials.loading import load as load
 else:
     __getattr__, __dir__, __all__ = attach(
         __name__,
-        {"truecost.tasks.columns": ("Options",), "truecost.tasks.loading": ("load",)},
+        {
+            "truecost.study.columns": ("Options",),
+            ".loading": ("load",),
+        },
     )

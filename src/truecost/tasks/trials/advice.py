@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from truecost.flags import Flag
-from truecost.results import Estimate
+from truecost.core.flags import Flag
+from truecost.core.results import Estimate
+from truecost.core.warnings import detailed
 from truecost.study.outcome import Part, Problem
-from truecost.tasks.counting import class_shares
-from truecost.tasks.records import Trials
-from truecost.warned import detailed
+from truecost.tasks.trials.counting import class_shares
+from truecost.tasks.trials.records import Trials
 
 IMBALANCED = 0.9  # share of the largest class from which accuracy all but leaves out the others
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from truecost.results import Side
+from truecost.core.results import Side
 
 
 class Fitted(msgspec.Struct, frozen=True, kw_only=True, tag="calibration"):

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from truecost.application import check_priors
+from truecost.core.application import check_priors
 from truecost.errors import UsageError
 from truecost.options import check_fields
 from truecost.study.tables import DataTable

@@ -1,14 +1,14 @@
 """What the page of trials shows."""
 
-from truecost.report.cost_sections import bars, line, main_of, remarks, titles
-from truecost.report.curve_sections import calibration, det, threshold
+from truecost.core.results import Row
 from truecost.report.curves import frame_of_outcome
-from truecost.report.method_sections import claims, variance
 from truecost.report.sections import comparison, gates, runs, subsets
-from truecost.report.spurious_sections import is_predictor, spurious
 from truecost.report.story import Story
-from truecost.results import Row
 from truecost.task import Naive, Page
+from truecost.tasks.trials.cost_sections import bars, line, main_of, remarks, titles
+from truecost.tasks.trials.curve_sections import calibration, det, threshold
+from truecost.tasks.trials.method_sections import claims, variance
+from truecost.tasks.trials.spurious_sections import is_predictor, spurious
 
 
 def costs(story: Story) -> tuple[str, ...]:

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from truecost.core.results import Estimate
+from truecost.core.scoring import Scoring
 from truecost.errors import counted
 from truecost.names import POSTERIORS
-from truecost.results import Estimate
-from truecost.scoring import Scoring
-from truecost.tasks.columns import NONE_BELOW
-from truecost.tasks.counting import bayes_threshold, class_shares
-from truecost.tasks.records import Trials
+from truecost.study.columns import NONE_BELOW
+from truecost.tasks.trials.counting import bayes_threshold, class_shares
 from truecost.tasks.trials.options import TrialsScoring
+from truecost.tasks.trials.records import Trials
 
 if TYPE_CHECKING:
     from truecost.study.outcome import Part

@@ -6,19 +6,20 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from truecost.application import Application
-from truecost.batches import Batch
+from truecost.core.application import Application
+from truecost.core.batches import Batch
+from truecost.core.estimates import Context
+from truecost.core.evidence import Evidence
+from truecost.core.factors import Factor
+from truecost.core.measure import Measure
+from truecost.core.scoring import Scoring
 from truecost.errors import InputError, UsageError, first_five
-from truecost.estimates import Context
-from truecost.evidence import Evidence
-from truecost.factors import Factor
-from truecost.measures import Measure, find, registry
 from truecost.names import POSTERIORS, SCORE_TYPES
-from truecost.scoring import Scoring
 from truecost.task import Dims
-from truecost.tasks.annotators import refuse_priors
-from truecost.tasks.context import context_of, point_of
-from truecost.tasks.counting import (
+from truecost.tasks.measures import find, registry
+from truecost.tasks.trials.annotators import refuse_priors
+from truecost.tasks.trials.context import context_of, point_of
+from truecost.tasks.trials.counting import (
     PARTS_OF,
     class_shares,
     evidence_of,
@@ -27,9 +28,9 @@ from truecost.tasks.counting import (
     ranking_of,
     sides_of,
 )
-from truecost.tasks.frozen import at_threshold, thresholds_of
-from truecost.tasks.records import Trials
+from truecost.tasks.trials.frozen import at_threshold, thresholds_of
 from truecost.tasks.trials.options import TrialsScoring
+from truecost.tasks.trials.records import Trials
 
 Floats = npt.NDArray[np.float64]
 TASK = "trials"
@@ -214,7 +215,7 @@ def refuse_reversed(trials: Trials, scoring: Scoring) -> None:
     )
     if area >= 0.5:
         return
-    from truecost.tasks.reversal import LEVEL, beyond_chance
+    from truecost.tasks.trials.reversal import LEVEL, beyond_chance
 
     if beyond_chance(
         llrs(trials, scoring), trials.labels == 1, sides_of(trials, scoring), trials.weights

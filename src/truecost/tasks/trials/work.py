@@ -8,11 +8,11 @@ from truecost.errors import UsageError
 from truecost.names import POSTERIORS
 from truecost.study.tables import DataTable, MethodsTable
 from truecost.task import Work
-from truecost.tasks.pairing import check_classes, pair
-from truecost.tasks.records import Trials
 from truecost.tasks.trials.advice import flagged, on_imbalance
 from truecost.tasks.trials.options import TrialsScoring, choices_of
+from truecost.tasks.trials.pairing import check_classes, pair
 from truecost.tasks.trials.problems import problems_of
+from truecost.tasks.trials.records import Trials
 from truecost.tasks.trials.scoring import (
     DEFAULT_MEASURES,
     batches,
@@ -22,12 +22,12 @@ from truecost.tasks.trials.scoring import (
 )
 
 if TYPE_CHECKING:
+    from truecost.study.checks import Check
     from truecost.study.config import Study
     from truecost.study.outcome import Outcome
     from truecost.study.reader import Reader
     from truecost.study.settings import Progress
     from truecost.study.sources import Source
-    from truecost.tasks.validation import Check
 
 
 def read(source: "Source", reader: "Reader", study: "Study") -> Trials:
@@ -74,11 +74,11 @@ def check(study: "Study") -> None:
 def instead(study: "Study", progress: "Progress | None") -> "Outcome | None":
     """Methods, each of them runs, and what should not tell the class, are run in their own way."""
     if study.table(MethodsTable).given():
-        from truecost.study.methods import run_methods
+        from truecost.protocol.study.methods import run_methods
 
         return run_methods(study, progress)
     if study.given("spurious"):
-        from truecost.study.spurious import run_spurious
+        from truecost.protocol.study.spurious import run_spurious
 
         return run_spurious(study, progress)
     return None
@@ -91,7 +91,7 @@ def same(a: Trials, b: Trials) -> str:
 
 def checks(source: "Source", reader: "Reader", study: "Study", wanted: str | None) -> "list[Check]":
     """All checks of a list of scores."""
-    from truecost.study.validating import checks_of_trials
+    from truecost.tasks.trials.validation import checks_of_trials
 
     return checks_of_trials(source, reader, study, wanted)
 
@@ -110,8 +110,8 @@ WORK = Work(
     instead=instead,
     same=same,
     descriptions=(
-        "truecost.variance:Variance",
-        "truecost.single_runs:SingleRuns",
+        "truecost.core.variance:Variance",
+        "truecost.core.single_runs:SingleRuns",
         "truecost.tasks.trials.descriptions:Claim",
         "truecost.tasks.trials.descriptions:Fitted",
     ),
@@ -119,6 +119,6 @@ WORK = Work(
     advice=on_imbalance,
     shares=False,
     page="truecost.tasks.trials.page:PAGE",
-    layout="truecost.cli.of_methods:LAYOUT",
+    layout="truecost.tasks.trials.terminal:LAYOUT",
     checks=checks,
 )

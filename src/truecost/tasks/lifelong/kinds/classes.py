@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from truecost.application import Application
+from truecost.core.application import Application
 from truecost.errors import InputError, UsageError, counted, first_five, near, refuse_text
 from truecost.tasks.lifelong.kinds.base import (
     Both,

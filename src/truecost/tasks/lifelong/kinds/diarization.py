@@ -18,14 +18,9 @@ import polars as pl
 from truecost.corrections.speech_text import region_of, turns_of
 from truecost.errors import InputError, counted
 from truecost.options import check_fields
+from truecost.outputs.diarization import SECONDS, DiarizationOptions, scene_of, speaker_time
+from truecost.outputs.recordings import Recordings
 from truecost.speech.spans import Ints, Spans, Speech
-from truecost.tasks.diarization.counting import (
-    SECONDS,
-    DiarizationOptions,
-    scene_of,
-    speaker_time,
-)
-from truecost.tasks.diarization.recordings import Recordings
 from truecost.tasks.lifelong.kinds.base import (
     WHOLE,
     Both,

@@ -4,10 +4,11 @@ import importlib
 import pkgutil
 from functools import cache
 
+from truecost.core.measure import Measure
 from truecost.errors import UsageError, near
-from truecost.measures import Measure, find
 from truecost.tasks.lifelong import kinds as package
 from truecost.tasks.lifelong.kinds.base import Kind
+from truecost.tasks.measures import find
 
 # Why scores of other tasks have no place here, by the evidence that they are made of.
 NOT_ADDED = {

@@ -10,6 +10,10 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
+from truecost.outputs.aligning import Counts
+from truecost.outputs.normalising import checked_steps, normalise
+from truecost.outputs.transcripts import PARTS, counts_of
+from truecost.outputs.utterances import TextOptions
 from truecost.tasks.lifelong.kinds.base import (
     Both,
     Kind,
@@ -19,10 +23,6 @@ from truecost.tasks.lifelong.kinds.base import (
     exchange_whole,
     once,
 )
-from truecost.tasks.transcripts.aligning import Counts
-from truecost.tasks.transcripts.counting import PARTS, counts_of
-from truecost.tasks.transcripts.normalising import checked_steps, normalise
-from truecost.tasks.transcripts.utterances import TextOptions
 
 ERRORS = ("substitutions", "deletions", "insertions")
 

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from truecost.outputs.sentences import Texts, in_blocks
+from truecost.outputs.translation import COUNTERS, TranslationOptions, signature
 from truecost.tasks.lifelong.kinds.base import (
     Both,
     Kind,
@@ -20,9 +22,7 @@ from truecost.tasks.lifelong.kinds.base import (
     exchange_whole,
     once,
 )
-from truecost.tasks.translation.counting import COUNTERS, TranslationOptions, signature
-from truecost.tasks.translation.measures.translation import CHARACTER_ORDER, ORDER
-from truecost.tasks.translation.sentences import Texts, in_blocks
+from truecost.tasks.translation.measures import CHARACTER_ORDER, ORDER
 
 
 def count(
@@ -41,7 +41,7 @@ def count(
     Returns
     -------
     mapping of str to ndarray, shape (rows,)
-        As `truecost.tasks.translation.sentences` says.
+        As `truecost.outputs.sentences` says.
     """
 
     def found(texts: list[str], right: list[Reference]) -> Statistics:

@@ -13,9 +13,9 @@ from typing import cast
 import numpy as np
 import numpy.typing as npt
 
-from truecost.application import Application
-from truecost.evidence import Evidence, Totals
-from truecost.measures.base import ROUNDING, Array, Floats, Measure, share
+from truecost.core.application import Application
+from truecost.core.evidence import Evidence, Totals
+from truecost.core.measure import ROUNDING, Array, Floats, Measure, share
 
 BASE, ADAPTED, IMPAIRED, CORRECTED = range(4)  # the axis `state`
 STREAM = "stream_"  # what parts of the lifelong set are called

@@ -10,11 +10,11 @@ from itertools import count
 
 import numpy as np
 
-from truecost.application import Application
-from truecost.evidence import Totals
-from truecost.measures.base import Array, Measure, Result, share
-from truecost.measures.rules import Rate, Rule
-from truecost.tally import Tally
+from truecost.core.application import Application
+from truecost.core.evidence import Totals
+from truecost.core.measure import Array, Measure, Result, share
+from truecost.core.rules import Rate, Rule
+from truecost.core.tally import Tally
 
 
 def classification_cost(totals: Totals, application: Application) -> Result:

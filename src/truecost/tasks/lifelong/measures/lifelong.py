@@ -12,10 +12,9 @@ from typing import cast
 
 import numpy as np
 
-from truecost.application import Application
-from truecost.errors import TruecostError
-from truecost.evidence import Totals
-from truecost.measures.base import (
+from truecost.core.application import Application
+from truecost.core.evidence import Totals
+from truecost.core.measure import (
     NONE,
     Array,
     Floats,
@@ -26,9 +25,9 @@ from truecost.measures.base import (
     difference,
     share,
 )
-from truecost.measures.finding import find
-from truecost.measures.rules import Rate, Rates, Rule
-from truecost.tally import Tally
+from truecost.core.rules import Rate, Rates, Rule
+from truecost.core.tally import Tally
+from truecost.errors import TruecostError
 from truecost.tasks.lifelong.measures.across import (
     ADAPTED,
     BASE,
@@ -44,6 +43,7 @@ from truecost.tasks.lifelong.measures.across import (
     stepped,
 )
 from truecost.tasks.lifelong.measures.supervision import TASK
+from truecost.tasks.measures import find
 
 
 def inner_of(text: str) -> Measure:

@@ -1,9 +1,9 @@
 """Scores that were computed elsewhere; `scored` has `score`, a sum by weight, and `weight`."""
 
-from truecost.application import Application
-from truecost.evidence import Totals
-from truecost.measures.base import NONE, Measure, Result, share
-from truecost.measures.rules import Rule
+from truecost.core.application import Application
+from truecost.core.evidence import Totals
+from truecost.core.measure import NONE, Measure, Result, share
+from truecost.core.rules import Rule
 
 
 def mean_score(totals: Totals, application: Application) -> Result:

@@ -9,9 +9,9 @@ paper 004, section 2.2.
 
 import numpy as np
 
-from truecost.application import Application
-from truecost.evidence import Totals
-from truecost.measures.base import NONE, Function, Measure, Result, share
+from truecost.core.application import Application
+from truecost.core.evidence import Totals
+from truecost.core.measure import NONE, Function, Measure, Result, share
 from truecost.tasks.lifelong.measures.across import Across
 
 TASK = "lifelong"

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from truecost.application import Application
-from truecost.evidence import Totals
-from truecost.measures.base import NONE, Array, Floats, Measure, Result, share
-from truecost.measures.rules import Rate, Rule
+from truecost.core.application import Application
+from truecost.core.evidence import Totals
+from truecost.core.measure import NONE, Array, Floats, Measure, Result, share
+from truecost.core.rules import Rate, Rule
 from truecost.tasks.streams.measures.effort_pools import PLAIN, Effort, Sums, joined
 
 HOUR = 3600.0

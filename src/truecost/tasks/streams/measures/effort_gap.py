@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from truecost.application import Application
-from truecost.evidence import Totals
-from truecost.measures.base import NONE, Floats, Measure, Result, share
-from truecost.measures.rules import Rule
+from truecost.core.application import Application
+from truecost.core.evidence import Totals
+from truecost.core.measure import NONE, Floats, Measure, Result, share
+from truecost.core.rules import Rule
 from truecost.tasks.streams.measures.effort import VALUES, dcf_value, imlm_value
 from truecost.tasks.streams.measures.effort_pools import (
     PLAIN,

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from truecost.evidence import Totals
-from truecost.measures.base import Array, Floats
+from truecost.core.evidence import Totals
+from truecost.core.measure import Array, Floats
 
 COUNTS = ("n", "items", "targets", "fp", "fn", "wrong", "annotations", "timed", "batches")
 SUMS = ("loss", "seconds", "cpu")

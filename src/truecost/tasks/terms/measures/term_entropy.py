@@ -16,9 +16,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from truecost.application import Application
-from truecost.evidence import Totals
-from truecost.measures.base import Array, Floats, Measure, Result, Told, share
+from truecost.core.application import Application
+from truecost.core.evidence import Totals
+from truecost.core.measure import Array, Floats, Measure, Result, Told, share
 from truecost.tasks.terms.measures.term_rules import SHARE, rule
 from truecost.tasks.terms.measures.term_shares import MEAN, Averaging, Shares
 from truecost.tasks.terms.measures.terms import COUNTS

@@ -10,10 +10,10 @@ from typing import Literal
 
 import numpy as np
 
-from truecost.application import Application
-from truecost.evidence import Totals
-from truecost.measures.base import Floats
-from truecost.measures.rules import Rate, Rates, Rule
+from truecost.core.application import Application
+from truecost.core.evidence import Totals
+from truecost.core.measure import Floats
+from truecost.core.rules import Rate, Rates, Rule
 from truecost.tasks.terms.measures.term_shares import Shares
 
 SHARE = (0.0, 1.0)

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from truecost.application import Application
-from truecost.evidence import Totals
-from truecost.measures.base import Floats, share
-from truecost.tally import Tally
+from truecost.core.application import Application
+from truecost.core.evidence import Totals
+from truecost.core.measure import Floats, share
+from truecost.core.tally import Tally
 
 Array = npt.NDArray[Any]
 ROUNDING = 1e-12  # of a rate: far below what one trial among millions moves

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from truecost.evidence import Totals
-from truecost.ranking import Ranking
+from truecost.core.evidence import Totals
+from truecost.core.ranking import Ranking
 
 Floats = npt.NDArray[np.float64]
 AT_ONCE = 32  # replicates: the shares of 2,000 queries stay in the second-level cache

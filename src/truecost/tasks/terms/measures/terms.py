@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from truecost.application import Application
-from truecost.evidence import Totals
-from truecost.measures.base import NONE, Floats, Measure, Result, Told, share
-from truecost.measures.rules import Rule
+from truecost.core.application import Application
+from truecost.core.evidence import Totals
+from truecost.core.measure import NONE, Floats, Measure, Result, Told, share
+from truecost.core.rules import Rule
 from truecost.tasks.terms.measures.term_rules import (
     SHARE,
     alarmed,

@@ -11,10 +11,10 @@ expected cost and its reference.
 
 import numpy as np
 
-from truecost.application import Application
-from truecost.evidence import Totals
-from truecost.measures.base import Floats, Measure, Result, share
-from truecost.measures.rules import Rate, Rule
+from truecost.core.application import Application
+from truecost.core.evidence import Totals
+from truecost.core.measure import Floats, Measure, Result, share
+from truecost.core.rules import Rate, Rule
 
 ACCEPTED = ("accepted",)
 

@@ -5,11 +5,11 @@ An error of a class is its cost above that of its cheapest decision, over the la
 
 import numpy as np
 
-from truecost.application import Application
-from truecost.evidence import Totals
-from truecost.measures.base import Floats
-from truecost.measures.rules import Rate, Rule
-from truecost.tally import Tally
+from truecost.core.application import Application
+from truecost.core.evidence import Totals
+from truecost.core.measure import Floats
+from truecost.core.rules import Rate, Rule
+from truecost.core.tally import Tally
 
 
 def rates_of_costs(

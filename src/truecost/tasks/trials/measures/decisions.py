@@ -10,10 +10,10 @@ Sources: paper 002, Eq. 7-11; paper 003, sections 3.1 and 3.5.
 
 import numpy as np
 
-from truecost.application import Application
-from truecost.evidence import Totals
-from truecost.measures.base import NONE, Floats, Measure, Result, share, weigh
-from truecost.measures.rules import Rule
+from truecost.core.application import Application
+from truecost.core.evidence import Totals
+from truecost.core.measure import NONE, Floats, Measure, Result, share, weigh
+from truecost.core.rules import Rule
 from truecost.tasks.trials.measures.decision_rules import (
     abstaining,
     accepting,

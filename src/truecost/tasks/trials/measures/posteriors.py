@@ -10,10 +10,10 @@ Sources: paper 003, sections 3.3 and 3.5; paper 002, section 4.2.
 
 import numpy as np
 
-from truecost.application import Application
-from truecost.evidence import Totals
-from truecost.measures.base import NONE, Floats, Measure, Result, share, weigh
-from truecost.measures.rules import Rule
+from truecost.core.application import Application
+from truecost.core.evidence import Totals
+from truecost.core.measure import NONE, Floats, Measure, Result, share, weigh
+from truecost.core.rules import Rule
 
 
 def _mean_losses(totals: Totals, part: str, statistic: str) -> tuple[Floats, Floats]:

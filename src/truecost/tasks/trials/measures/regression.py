@@ -7,10 +7,10 @@ values. The best constant is found anew in each replicate. Source: paper 003, se
 
 import numpy as np
 
-from truecost.application import Application
-from truecost.evidence import Totals
-from truecost.measures.base import Measure, Result, share
-from truecost.measures.rules import Rule
+from truecost.core.application import Application
+from truecost.core.evidence import Totals
+from truecost.core.measure import Measure, Result, share
+from truecost.core.rules import Rule
 
 ERRORS = ("errors",)
 

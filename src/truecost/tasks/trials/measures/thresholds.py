@@ -10,19 +10,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from truecost.application import Application
-from truecost.evidence import Totals
-from truecost.measures.base import Measure, Result, share
-from truecost.measures.rules import (
-    FALSE_ALARM,
-    MISS,
-    NONTARGETS,
-    TARGETS,
-    Rate,
-    Rule,
-    at_threshold,
-)
-from truecost.sweep import EER_KINDS, Sweep
+from truecost.core.application import Application
+from truecost.core.evidence import Totals
+from truecost.core.measure import Measure, Result, share
+from truecost.core.rules import FALSE_ALARM, MISS, NONTARGETS, TARGETS, Rate, Rule, at_threshold
+from truecost.core.sweep import EER_KINDS, Sweep
 
 RANKING = ("ranking",)
 OWN = ":own"  # behind a rate: a subset chooses its own threshold, not that of the whole

@@ -1,0 +1,1 @@
+"""The instrument: factors, weights, tally, ranking, sweep, evidence, measure, estimate."""

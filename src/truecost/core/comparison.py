@@ -1,0 +1,298 @@
+"""Two systems on the same trials: the difference and the ratio, paired replicate by replicate."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from truecost.core.flags import raised
+from truecost.core.intervals import ONE_UNIT, ends, finite
+from truecost.core.intervals.rates import Limits, arms, difference_limits, ratio_limits
+from truecost.core.intervals.smooth import smooth_limits
+from truecost.core.intervals.spread import correlation, spread
+from truecost.core.jackknife import LeftOut
+from truecost.core.measure import difference
+from truecost.core.results import Comparison, Estimate
+from truecost.errors import InputError
+
+Floats = npt.NDArray[np.float64]
+CARRIED, UNITS = 10, 20  # from which replicates tell how far a difference may be off
+ON_BOTH_SIDES = "no ratio: the baseline lies on both sides of 0"
+
+
+def compare(system: Estimate, baseline: Estimate) -> Comparison:
+    """Difference and ratio of two estimates of one measure, paired replicate by replicate.
+
+    A difference or ratio that is not finite (a baseline of 0), or of a value that is not (an
+    infinite cost), is undefined in that replicate. There is no ratio at all to a baseline whose
+    value and replicates lie on both sides of 0: near 0 it has no bounds, and its sign says nothing.
+
+    Parameters
+    ----------
+    system, baseline : Estimate
+        From the same trials, measure and plan, so that a replicate weighs the units of both alike.
+
+    Returns
+    -------
+    Comparison
+        With intervals by the method of the estimates.
+
+    Raises
+    ------
+    InputError
+        When the estimates cannot be paired: measure, parameters, units, trials or plan differ.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import truecost as tc
+    >>> from truecost.core.comparison import compare
+    >>> scoring = tc.Scoring(measures=("total_error",), plan=tc.Plan(200, seed=0))
+    >>> labels, speakers = np.arange(60) % 2, np.arange(60) // 2
+    >>> guess = tc.Trials.of(np.arange(60) % 3 == 0, labels, kind="decision", unit=speakers)
+    >>> better = tc.Trials.of(labels, labels, kind="decision", unit=speakers)
+    >>> [old], [new] = tc.score_system(guess, scoring), tc.score_system(better, scoring)
+    >>> comparison = compare(new, old)
+    >>> print(comparison.difference, comparison.verdict)
+    total_error -0.5 [-0.6337, -0.3333] better
+    """
+    for name in (
+        *("measure", "parameters", "factors", "n_units", "n_trials", "n_replicates"),
+        *("level", "method", "icc", "subset", "resampling"),
+    ):
+        a, b = (getattr(e, name, None) or e.dims.get(name) for e in (system, baseline))
+        if a != b:
+            raise InputError(
+                f"the estimates cannot be paired: {name} is {a} against {b}; score "
+                f"both on the same trials with the same options"
+            )
+    return Comparison(
+        system,
+        baseline,
+        derived("difference", difference, system, baseline),
+        derived("ratio", np.divide, system, baseline),
+    )
+
+
+def derived(
+    kind: Literal["difference", "ratio"], operation: Any, system: Estimate, baseline: Estimate
+) -> Estimate:
+    """System against baseline by an operation, for the point and every replicate.
+
+    Parameters
+    ----------
+    kind : {"difference", "ratio"}
+    operation : callable
+        `difference` or `numpy.divide`; what is not finite is undefined.
+    system, baseline : Estimate
+        Whose replicates correspond: `compare` checks it, other callers must.
+
+    Returns
+    -------
+    Estimate
+        With the dims, factors and units of `system`, and the flags of both but for `no_spread`.
+    """
+
+    def both(a: Any, b: Any) -> Floats:
+        return _finite(operation, a, b)
+
+    point = float(both(system.point, baseline.point))
+    replicates = both(system.replicates, baseline.replicates)
+    crossed = kind == "ratio" and _crosses(baseline)
+    if crossed:
+        point, replicates = float("nan"), np.full_like(replicates, np.nan)
+    why = "one of the two is"
+    if kind == "ratio" and baseline.point == 0:
+        why = "the baseline is 0"
+    elif crossed:
+        why = ON_BOTH_SIDES
+    left_out = paired(system, baseline, both)
+    if system.method == "auto" and np.isfinite(point) and left_out:
+        lower, upper, reason = paired_ends(kind, system, baseline, point, replicates)
+    else:
+        alone = left_out[0].values if system.method == "bca" and left_out else None
+        lower, upper, reason = ends(replicates, system.level, system.method, point, alone, why)
+    if reason is None and system.n_units < 2:
+        lower, upper, reason = None, None, ONE_UNIT
+    undefined = int(np.isnan(replicates).sum())
+    # Whether it spreads is its own matter; systems that never differ have no spread to show.
+    inherited = (flag for flag in (*system.flags, *baseline.flags) if flag != "no_spread")
+    still = lower is not None and lower == upper and point != (kind == "ratio")
+    flags = [
+        *inherited,
+        *raised(no_spread=still, undefined_replicates=undefined > 0 and not crossed),
+    ]
+    return Estimate(
+        measure=system.measure,
+        kind=kind,
+        baseline=baseline.dims.get("system", "baseline"),
+        parameters=system.parameters,
+        dims=system.dims,
+        point=point,
+        value=finite(point),
+        lower=lower,
+        upper=upper,
+        level=system.level,
+        method=system.method,
+        naive=None,
+        direction=system.direction,
+        factors=system.factors,
+        n_units=system.n_units,
+        units_by_factor=system.units_by_factor,
+        n_trials=system.n_trials,
+        item=system.item,
+        task=system.task,
+        shown_in=system.shown_in if kind == "difference" else "",
+        n_replicates=len(replicates),
+        n_undefined=undefined,
+        reason=reason,
+        flags=tuple(dict.fromkeys(flags)),
+        signature=f"paired {kind}|{system.signature}",
+        replicates=replicates,
+        left_out=left_out,
+        icc=system.icc,
+        resampling=system.resampling,
+    )
+
+
+def paired(system: Estimate, baseline: Estimate, both: Any) -> tuple[LeftOut, ...]:
+    """What an operation gives of both without each unit; a factor that only one of them has leaves
+    the other as it is.
+    """
+    found = []
+    theirs = {one.factor: one for one in baseline.left_out}
+    for one in system.left_out:
+        other = theirs.pop(one.factor, None)
+        values = both(one.values, baseline.point if other is None else other.values)
+        smaller = one.kish if other is None else min(one.kish, other.kish)
+        found.append(replace(one, made=values, kish=smaller))
+    found += [replace(one, made=both(system.point, one.values)) for one in theirs.values()]
+    return tuple(found)
+
+
+def paired_ends(
+    kind: Literal["difference", "ratio"],
+    system: Estimate,
+    baseline: Estimate,
+    point: float,
+    replicates: Floats,
+) -> tuple[float | None, float | None, str | None]:
+    """Ends of a paired difference or ratio, and why one is missing.
+
+    Percentiles of the replicates where at least 10 of at least 20 units effectively carry the
+    difference; otherwise MOVER-R of the intervals of both, correlated as their values without
+    single units are (Donner and Zou 2012). Units in order of time take the t limits of their low
+    frequencies.
+
+    Parameters
+    ----------
+    kind : {"difference", "ratio"}
+    system, baseline : Estimate
+        With values without single units.
+    point : float
+        The difference or the ratio.
+    replicates : ndarray of float64, shape (replicates,)
+        Of it.
+    """
+    level = system.level
+    apart = paired(system, baseline, difference)
+    found = spread(apart, float(difference(system.point, baseline.point)))
+    if _together(system, baseline):
+        return point, point, None
+    scale = "log" if kind == "ratio" else "identity"
+    over = partial(_finite, np.divide)
+    smooth = smooth_limits(
+        point, paired(system, baseline, over) if kind == "ratio" else apart,
+        replicates, level, scale, system.direction,
+    )  # fmt: skip
+    if any(one.ordered for one in apart) and smooth is not None:
+        return *smooth, None
+    classes = _of_classes(system, baseline)
+    enough = found is not None and found.carrying >= CARRIED and _fewest(apart) >= UNITS
+    if enough and all(one.carrying >= CARRIED for _, one in classes):
+        return ends(replicates, level, "percentile", point)
+    if kind == "difference" and len(classes) > 1:
+        down, up = arms(*zip(*classes, strict=True))
+        return point - math.hypot(*down), point + math.hypot(*up), None
+    a, b = _limits(system), _limits(baseline)
+    if a is None or b is None:
+        why = system.reason if a is None else baseline.reason
+        return None, None, why or "no interval: one of the two has none"
+    if kind == "ratio" and min(a.lower, b.lower) < 0:
+        if smooth is None:
+            return None, None, "no interval: the two lie on both sides of 0"
+        return *smooth, None
+    r = correlation(system.left_out, baseline.left_out)
+    limits = difference_limits if kind == "difference" else ratio_limits
+    lower, upper = limits(a, b, r)
+    if np.isinf(upper):
+        return lower, None, "the upper end is infinite"
+    return lower, upper, None
+
+
+def _of_classes(system: Estimate, baseline: Estimate) -> list[tuple[float, Limits]]:
+    """The difference of each rate that both add up, with what it weighs and what carries it.
+
+    By t limits where enough units carry it, by MOVER-R otherwise: a class in which the two never
+    differ tells as little of their difference as its errors do.
+    """
+    ours, theirs = system.support, baseline.support
+    if ours is None or theirs is None or not ours.weights or ours.weights != theirs.weights:
+        return []
+    found = []
+    pairs = zip(ours.weights, ours.kinds, ours.limits, theirs.kinds, theirs.limits, strict=True)
+    for weight, one, a, other, b in pairs:
+        apart = _apart(one.every, other.every)
+        value = a.value - b.value
+        told = spread(apart, value)
+        carrying = 0.0 if told is None else told.carrying
+        limits = difference_limits(a, b, correlation(one.every, other.every))
+        if carrying >= CARRIED and _fewest(apart) >= UNITS:
+            t = smooth_limits(value, apart, np.zeros(0), system.level, "identity", "lower")
+            limits = limits if t is None else t
+        found.append((weight, Limits(value, *limits, carrying=carrying)))
+    return found
+
+
+def _apart(one: Sequence[LeftOut], other: Sequence[LeftOut]) -> tuple[LeftOut, ...]:
+    """Differences of two rates without each unit."""
+    return tuple(replace(a, made=a.values - b.values) for a, b in zip(one, other, strict=True))
+
+
+def _together(system: Estimate, baseline: Estimate) -> bool:
+    """Whether both vary and were made of the same counts: the two are one system."""
+    return (
+        system.point == baseline.point
+        and bool(system.counted)
+        and system.counted == baseline.counted
+        and np.array_equal(system.replicates, baseline.replicates, equal_nan=True)
+        and bool((system.replicates[np.isfinite(system.replicates)] != system.point).any())
+    )
+
+
+def _fewest(left: Sequence[LeftOut]) -> int:
+    return min((one.units for one in left), default=0)
+
+
+def _limits(estimate: Estimate) -> Limits | None:
+    if estimate.lower is None or estimate.upper is None:
+        return None
+    return Limits(estimate.point, estimate.lower, estimate.upper)
+
+
+def _finite(operation: Any, a: Any, b: Any) -> Floats:
+    """What an operation gives of two figures; NaN where it, or one of them, is not finite."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        left, right = np.asarray(a, np.float64), np.asarray(b, np.float64)
+        found = operation(left, right)
+    return np.where(np.isfinite(found) & np.isfinite(left) & np.isfinite(right), found, np.nan)
+
+
+def _crosses(baseline: Estimate) -> bool:
+    """Whether the value and the replicates of a baseline lie on both sides of 0."""
+    found = np.append(baseline.replicates, baseline.point)
+    return bool((found < 0).any() and (found > 0).any())

@@ -1,0 +1,349 @@
+"""Estimates: a value with its interval, naive baseline, counts and signature.
+
+`estimate` runs measures over the replicates of a plan and over the data without single units.
+Results are frozen. Intervals are by default those of `auto`: each measure has a rule that claims no
+more than the data can tell (`truecost.core.intervals`). `percentile` takes quantiles of the
+replicates (paper 003, section 4); `bca` corrects them for bias and skewness for one factor (Efron
+1987; DiCiccio and Efron 1996).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from truecost.core.application import Application
+from truecost.core.evidence import Evidence, totals
+from truecost.core.factors import Factor
+from truecost.core.flags import raised
+from truecost.core.intervals import ONE_UNIT, ends, finite
+from truecost.core.intervals.auto import Auto, Found
+from truecost.core.intervals.leaving import Leaving
+from truecost.core.intervals.resting import Resting
+from truecost.core.jackknife import LeftOut
+from truecost.core.measure import Measure, Values
+from truecost.core.replication import Progress, replicate
+from truecost.core.results import HELD, Estimate
+from truecost.core.weights import Plan, Weights
+from truecost.errors import UsageError
+from truecost.names import ICC, Method
+from truecost.version import __version__
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a task knows of its evidence and a row should say.
+
+    Attributes
+    ----------
+    dims : dict of str to str
+        What the rows are about: system, subset.
+    n_trials : int
+        Trials scored.
+    counts : dict of str to float
+        Counts by name, such as `targets`.
+    signature : str
+        Choices made while reading and scoring, separated by bars.
+    flags : tuple of str
+        What a reader should beware of; `estimate` adds those of the resampling (see `Row`).
+    thresholds : dict of str to float
+        Decision threshold by name of the measure.
+    errors : mapping of str to float
+        Errors by kind, as `Measure.errors` names it: `misses`, `false_alarms`, "" for all; `costs`
+        for those that make up most of a cost.
+    item : str
+        What `n_trials` counts, in the singular.
+    part_counts : mapping of str to (mapping of str to float)
+        Further counts by part of the evidence, for the measures that read it.
+    part_signatures : mapping of str to str
+        Choices that entered a part of the evidence, for the measures that read it.
+    part_errors : mapping of str to float
+        Errors by part of the evidence, where they can be counted.
+    """
+
+    dims: dict[str, str] = field(default_factory=dict)
+    n_trials: int = 0
+    counts: dict[str, float] = field(default_factory=dict)
+    signature: str = ""
+    flags: tuple[str, ...] = ()
+    thresholds: dict[str, float] = field(default_factory=dict)
+    errors: Mapping[str, float] = field(default_factory=dict)
+    item: str = "trial"
+    part_counts: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    part_signatures: Mapping[str, str] = field(default_factory=dict)
+    part_errors: Mapping[str, float] = field(default_factory=dict)
+
+
+def estimate(
+    evidence: Evidence,
+    measures: Sequence[Measure],
+    application: Application,
+    plan: Plan | None = None,
+    *,
+    level: float = 0.95,
+    method: Method = "auto",
+    icc: float = ICC,
+    context: Context | None = None,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> list[Estimate]:
+    """The value of each measure with its interval.
+
+    Value and naive baseline come from weights of one. `auto` makes each end by the rule of the
+    measure: a t limit whose degrees of freedom are the number of units that effectively carry the
+    value, pushed out by one more unit like the worst, or the binomial limit of an error rate for
+    effective counts, so that no errors never means certainty (see the page on intervals).
+    `percentile` takes the quantiles (1 - level) / 2 and (1 + level) / 2 of the replicates (paper
+    003, section 4.1); `bca` corrects them for bias and skewness (Efron 1987; DiCiccio and Efron
+    1996). `auto` and `bca` leave out one unit at a time, or one of about 1,000 groups where there
+    are more than 1,000. Replicates in which a measure is undefined are counted and left out.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        What was counted.
+    measures : sequence of Measure
+        What to compute.
+    application : Application
+        Costs and priors.
+    plan : Plan, optional
+        How units are resampled; 2,000 multinomial replicates with seed 0 by default.
+    level : float
+        Level of the intervals, between 0 and 1.
+    method : {"auto", "percentile", "bca"}
+        BCa for one factor without moving blocks only.
+    icc : float
+        Correlation of the trials of a unit that `auto` assumes where the data do not show it, from
+        0 up to 1.
+    context : Context, optional
+        Counts, names and signature from the task that made the evidence.
+    jobs : int, optional
+        Threads; all cores by default. The result does not depend on their number.
+    progress : callable, optional
+        Told the replicates done and all of them, from time to time.
+
+    Returns
+    -------
+    list of Estimate
+        One for each measure.
+
+    Raises
+    ------
+    UsageError
+        When the level is no level, the plan names a factor that is not there, or BCa is not defined
+        for it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import truecost as tc
+    >>> speakers, codes = tc.Factor.of("speaker", np.arange(40) // 2)
+    >>> classes = (("nontarget", "target"), np.arange(40) % 2)
+    >>> decisions = (("reject", "accept"), np.arange(40) % 5 == 0)
+    >>> axes = {"class": classes, "decision": decisions}
+    >>> tally = tc.Tally.count([(speakers, codes)], {"n": np.ones(40, int)}, axes)
+    >>> evidence = tc.Evidence({"decisions": tally})
+    >>> measures = [tc.find("nec"), tc.find("p_fa")]
+    >>> for row in tc.estimate(evidence, measures, tc.preset("equal"), tc.Plan(200, seed=0)):
+    ...     print(row, row.naive)
+    nec 1 [0.7119, 1.288] 1.0
+    p_fa 0.2 [0.06431, 0.4225] None
+    """
+    plan, context = plan or Plan(), context or Context()
+    if not 0 < level < 1:
+        raise UsageError(
+            f"level is {level:g}: it must lie between 0 and 1, such as 0.95"
+            + (f" (did you mean {level / 100:g}?)" if 1 < level < 100 else "")
+        )
+    if not 0 <= icc <= 1:
+        raise UsageError(f"icc is {icc:g}: it must lie between 0 and 1, such as 0.1")
+    factors = evidence.factors
+    # The point first, in this thread: it also compiles what the threads will run.
+    points = replicate(evidence, measures, application, Weights.ones(factors), 1)
+    drawn = replicate(evidence, measures, application, plan.weights(factors), jobs, progress)
+    left = Leaving(evidence, application, plan, method, jobs).each(measures)
+    setting = Setting(plan, level, method, icc, context, application, evidence)
+    return [setting.row(*found) for found in zip(measures, points, drawn, left, strict=True)]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What the rows of one run share.
+
+    Attributes
+    ----------
+    method : {"auto", "percentile", "bca"}
+    """
+
+    plan: Plan
+    level: float
+    method: Method
+    icc: float
+    context: Context
+    application: Application
+    evidence: Evidence
+
+    @property
+    def factors(self) -> Mapping[str, Factor]:
+        """The factors of the evidence."""
+        return self.evidence.factors
+
+    @cached_property
+    def auto(self) -> Auto:
+        """What makes the intervals of `auto`."""
+        seen = totals(self.evidence, Weights.ones(self.factors).block())
+        return Auto(seen, self.application, self.plan, self.level, self.icc)
+
+    @cached_property
+    def resampling(self) -> str:
+        """The plan and the units that it draws: replicates can be paired when both are equal."""
+        names = [f"{name}:{factor.digest}" for name, factor in self.factors.items()]
+        return "|".join([self.plan.describe(self.factors), *names])
+
+    def row(
+        self, measure: Measure, point: Values, drawn: Values, left: tuple[LeftOut, ...]
+    ) -> Estimate:
+        """One measure's point, replicates and leave-one-out values as an estimate."""
+        value, naive = float(point.values[0]), float(point.naive[0])
+        units = {n: f.count for n, f in self.factors.items() if n not in self.plan.hold}
+        parameters = _parameters(measure, self.application)
+        found = self._ends(measure, value, naive, drawn.values, left)
+        lower, upper, reason = found.lower, found.upper, found.reason
+        if reason is None and (none := self._no_interval(units, len(drawn.values))):
+            lower, upper, reason = None, None, none
+        if np.isnan(value) and 0 in (self.context.counts.get(k) for k in ("targets", "nontargets")):
+            lacking = "targets" if not self.context.counts["targets"] else "nontargets"
+            reason = f"undefined: there are no {lacking}"
+        undefined = int(np.isnan(drawn.values).sum())
+        used = self.method != "auto" or not left or found.support.drawn
+        lost = raised(undefined_replicates=undefined > 0 and used)
+        # A minimum over thresholds never costs more than that: 1 is the end of its range.
+        decides = measure.decides and not measure.minimum_of
+        naive = decides and _naive(point) and _naive(drawn)
+        made = Estimate(
+            measure=measure.name,
+            task=measure.task,
+            parameters=parameters,
+            dims=self.context.dims,
+            point=value,
+            value=finite(value),
+            lower=lower,
+            upper=upper,
+            level=self.level,
+            method=self.method,
+            naive=finite(naive),
+            direction=measure.direction,
+            factors=tuple(units),
+            n_units=min(units.values(), default=0),
+            units_by_factor=units if len(units) > 1 else {},
+            n_trials=self.context.n_trials,
+            item=self.context.item,
+            shown_in=measure.shown_in,
+            counts={**self._counts(measure), **_extras(point, drawn)},
+            rates=found.support.rates,
+            threshold=self.context.thresholds.get(measure.name),
+            n_replicates=len(drawn.values),
+            n_undefined=undefined,
+            reason=reason,
+            flags=(
+                *Resting(measure, units, found.support, left, self, lower is not None).flags,
+                *lost,
+            ),
+            signature=self._signature(measure, parameters),
+            replicates=drawn.values,
+            left_out=left,
+            support=found.support,
+            counted=self.evidence.digest(measure.parts),
+            icc=self.icc,
+            resampling=self.resampling,
+        )
+        odd = raised(no_spread=made.narrow and not naive, outside=made.outside)
+        return msgspec.structs.replace(made, flags=(*made.flags, *odd))
+
+    def _ends(
+        self,
+        measure: Measure,
+        value: float,
+        naive: float,
+        drawn: Floats,
+        left: tuple[LeftOut, ...],
+    ) -> Found:
+        """Ends of the interval by the method asked for, and what they rest on."""
+        if self.method == "auto" and np.isfinite(value) and left:
+            return self.auto.ends(measure, value, left, drawn, naive)
+        alone = left[0].values if self.method == "bca" and left else None
+        return Found(*ends(drawn, self.level, self.method, value, alone, measure.undefined))
+
+    def _no_interval(self, units: Mapping[str, int], replicates: int) -> str:
+        """Why there can be no interval; empty when there can."""
+        if not units:
+            return HELD
+        if max(units.values()) < 2:
+            return ONE_UNIT
+        one = replicates < 2 and self.method != "auto"
+        return "no interval: one replicate tells no spread" if one else ""
+
+    def _counts(self, measure: Measure) -> dict[str, float]:
+        """What the row rests on: the counts of the task, and those of the parts it reads."""
+        own = (self.context.part_counts.get(part, {}) for part in measure.parts)
+        return {**self.context.counts, **{k: v for counts in own for k, v in counts.items()}}
+
+    def _signature(self, measure: Measure, parameters: Mapping[str, Any]) -> str:
+        said = [
+            measure.label,
+            *(f"{k}:{_compact(v)}" for k, v in parameters.items() if k != "variant"),
+            self.context.signature,
+            *dict.fromkeys(self.context.part_signatures.get(part, "") for part in measure.parts),
+            self.plan.describe(self.factors),
+            f"{self.method}:{self.level:g}",
+            f"icc:{self.icc:g}" if self.method == "auto" else "",
+            f"truecost:{__version__}",
+        ]
+        return "|".join(filter(None, said))
+
+
+def _naive(found: Values) -> bool:
+    """Whether the system costs exactly what the naive one does, always: it decides as that does,
+    which is no lack of data. A cost of 0 may be: no error was seen.
+    """
+    same = np.isclose(found.values, found.naive, rtol=1e-12, atol=0)  # but for rounding
+    return bool((same & (found.values != 0)).all())
+
+
+def _extras(point: Values, drawn: Values) -> dict[str, float]:
+    """What a measure says beside its value: at the point, and on average over replicates."""
+    return {
+        key: value
+        for name, values in point.extras.items()
+        for key, value in (
+            (name, float(values[0])),
+            (f"{name}_mean", float(np.mean(drawn.extras[name]))),
+        )
+    }
+
+
+def _parameters(measure: Measure, application: Application) -> dict[str, Any]:
+    """What of the application enters this measure, and its own parameter."""
+    said = application.describe()
+    keep = {"preset"} if measure.uses else set()
+    keep |= {"costs"} if "costs" in measure.uses else set()
+    keep |= {"prior", "priors"} if "prior" in measure.uses else set()
+    chosen = {key: value for key, value in said.items() if key in keep}
+    if measure.parameter is not None:
+        chosen["variant"] = measure.parameter
+    return chosen  # `variant` is named by the label, so signatures leave it out
+
+
+def _compact(value: Any) -> str:
+    """A parameter for the signature: no quotes, whole numbers without a point."""
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{k}:{_compact(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ",".join(_compact(v) for v in value) + "]"
+    return repr(int(value)) if isinstance(value, float) and value.is_integer() else str(value)

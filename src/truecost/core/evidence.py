@@ -1,0 +1,182 @@
+"""Evidence: what is counted once and weighed many times.
+
+- A `Tally` holds sums by unit, cell and statistic. It is stored as *entries*: one row for each
+  distinct (units, cell) that occurs, so memory follows the data, not the product of the axes.
+  Cells are labelled axes that are not resampled (class, decision, query, stream, version, ...).
+- A `Ranking` holds trials sorted by score with a class code, an own weight and their units: what
+  threshold sweeps need.
+- `Evidence` names the parts of one system; parts share factors.
+- `totals(evidence, block)` is the one place where data and weights meet.
+
+A part has one or more *sides*: (factor, unit code of each row). A row weighs the product of the
+weights of its units; a unit that stands on two sides of a row (the same speaker enrolled and
+tested) counts once. Plain counts come out as int64, weighted ones as float64.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from truecost.core.factors import Array, Factor
+from truecost.core.ranking import Ranking
+from truecost.core.tally import Tally
+from truecost.core.weights import Block
+from truecost.errors import InputError
+
+if TYPE_CHECKING:
+    from truecost.core.sweep import Sweep
+
+
+Part = Tally | Ranking
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """The named parts of one system on one set of trials.
+
+    Parameters
+    ----------
+    outer : tuple of Factor
+        Factors whose units are cells of a tally; a measure weighs them itself
+        (`Totals.weights`): the mean over queries, for example.
+    """
+
+    parts: Mapping[str, Part]
+    outer: tuple[Factor, ...] = ()
+
+    @cached_property
+    def factors(self) -> dict[str, Factor]:
+        """Every factor by name: those of the parts, then the outer ones; InputError when parts
+        that share a name do not share the units, or an outer factor and its axis the labels.
+        """
+        found: dict[str, Factor] = {}
+        for factor in [*(f for p in self.parts.values() for f in p.slots.factors), *self.outer]:
+            known = found.setdefault(factor.name, factor)
+            if known is not factor and not known.same_units(factor):
+                raise InputError(
+                    f"factor {factor.name!r} has different units in two parts of the "
+                    f"evidence ({known.count} and {factor.count}): they must share them"
+                )
+        for factor in self.outer:
+            for name, part in self.parts.items():
+                labels = part.axes.get(factor.name) if isinstance(part, Tally) else None
+                if labels is not None and labels != tuple(str(x) for x in factor.labels):
+                    raise InputError(
+                        f"axis {factor.name!r} of part {name!r} and the outer factor of that name "
+                        f"have other labels or another order: they must be the same"
+                    )
+        return found
+
+    @property
+    def cells(self) -> int:
+        """Numbers that a replicate of all tallies takes."""
+        tallies = [p for p in self.parts.values() if isinstance(p, Tally)]
+        return sum(t.fixed.size for t in tallies)
+
+    def digest(self, parts: Sequence[str]) -> str:
+        """A short hash of some parts, of all of them where none is named."""
+        names = [name for name in self.parts if name in parts or not parts]
+        return "".join(self.parts[name].digest for name in names)
+
+    def prepare(self) -> None:
+        """Compute what sweeps share before threads do it all at once."""
+        for part in self.parts.values():
+            if isinstance(part, Ranking):
+                _ = part.cut, part.histogram, part.knots
+
+
+@dataclass(frozen=True, eq=False)
+class Totals:
+    """Evidence under a block of weights: what a measure sees; the first axis is the replicates."""
+
+    evidence: Evidence
+    block: Block
+    _sums: dict[str, dict[str, Array]] = field(default_factory=dict, init=False, repr=False)
+    _sweeps: dict[str, "Sweep"] = field(default_factory=dict, init=False, repr=False)
+    _kept: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
+
+    def once(self, name: str, make: Callable[[], T]) -> T:
+        """What `make` gives, made once for all measures that ask for it by this name.
+
+        Parameters
+        ----------
+        name : str
+            Says everything that the result depends on besides these totals.
+        """
+        if name not in self._kept:
+            self._kept[name] = make()
+        found: T = self._kept[name]
+        return found
+
+    def sums(self, part: str, statistic: str) -> Array:
+        """Weighted sums of one statistic of a tally.
+
+        Parameters
+        ----------
+        part : str
+            Name of a tally; InputError when it is that of a ranking.
+
+        Returns
+        -------
+        ndarray, shape (replicates, *cells)
+            int64 when all values of the tally are whole, float64 otherwise.
+        """
+        if part not in self._sums:
+            tally = self.evidence.parts[part]
+            if not isinstance(tally, Tally):
+                raise InputError(f"part {part!r} is a ranking: use sweep({part!r})")
+            self._sums[part] = tally.sums(self.block)
+        return self._sums[part][statistic]
+
+    def sweep(self, part: str) -> "Sweep":
+        """Weighted threshold sweeps of a ranking.
+
+        Parameters
+        ----------
+        part : str
+            Name of a ranking; InputError when it is that of a tally.
+        """
+        if part not in self._sweeps:
+            from truecost.core.sweep import Sweep
+
+            ranking = self.evidence.parts[part]
+            if not isinstance(ranking, Ranking):
+                raise InputError(f"part {part!r} is a tally: use sums({part!r}, statistic)")
+            self._sweeps[part] = Sweep(ranking, self.block)
+        return self._sweeps[part]
+
+    def weights(self, factor: str) -> npt.NDArray[np.float64]:
+        """Weights of a factor, for measures that weigh its units themselves (`Evidence.outer`).
+
+        Parameters
+        ----------
+        factor : str
+            InputError when there is none of that name.
+
+        Returns
+        -------
+        ndarray of float64, shape (replicates, units)
+            Units in the order of the factor's labels.
+        """
+        if factor not in self.block.rows:
+            raise InputError(
+                f"there is no factor {factor!r} to weigh; the factors are "
+                f"{', '.join(self.block.rows)}: name it in Evidence(..., outer=(factor,))"
+            )
+        return self.block[factor].astype(np.float64)
+
+
+def totals(evidence: Evidence, block: Block) -> Totals:
+    """Weigh evidence: sums per replicate, cell and statistic, and sweeps, made on demand.
+
+    Parameters
+    ----------
+    block : Block
+        Weights of every factor of the evidence.
+    """
+    return Totals(evidence, block)

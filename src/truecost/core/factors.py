@@ -1,0 +1,246 @@
+"""Factors: the ways in which trials hang together, and their units."""
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from truecost.errors import InputError, counted, first_five
+
+Array = npt.NDArray[Any]
+MOST_UNITS = 4_000_000_000  # of a factor with sizes: its weights are 32-bit numbers
+
+
+def encode(column: npt.ArrayLike) -> tuple[Array, npt.NDArray[np.int32]]:
+    """Sorted distinct values and the index of each row's value among them.
+
+    Parameters
+    ----------
+    column : array_like, shape (rows,)
+
+    Returns
+    -------
+    labels : ndarray, shape (units,)
+    codes : ndarray of int32, shape (rows,)
+    """
+    values = np.asarray(column)
+    if values.dtype.kind in "OU":
+        import polars as pl
+
+        texts = pl.Series(values.astype(object) if values.dtype.kind == "U" else values).cast(
+            pl.String
+        )
+        found = texts.unique().sort()
+        codes = texts.cast(pl.Enum(found)).to_physical().to_numpy()
+        return found.to_numpy(), codes.astype(np.int32)
+    if values.dtype.kind in "iub" and len(values):
+        low, high = int(values.min()), int(values.max())
+        if high - low < 4 * len(values):  # a table of the range beats sorting tenfold
+            present = np.bincount(values.astype(np.int64) - low) > 0
+            places = (np.cumsum(present) - 1).astype(np.int32)
+            return np.flatnonzero(present) + low, places[values.astype(np.int64) - low]
+    labels, codes = np.unique(values, return_inverse=True)
+    return labels, codes.astype(np.int32)
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """The units of one factor, sorted, with the stratum of each.
+
+    Parameters
+    ----------
+    name : str
+        Name of the factor; enters the random key and the signature.
+    labels : ndarray, shape (units,)
+        Sorted labels.
+    strata : ndarray of int, shape (units,), optional
+        Stratum code of each unit; one stratum when left out. Units of one stratum are drawn among
+        themselves.
+    sizes : ndarray of int, shape (units,), optional
+        How many equal units each label stands for, one when left out. A row counts what one such
+        unit has; in a replicate it weighs the number of draws that fall on any of them. So a
+        million units with only a hundred different rows are drawn as fast as a hundred.
+    tied : ndarray of int, shape (labels,), optional
+        Unit of each label, from 0, where several labels are one unit: they weigh the same in every
+        replicate (the queries of one voice, say).
+
+    Raises
+    ------
+    InputError
+        When the sizes are not one whole number from 1 up for each label, or sum to more than
+        4,000,000,000; when ties stand beside strata or sizes, or leave out a unit.
+
+    Examples
+    --------
+    Two users with something to count, and 7 of whom nothing is known but that they exist.
+
+    >>> import numpy as np
+    >>> import truecost as tc
+    >>> users = tc.Factor("user", np.array(["ann", "bob", "others"]), sizes=np.array([1, 1, 7]))
+    >>> len(users), users.count
+    (3, 9)
+    >>> tc.Plan(replicates=3, seed=1).weights({"user": users}).block()["user"].tolist()
+    [[0, 1, 8], [1, 0, 8], [0, 0, 9]]
+    """
+
+    name: str
+    labels: Array
+    strata: npt.NDArray[np.int64] | None = None
+    sizes: npt.NDArray[np.int64] | None = None
+    tied: npt.NDArray[np.int64] | None = None
+
+    def __post_init__(self) -> None:
+        if self.sizes is not None:
+            _refuse_sizes(np.asarray(self.sizes), self.name, len(self.labels))
+        if self.tied is not None:
+            _refuse_ties(self)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @property
+    def count(self) -> int:
+        """Number of units: the sum of the sizes, of ties, or the number of labels."""
+        if self.tied is not None:
+            return int(self.tied.max(initial=-1)) + 1
+        return len(self.labels) if self.sizes is None else int(np.sum(self.sizes))
+
+    @cached_property
+    def digest(self) -> str:
+        """A short hash of the units, their strata, sizes and ties."""
+        labels = self.labels
+        if labels.dtype.kind in "OU":
+            data = "\0".join(labels.tolist()).encode()
+        else:
+            data = np.ascontiguousarray(labels).tobytes()
+        found = hashlib.sha256(data)
+        if self.strata is not None:
+            found.update(np.asarray(self.strata, np.int64).tobytes())
+        if self.sizes is not None:
+            found.update(b"sizes" + np.asarray(self.sizes, np.int64).tobytes())
+        if self.tied is not None:
+            found.update(b"tied" + np.asarray(self.tied, np.int64).tobytes())
+        return found.hexdigest()[:16]
+
+    @staticmethod
+    def of(
+        name: str, column: npt.ArrayLike, strata: npt.ArrayLike | None = None
+    ) -> tuple["Factor", npt.NDArray[np.int32]]:
+        """The factor of a column, and the unit code of each of its rows.
+
+        Parameters
+        ----------
+        name : str
+            Name of the factor.
+        column : array_like, shape (rows,)
+            Unit of each row: text or numbers.
+        strata : array_like, shape (rows,), optional
+            Stratum of each row. A unit is then a distinct (stratum, label) pair, sorted by both
+            and named "stratum/label".
+
+        Returns
+        -------
+        codes : ndarray of int32, shape (rows,)
+            Place of each row's unit in `factor.labels`.
+
+        Examples
+        --------
+        >>> import truecost as tc
+        >>> speakers, codes = tc.Factor.of("speaker", ["bob", "ann", "bob"])
+        >>> speakers.labels.tolist(), codes.tolist()
+        (['ann', 'bob'], [1, 0, 1])
+        """
+        labels, codes = encode(column)
+        if strata is None:
+            return Factor(name, labels), codes
+        names, stratum = encode(strata)
+        pairs, codes = encode(stratum.astype(np.int64) * len(labels) + codes)
+        of_unit = pairs // max(1, len(labels))
+        named = np.array(
+            [
+                f"{names[s]}/{label}"
+                for s, label in zip(of_unit, labels[pairs % max(1, len(labels))], strict=True)
+            ]
+        )
+        return Factor(name, named, of_unit), codes
+
+    @staticmethod
+    def trials(count: int, name: str = "trial") -> tuple["Factor", npt.NDArray[np.int32]]:
+        """Each trial its own unit.
+
+        Parameters
+        ----------
+        count : int
+            Number of trials.
+        name : str
+            Name of the factor.
+
+        Returns
+        -------
+        codes : ndarray of int32, shape (count,)
+            0 to count - 1.
+        """
+        codes = np.arange(count, dtype=np.int32)
+        return Factor(name, codes), codes
+
+    def same_units(self, other: "Factor") -> bool:
+        """Whether two factors draw the same weights: equal name, labels, strata, sizes, ties."""
+        return (
+            self.name == other.name
+            and _equal(self.strata, other.strata)
+            and _equal(self.sizes, other.sizes)
+            and _equal(self.tied, other.tied)
+            and np.array_equal(self.labels, other.labels)
+        )
+
+
+def _equal(one: Array | None, other: Array | None) -> bool:
+    """Whether both are left out, or both given and equal."""
+    if one is None or other is None:
+        return one is other
+    return np.array_equal(one, other)
+
+
+def _refuse_ties(factor: Factor) -> None:
+    """Refuse ties that name no units."""
+    tied = np.asarray(factor.tied)
+    if factor.strata is not None or factor.sizes is not None:
+        raise InputError(f"factor {factor.name!r} has ties: strata and sizes do not go with them")
+    units = np.unique(tied)
+    if tied.shape != factor.labels.shape or not np.array_equal(units, np.arange(len(units))):
+        raise InputError(
+            f"ties of factor {factor.name!r} must give each of "
+            f"{counted(len(factor.labels), 'label')} its unit, numbered from 0 without gaps"
+        )
+
+
+def _refuse_sizes(sizes: Array, name: str, labels: int) -> None:
+    """Refuse sizes that are no numbers of units."""
+    if sizes.shape != (labels,) or sizes.dtype.kind not in "iu":
+        raise InputError(
+            f"sizes of factor {name!r} have shape {sizes.shape} and type {sizes.dtype}: one whole "
+            f"number for each of {counted(labels, 'label')} is needed"
+        )
+    if labels and int(sizes.min()) < 1:
+        at = int(np.argmin(sizes))
+        raise InputError(
+            f"label {at} of factor {name!r} stands for {sizes[at]} units: leave out labels that "
+            f"stand for none"
+        )
+    if (total := int(sizes.sum())) > MOST_UNITS:
+        raise InputError(f"factor {name!r} has {total} units: at most {MOST_UNITS} can be drawn")
+
+
+def refuse_divided(name: str, column: npt.NDArray[Any], codes: npt.NDArray[np.int32]) -> None:
+    """Refuse a unit that stands in two strata: it would be drawn twice."""
+    labels, units = encode(column)
+    pairs = np.unique(np.stack([units, codes], axis=1), axis=0)[:, 0]
+    if len(pairs) > len(labels):
+        divided = labels[np.flatnonzero(np.bincount(pairs) > 1)]
+        raise InputError(
+            f"{counted(len(divided), 'unit')} of {name!r} in more than one stratum: "
+            f"{first_five(divided)}; a stratum holds whole units"
+        )

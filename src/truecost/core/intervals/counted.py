@@ -1,0 +1,157 @@
+"""Counting errors and trials by unit: from a part of the evidence and the rates that a measure
+names to what `rates` makes limits of; and how much each unit holds.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from truecost.core.evidence import Evidence, Totals
+from truecost.core.factors import Factor
+from truecost.core.intervals.rates import Errors
+from truecost.core.jackknife import LeftOut, kish
+from truecost.core.measure import Measure
+from truecost.core.ranking import Ranking
+from truecost.core.rules import Rate
+from truecost.core.tally import Tally
+from truecost.core.weights import Plan
+
+Floats = npt.NDArray[np.float64]
+
+
+def errors_of(seen: Totals, rate: Rate, plan: Plan) -> Errors:
+    """Errors and trials of a rate, and the rate without each unit of every resampled factor.
+
+    Parameters
+    ----------
+    plan : Plan
+        Says which factors are held, and which are in order of time.
+    """
+    part = _counts(seen, rate)
+    wrong, held, fixed, effective = _of_tally(part, rate)
+    total = np.array([wrong @ part.stood, held @ part.stood]) + fixed.sum(axis=0)
+    outer = [f for f in seen.evidence.outer if f.name in part.axes]
+    left, sides, every = [], [], []
+    for factor in (*part.slots.factors, *outer):
+        if factor.name in plan.hold:
+            continue
+        x, m = (
+            _by_unit(part, factor, values, always)
+            for values, always in zip((wrong, held), fixed.T, strict=True)
+        )
+        found = _without(factor, x, m, total, plan.scheme_of(factor.name) == "blocks")
+        if found is not None:
+            left.append(found[0])
+            every.append(found[1])
+            each = np.ones(len(m)) if factor.sizes is None else factor.sizes
+            sides.append(float(each @ m / total[1]))
+    if np.isnan(effective):
+        effective = float(total[1])
+    return Errors(
+        float(total[0]),
+        float(total[1]),
+        effective,
+        tuple(left),
+        tuple(sides),
+        rate.what,
+        rate.of,
+        tuple(every),
+    )
+
+
+def _counts(seen: Totals, rate: Rate) -> Tally:
+    """The tally that a rate is counted in."""
+    part = seen.evidence.parts[rate.part]
+    if isinstance(part, Tally):
+        return part
+    return seen.once(f"{rate.part} decided at {rate.position}", lambda: part.decided(rate.position))
+
+
+def _of_tally(part: Tally, rate: Rate) -> tuple[Floats, Floats, Floats, float]:
+    """Errors and trials of each entry, those of no unit by cell, and Kish's number of trials."""
+    columns = [[part.statistics.index(n) for n in names.split("+")] for names in rate.statistics]
+    own = [*zip(columns, (rate.errors, rate.trials), strict=True)]
+    entries = [part.values[:, c].sum(axis=1) * mask[part.cells] for c, mask in own]
+    flat = np.asarray(part.fixed, np.float64).reshape(-1, len(part.statistics))
+    fixed = np.stack([flat[:, c].sum(axis=1) * mask for c, mask in own], axis=1)
+    effective = float("nan")
+    if part.squares is not None:
+        square = float(part.squares @ rate.trials)
+        effective = float(entries[1].sum()) ** 2 / square if square > 0 else 0.0
+    return entries[0].astype(np.float64), entries[1].astype(np.float64), fixed, effective
+
+
+def _by_unit(part: Tally, factor: Factor, values: Floats, fixed: Floats) -> Floats:
+    """Sums of entries by unit; the units of an outer factor are cells, which also hold `fixed`."""
+    if factor.name in (f.name for f in part.slots.factors):
+        return part.slots.of_units(factor, values)
+    axis = [*part.axes].index(factor.name)
+    place = np.unravel_index(part.cells, part.shape)[axis]
+    others = tuple(k for k in range(len(part.shape)) if k != axis)
+    sums = np.bincount(place, values, len(factor)) + fixed.reshape(part.shape).sum(axis=others)
+    return np.asarray(sums, np.float64)
+
+
+def _without(
+    factor: Factor, x: Floats, m: Floats, total: Floats, ordered: bool
+) -> tuple[LeftOut, LeftOut] | None:
+    """The rate without each unit that holds trials, and without any; None where no unit does."""
+    copies, strata = None, factor.strata
+    if factor.tied is not None:
+        x, m = (np.bincount(factor.tied, c, factor.count).astype(np.float64) for c in (x, m))
+    if factor.sizes is not None:
+        copies = factor.sizes.astype(np.float64)
+    gone = np.stack([x, m], axis=1)
+    keep = m > 0
+    if strata is not None:  # the rest of the stratum of one that is left out weighs n / (n - 1)
+        each = np.ones(len(m)) if copies is None else copies
+        sizes = np.bincount(strata, each)
+        sums = np.stack([np.bincount(strata, each * c) for c in (x, m)], axis=1)
+        rest = np.maximum(sizes - 1, 1)[strata][:, None]
+        gone = (sizes[strata][:, None] * gone - sums[strata]) / rest
+        keep = np.bincount(strata, each * m)[strata] > 0
+    if not keep.any():
+        return None
+    with np.errstate(divide="ignore", invalid="ignore"):
+        without = (total[0] - gone[:, 0]) / (total[1] - gone[:, 1])
+    whole = LeftOut(factor.name, without, factor.count, kish(m, copies), copies, strata, ordered)
+    kept = None if copies is None else copies[keep]
+    units = int(keep.sum() if kept is None else kept.sum())
+    of = None if strata is None else np.unique(strata[keep], return_inverse=True)[1]
+    own = LeftOut(factor.name, without[keep], units, kish(m[keep], kept), kept, of, ordered)
+    return own, whole
+
+
+def kish_of(evidence: Evidence, measure: Measure, factor: Factor) -> float:
+    """Effective number of units of a factor by what a measure reads: trials, words, seconds.
+
+    By their number where nothing tells how much each holds.
+    """
+    held = np.ones(len(factor))
+    for part, statistic in _sizes(measure, evidence):
+        own = _of_units(evidence.parts[part], statistic, factor)
+        if own is not None and own.any():
+            held = own
+            break
+    if factor.tied is not None:
+        held = np.bincount(factor.tied, held, factor.count).astype(np.float64)
+    return kish(held, None if factor.sizes is None else factor.sizes.astype(np.float64))
+
+
+def _of_units(part: Tally | Ranking, statistic: str, factor: Factor) -> Floats | None:
+    """What each unit holds of a part; None when the part does not say."""
+    if isinstance(part, Ranking):
+        own = part.extra if len(part.extra) else np.ones(len(part.codes))
+        return part.slots.of_units(factor, own)
+    if statistic not in part.statistics:
+        return None
+    column = part.values[:, part.statistics.index(statistic)]
+    return part.slots.of_units(factor, column.astype(np.float64))
+
+
+def _sizes(measure: Measure, evidence: Evidence) -> Sequence[tuple[str, str]]:
+    """Parts and statistics that may say how much a unit holds, the most telling first."""
+    if measure.interval.size is not None:
+        return [measure.interval.size]
+    return [(part, "n") for part in measure.parts if part in evidence.parts]

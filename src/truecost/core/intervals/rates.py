@@ -1,0 +1,241 @@
+"""Limits of error rates, and of what is made of several: costs, ratios, odds, differences.
+
+A rate p = errors / trials of one class has the binomial limits of an effective number of trials:
+
+- D = max(1, (k_c D^ + 2 D0) / (k_c + 2)) is the design effect: D^ = SE^2 / (p (1 - p) / N) as found
+  by leaving units out, shrunk towards D0 = 1 + icc (N / n_w - 1), that of units whose trials
+  correlate by `icc`, as if two units had shown it; k_c units carry errors; n_w is Kish's number of
+  units;
+- nu = min(n_w - 1, k_c + 1), or n_w - 1 where nothing was seen;
+- n_e = max(N / D (z / t_nu)^2, min(n_w, N)); with k = p n_e the ends are the Beta quantiles
+  Beta_a/2(k + 1/4, n_e - k + 3/4) and Beta_1-a/2(k + 3/4, n_e - k + 1/4), halfway between those of
+  Clopper and Pearson (1934) and of Jeffreys, and never beyond p.
+
+Sums of rates take MOVER (Zou and Donner 2008), ratios and differences MOVER-R (Donner and Zou
+2012).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from truecost.core.intervals.spread import carried, correlation, of_factor
+from truecost.core.jackknife import LeftOut
+from truecost.names import ICC
+
+CARRY = 2.0  # units' worth of belief in D0
+
+
+@dataclass(frozen=True, eq=False)
+class Errors:
+    """Errors of one kind among the trials of one class.
+
+    Attributes
+    ----------
+    errors, trials : float
+        Weighted sums.
+    effective : float
+        Kish's number of trials: `trials` where all weigh one.
+    left : tuple of LeftOut
+        The rate without single units, of the units that hold trials; `kish` is of these trials.
+    sides : tuple of float
+        Trials that leaving out all units of a factor, one after another, would take away, over all
+        trials: 1, or more where a trial has units of one factor on several sides.
+    what : str
+        What an error is, for a reader: `miss`.
+    of : str
+        Whose errors they are: `target`.
+    every : tuple of LeftOut
+        As `left`, but of all units: those without such trials leave the rate as it is. Rates of
+        several classes correlate by these.
+    """
+
+    errors: float
+    trials: float
+    effective: float
+    left: tuple[LeftOut, ...]
+    sides: tuple[float, ...] = ()
+    what: str = "error"
+    of: str = "trial"
+    every: tuple[LeftOut, ...] = ()
+
+    @property
+    def rate(self) -> float:
+        """Errors / trials; NaN without trials."""
+        return self.errors / self.trials if self.trials > 0 else float("nan")
+
+    @property
+    def kish(self) -> float:
+        """Effective number of units; of the factor that has fewest."""
+        return min((one.kish for one in self.left), default=0.0)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """A figure with the ends of its interval.
+
+    Attributes
+    ----------
+    effective : float
+        n_e, the trials that a binomial of these limits would have.
+    nu : float
+        Degrees of freedom.
+    carrying : float
+        k_c, the units that carry the spread.
+    """
+
+    value: float
+    lower: float
+    upper: float
+    effective: float = float("nan")
+    nu: float = float("nan")
+    carrying: float = float("nan")
+
+    @property
+    def turned(self) -> "Limits":
+        """Of 1 - value."""
+        return Limits(
+            1 - self.value, 1 - self.upper, 1 - self.lower, self.effective, self.nu, self.carrying
+        )
+
+
+def rate_limits(found: Errors, level: float, icc: float = ICC) -> Limits | None:
+    """Limits of a rate; see the module.
+
+    Parameters
+    ----------
+    icc : float
+        Correlation of the trials of a unit that is assumed as far as the data do not show it.
+
+    Returns
+    -------
+    Limits or None
+        None without trials or without two units.
+    """
+    from scipy.special import betaincinv, ndtri, stdtrit
+
+    p, size = found.rate, found.effective
+    if not found.trials > 0 or not found.left:
+        return None
+    n_w = found.kish
+    sides = found.sides or (1.0,) * len(found.left)
+    assumed = 1 + icc * sum(
+        max(0.0, s * size / one.kish - 1) for s, one in zip(sides, found.left, strict=True)
+    )
+    design, carrying = assumed, 0.0
+    nu = n_w - 1
+    spreads = [of_factor(one, p) for one in found.left]
+    known = [one for one in spreads if one is not None]
+    ordered = any(one.ordered for one in found.left)
+    if 0 < p < 1 and len(known) == len(spreads):
+        carrying = min(_carrying(one, p) for one in found.left)
+        seen = sum(one.se**2 for one in known) / (p * (1 - p) / size)
+        few = min(carrying, 1e9)
+        design = (few * seen + CARRY * assumed) / (few + CARRY)
+        nu = min(nu, carrying + 1)
+        if ordered or any(one.strata is not None for one in found.left):
+            nu = min(nu, *(one.nu for one in known))
+    nu = max(1.0, nu)
+    tail = (1 - level) / 2
+    shrunk = (ndtri(tail) / stdtrit(nu, tail)) ** 2
+    effective = size / max(1.0, design) * shrunk
+    if not ordered:  # units tell at least one trial each, but for those that hang together
+        effective = max(effective, min(n_w, size))
+    k = p * effective
+    lower = 0.0 if k <= 0 else min(p, float(betaincinv(k + 0.25, effective - k + 0.75, tail)))
+    upper = 1.0
+    if p < 1:
+        upper = max(p, float(betaincinv(k + 0.75, effective - k + 0.25, 1 - tail)))
+    return Limits(p, lower, upper, effective, nu, carrying)
+
+
+def _carrying(left: LeftOut, p: float) -> float:
+    """Units of a factor that carry errors: d is taken from the rate, in strata from their mean."""
+    fine = np.where(np.isfinite(left.values), left.values, p)
+    copies = np.ones(len(fine)) if left.copies is None else left.copies
+    if left.strata is None:
+        return carried(fine - p, copies)
+    means = np.bincount(left.strata, copies * fine) / np.bincount(left.strata, copies)
+    return carried(fine - means[left.strata], copies)
+
+
+def summed(
+    value: float, weights: Sequence[float], kinds: Sequence[Errors], limits: Sequence[Limits]
+) -> Limits:
+    """Limits of a sum of weighted rates (MOVER: Zou and Donner 2008).
+
+    The distances of the ends add in squares, those of negative weights with their ends exchanged,
+    and twice the products of each pair by the correlation of their leave-one-out rates, from 0 up.
+
+    Parameters
+    ----------
+    value : float
+        The figure: what does not vary added to the sum.
+    limits : sequence of Limits
+        Of each rate.
+    """
+    down, up = arms(weights, limits)
+    below, above = sum(a * a for a in down), sum(a * a for a in up)
+    for i in range(len(kinds)):
+        for j in range(i):
+            if weights[i] * weights[j] > 0:
+                r = correlation(kinds[i].every, kinds[j].every)
+                below += 2 * r * down[i] * down[j]
+                above += 2 * r * up[i] * up[j]
+    return Limits(
+        value,
+        value - float(np.sqrt(below)),
+        value + float(np.sqrt(above)),
+        nu=min((m.nu for m in limits), default=float("nan")),
+        carrying=min((m.carrying for m in limits), default=float("nan")),
+    )
+
+
+def arms(weights: Sequence[float], limits: Sequence[Limits]) -> tuple[list[float], list[float]]:
+    """How far each weighted rate reaches down and up; a negative weight exchanges its ends."""
+    pairs = [*zip(weights, limits, strict=True)]
+    down = [max(w * (m.value - m.lower), w * (m.value - m.upper)) for w, m in pairs]
+    return down, [max(w * (m.lower - m.value), w * (m.upper - m.value)) for w, m in pairs]
+
+
+def difference_limits(a: Limits, b: Limits, r: float) -> tuple[float, float]:
+    """Ends of a - b from those of both and the correlation of the two (MOVER)."""
+    value = a.value - b.value
+    below = (a.value - a.lower, b.upper - b.value)
+    above = (a.upper - a.value, b.value - b.lower)
+    return value - _apart(*below, r), value + _apart(*above, r)
+
+
+def _apart(x: float, y: float, r: float) -> float:
+    return float(np.sqrt(max(0.0, x * x + y * y - 2 * r * x * y)))
+
+
+def ratio_limits(a: Limits, b: Limits, r: float) -> tuple[float, float]:
+    """Ends of a / b, both from 0 up, from those of both and the correlation of the two.
+
+    On logarithms where all ends are above 0; otherwise by Donner and Zou (2012), which knows an end
+    of 0. The upper end is infinite where b may be 0.
+    """
+    if min(a.value, a.lower, b.value, b.lower) > 0:
+        logs = [Limits(*np.log([m.value, m.lower, m.upper]).tolist()) for m in (a, b)]
+        lower, upper = difference_limits(logs[0], logs[1], r)
+        return float(np.exp(lower)), float(np.exp(upper))
+    return _quotient(a, b, r, -1), _quotient(a, b, r, 1)
+
+
+def _quotient(a: Limits, b: Limits, r: float, side: int) -> float:
+    """One end of a / b by Donner and Zou; infinite where there is none."""
+    near, far = (a.lower, b.upper) if side < 0 else (a.upper, b.lower)
+    cross = a.value * b.value - r * (a.value - near) * (far - b.value)
+    divisor = far * (2 * b.value - far)
+    product = near * (2 * a.value - near)
+    inside = max(0.0, cross**2 - product * divisor)
+    if divisor == 0:
+        if side > 0:
+            return float("inf")
+        return product / (2 * cross) if cross > 0 else 0.0
+    end = (cross + side * float(np.sqrt(inside))) / divisor
+    if side > 0 and divisor < 0:
+        return float("inf")
+    return max(0.0, end)

@@ -1,0 +1,258 @@
+"""What a measure is."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from truecost.core.application import Application
+from truecost.core.digits import ShownIn
+from truecost.core.evidence import Totals
+from truecost.core.rules import SMOOTH, Rule
+from truecost.errors import UsageError
+
+Floats = npt.NDArray[np.float64]
+Array = npt.NDArray[Any]
+Result = tuple[Array, Array | float]
+Told = tuple[Array, Array | float, dict[str, Array]]  # with what a measure says beside its value
+Function = Callable[..., Result | Told]
+NONE = float("nan")  # the naive baseline of a measure that has none
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """What a measure gives for some replicates.
+
+    Attributes
+    ----------
+    values, naive : ndarray of float64, shape (replicates,)
+        The measure and what the naive baseline gets; NaN where undefined, or where there is none.
+    extras : mapping of str to ndarray, shape (replicates,)
+        What it says beside them: the share of queries that vanished, a chosen threshold.
+    """
+
+    values: Floats
+    naive: Floats
+    extras: Mapping[str, Floats]
+
+    @staticmethod
+    def joined(parts: "Sequence[Values]") -> "Values":
+        """The replicates of several blocks, in order.
+
+        Parameters
+        ----------
+        parts : sequence of Values
+            At least one, with equal extras.
+        """
+        return Values(
+            np.concatenate([p.values for p in parts]),
+            np.concatenate([p.naive for p in parts]),
+            {name: np.concatenate([p.extras[name] for p in parts]) for name in parts[0].extras},
+        )
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A named pure function from totals to (values, naive).
+
+    Parameters
+    ----------
+    name : str
+        As it is asked for.
+    function : callable
+        `f(totals, application)`, or `f(totals, application, parameter)` when `parameter` is set;
+        returns values of shape (replicates,), the naive baseline's values (an array, a number, or
+        NaN where there is none) and, if it has more to say, a dictionary of named arrays of shape
+        (replicates,): their value at the point and their mean go into the counts of the row.
+    parts : tuple of str
+        Evidence that it reads.
+    title : str
+        What a reader sees.
+    direction : {"lower", "higher"}
+        Which values are better.
+    source : str
+        Paper and equation.
+    parameter : str, optional
+        Default parameter, if it takes one.
+    parse : callable, optional
+        Checks and converts the text of a parameter; raises ValueError when it is not understood.
+        The text itself is passed on when left out.
+    advice : str
+        One line that a user should know when asking for it.
+    rule : str
+        Id of the rule of `truecost.advice` that the advice belongs to, if any.
+    detection : bool
+        Whether it needs two classes of which one is the target.
+    uses : tuple of str
+        What of the application enters the value: "costs", "prior". Parameters and signature of a
+        row say these only.
+    errors : {"misses", "false_alarms", ""}
+        The errors that it counts, where it reads decisions; every kind when left out.
+    minimum_of : str
+        Name of the measure whose least value, over all thresholds or calibrations, it is.
+    cites : tuple of str
+        What to cite, keys of `truecost.report.citations.PAPERS` or BibTeX itself; the papers that
+        `source` names when left out.
+    undefined : str
+        Why there is no value where there is none, for a reader.
+    task : str
+        Task that it is for, where another task has a measure of the same name: it is then asked for
+        as `TASK/NAME`, or as NAME within its task.
+    total : bool
+        Whether it is a sum that more units make larger: they narrow no interval of it.
+    shown_in : {"", "percent"}
+        How readers see it: a share in percent, say (values stay shares).
+    open : bool
+        Whether an option says its parameter: lists show its name alone.
+    follows : bool
+        Whether the measure that its parameter names says which values are better.
+    interval : Rule
+        Which interval suits it; that of a positive smooth figure when left out.
+    """
+
+    name: str
+    function: Function
+    parts: tuple[str, ...]
+    title: str
+    direction: Literal["lower", "higher"]
+    source: str
+    parameter: str | None = None
+    parse: Callable[[str], Any] | None = field(default=None, compare=False)
+    advice: str = ""
+    rule: str = ""
+    detection: bool = False
+    uses: tuple[str, ...] = ("costs", "prior")
+    errors: Literal["misses", "false_alarms", ""] = ""
+    minimum_of: str = ""
+    cites: tuple[str, ...] = ()
+    undefined: str = ""
+    shown_in: ShownIn = ""
+    task: str = ""
+    total: bool = False
+    open: bool = False
+    follows: bool = False
+    interval: Rule = SMOOTH
+
+    @property
+    def key(self) -> str:
+        """What it is listed under: its name, with its task where names meet."""
+        return f"{self.task}/{self.name}" if self.task else self.name
+
+    @property
+    def decides(self) -> bool:
+        """Whether it judges decisions, so that a threshold enters it."""
+        return not {"decisions", "accepted"}.isdisjoint(self.parts)
+
+    def at(self, text: str) -> "Measure":
+        """The same measure with another parameter.
+
+        Parameters
+        ----------
+        text : str
+            The parameter, as in `NAME:PARAMETER`.
+
+        Raises
+        ------
+        UsageError
+            When the measure takes no parameter, or does not understand this one.
+        """
+        if self.parameter is None:
+            raise UsageError(
+                f"measure {self.name!r} takes no parameter: write {self.name!r} alone "
+                f"instead of '{self.name}:{text}'"
+            )
+        chosen = replace(self, parameter=text)
+        chosen.argument()
+        return chosen
+
+    def argument(self) -> Any:
+        """The parsed parameter: what the function takes as its third argument.
+
+        Returns
+        -------
+        object
+            What `parse` makes of `parameter`; `parameter` itself when there is no `parse`, and
+            None when the measure takes none.
+
+        Raises
+        ------
+        UsageError
+            When the parameter is not understood.
+        """
+        if self.parameter is None or self.parse is None:
+            return self.parameter
+        try:
+            return self.parse(self.parameter)
+        except ValueError as error:
+            raise UsageError(f"{self.name}:{self.parameter} is not understood: {error}") from error
+
+    @property
+    def label(self) -> str:
+        """`name`, or `name:parameter`."""
+        return self.name if self.parameter is None else f"{self.name}:{self.parameter}"
+
+    def __call__(self, totals: Totals, application: Application) -> Values:
+        """Values and naive baselines for every replicate, NaN where undefined."""
+        arguments = () if self.parameter is None else (self.argument(),)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            values, naive, *more = self.function(totals, application, *arguments)
+        found = np.asarray(values, np.float64)
+        extras = {k: np.asarray(v, np.float64) for k, v in (more[0] if more else {}).items()}
+        return Values(found, np.broadcast_to(np.asarray(naive, np.float64), found.shape), extras)
+
+
+ROUNDING = 16 * float(np.finfo(np.float64).eps)  # relative: what sums of a few terms may be off
+
+
+def difference(a: npt.ArrayLike, b: npt.ArrayLike) -> Floats:
+    """A minus b, 0 where they differ by no more than rounding.
+
+    Equal figures that were summed in another order are equal.
+
+    Parameters
+    ----------
+    a, b : array_like
+        Of shapes that broadcast.
+
+    Returns
+    -------
+    ndarray of float64
+    """
+    one, other = np.asarray(a, np.float64), np.asarray(b, np.float64)
+    found = one - other
+    small = np.abs(found) <= ROUNDING * np.maximum(np.abs(one), np.abs(other))
+    return np.asarray(np.where(small, 0.0, found))
+
+
+def share(part: npt.ArrayLike, whole: npt.ArrayLike) -> Floats:
+    """Part / whole, NaN where the whole is 0 (or less).
+
+    Parameters
+    ----------
+    part, whole : array_like
+        Of shapes that broadcast.
+
+    Returns
+    -------
+    ndarray of float64
+    """
+    over = np.asarray(whole, np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.where(over > 0, np.asarray(part, np.float64) / over, np.nan))
+
+
+def weigh(priors: Floats, values: Floats) -> Floats:
+    """sum_k P_k v_k over the last axis; classes of prior 0 are left out even when undefined.
+
+    Parameters
+    ----------
+    priors, values : ndarray of float64, shape (replicates, classes)
+
+    Returns
+    -------
+    ndarray of float64, shape (replicates,)
+        NaN where a class that has a prior has no value.
+    """
+    return np.asarray(np.where(priors == 0, 0.0, priors * values).sum(axis=-1))

@@ -1,0 +1,394 @@
+"""Methods: what a way of making systems gives, told from runs of it.
+
+A *system* is scored as it is. A *method* (paper 003, section 4.2) is known from several runs: each
+is a system trained with another seed, perhaps on another training set. Two estimates tell of it:
+
+- `run`: the replicates of all runs pooled; what one more run will give;
+- `mean`: the mean over runs, with the runs resampled as an outer factor; what the method gives on
+  average.
+
+All runs are scored on the same test units with the same plan, so a replicate weighs the test units
+of all runs alike. Run weights multiply the mean over runs, never the inside of a ratio. They are
+keyed by the method: equal seeds do not pair methods, the test units do.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from truecost.core.comparison import derived
+from truecost.core.flags import raised
+from truecost.core.intervals import ONE_UNIT, ends, finite
+from truecost.core.intervals.resting import FEW_UNITS
+from truecost.core.intervals.runs import Told, limits_of_mean, limits_of_one
+from truecost.core.measure import difference as apart
+from truecost.core.results import Comparison, Estimate
+from truecost.core.runs import Runs
+from truecost.core.weights import Plan
+from truecost.errors import InputError, UsageError, counted
+from truecost.names import Ends
+
+Floats = npt.NDArray[np.float64]
+Estimator = Literal["run", "mean"]
+Ints = npt.NDArray[np.int64]
+MOST_MET = 2_000_000  # differences of a run and a run: more take memory and make nothing surer
+FEW_RUNS = FEW_UNITS  # runs are resampled as units are: too few make as narrow an interval
+SHARED = (
+    *("measure", "parameters", "factors", "n_units", "n_trials", "n_replicates"),
+    *("level", "method", "resampling"),
+)
+
+
+@dataclass(frozen=True)
+class MethodEstimate:
+    """What the runs of a method tell, for one measure.
+
+    Attributes
+    ----------
+    members : tuple of Estimate
+        One for each run, in the order of `runs`.
+    run : Estimate
+        What one run gives: `dims["estimator"]` is "run".
+    mean : Estimate
+        What the method gives on average: `dims["estimator"]` is "mean".
+    plan : Plan
+        The plan of replicates and run weights.
+    """
+
+    runs: Runs
+    members: tuple[Estimate, ...]
+    run: Estimate
+    mean: Estimate
+    plan: Plan
+
+
+def estimate_method(members: Sequence[Estimate], runs: Runs, plan: Plan) -> MethodEstimate:
+    """Both estimates of a method from those of its runs.
+
+    With x_j the value of run j, x_j^(r) that in replicate r, and v_j^(r) the weight of the run:
+
+    - the value of both is the mean over runs, sum_j x_j / J, and so is the naive baseline;
+    - `run`: its replicates are all x_j^(r) pooled;
+    - `mean`: sum_j v_j^(r) x_j^(r) / sum_j v_j^(r), undefined where a run with a weight is.
+
+    Intervals are the percentiles of these, or by `auto` limits to which the test and the runs add
+    what each of them varies (`intervals.runs`), on the scale of the measure.
+
+    Counts that differ from run to run are means; `runs`, `lowest_run` and `highest_run` are added,
+    and a threshold is given when all runs share it. With one run both are the interval of that run.
+
+    Parameters
+    ----------
+    members : sequence of Estimate
+        One for each run, from the same trials, measure and plan.
+    plan : Plan
+        With which the members were made; its seed draws the run weights.
+
+    Raises
+    ------
+    UsageError
+        When the members have bca intervals.
+    InputError
+        When the members do not agree, or are not as many as the runs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import truecost as tc
+    >>> plan = tc.Plan(500, seed=0)
+    >>> scoring = tc.Scoring(measures=("total_error",), plan=plan)
+    >>> labels, speakers = np.arange(400) % 2, np.arange(400) // 10
+    >>> members = []
+    >>> for seed, error in enumerate((0.1, 0.15, 0.2)):
+    ...     wrong = np.random.default_rng(seed).random(400) < error
+    ...     decided = np.where(wrong, 1 - labels, labels)
+    ...     trials = tc.Trials.of(decided, labels, kind="decision", unit=speakers)
+    ...     members += tc.score_system(trials, scoring)
+    >>> method = tc.estimate_method(members, tc.Runs("cnn", {"seed": ("1", "2", "3")}), plan)
+    >>> print("one run:", method.run)
+    one run: total_error 0.1533 [0.03882, 0.6257]
+    >>> print("mean:   ", method.mean)
+    mean:    total_error 0.1533 [0.08196, 0.3237]
+    """
+    _check(members, runs, plan)
+    # In the order of the levels: the result does not depend on the order of the files.
+    order = sorted(range(len(runs)), key=lambda j: [column[j] for column in runs.levels.values()])
+    runs = Runs(
+        runs.method,
+        {k: tuple(c[j] for j in order) for k, c in runs.levels.items()},
+        runs.hold,
+        runs.sets,
+    )
+    members = [members[j] for j in order]
+    drawn = np.array([e.replicates for e in members])  # (runs, replicates)
+    sizes = {runs.key(k): len(set(c)) for k, c in runs.levels.items() if len(set(c)) > 1}
+    outer = {runs.key(name): size for name, size in runs.varied.items()}
+    return MethodEstimate(
+        runs,
+        tuple(members),
+        _summary(members, runs, "run", drawn.ravel(), sizes),
+        _summary(members, runs, "mean", weighted_mean(drawn, runs.weights(plan)), outer),
+        plan,
+    )
+
+
+def weighted_mean(drawn: Floats, weights: Floats) -> Floats:
+    """Mean over runs in each replicate; a run that weighs 0 does not count even when undefined.
+
+    Parameters
+    ----------
+    drawn : ndarray of float64, shape (runs, replicates)
+    weights : ndarray of float64, shape (replicates, runs)
+
+    Returns
+    -------
+    ndarray of float64, shape (replicates,)
+        NaN where a run that weighs is, or none weighs.
+    """
+    seen = weights.T
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found: Floats = np.where(seen > 0, seen * drawn, 0.0).sum(axis=0) / seen.sum(axis=0)
+    return found
+
+
+def _check(members: Sequence[Estimate], runs: Runs, plan: Plan) -> None:
+    """Refuse estimates that are not those of the runs of one method."""
+    refuse_bca(members[0].method if members else "percentile")
+    if len(members) != len(runs):
+        raise InputError(
+            f"method {runs.method!r} has {counted(len(runs), 'run')} but "
+            f"{counted(len(members), 'estimate')}: "
+            f"one for each is needed"
+        )
+    for other in members[1:]:
+        _agree(members[0], other, "runs of a method")
+    made = members[0].resampling
+    if not {f"replicates:{plan.replicates}", f"seed:{plan.seed}"} <= set(made.split("|")):
+        raise InputError(
+            f"the estimates were made with another plan ({made}) than the {plan.replicates} "
+            f"replicates with seed {plan.seed} given: give the plan that they were made with"
+        )
+
+
+def refuse_bca(method: Ends) -> None:
+    """Refuse bca intervals for methods: UsageError."""
+    if method == "bca":
+        raise UsageError(
+            "bca intervals are not defined for methods: the replicates come from several runs, and "
+            "a unit left out is left out of all of them, so that no jackknife matches them; use "
+            "the method auto or percentile"
+        )
+
+
+def _agree(a: Estimate, b: Estimate, what: str) -> None:
+    """Refuse two estimates of which a replicate is not the same draw of test units."""
+    for name in (*SHARED, "subset"):
+        left, right = (getattr(e, name, None) or e.dims.get(name) for e in (a, b))
+        if left != right:
+            raise InputError(
+                f"these are not {what} on the same test: {name} is {left} against {right}; score "
+                f"all on the same trials with the same options"
+            )
+
+
+def _summary(
+    members: Sequence[Estimate],
+    runs: Runs,
+    estimator: Estimator,
+    replicates: Floats,
+    sizes: Mapping[str, int],
+) -> Estimate:
+    """One estimate of a method; `sizes` are the levels of each run factor that varied."""
+    first = members[0]
+    point = float(np.mean([e.point for e in members]))
+    told = _ends(members, runs, estimator, point, replicates)
+    lower, upper, reason = told.lower, told.upper, told.reason
+    if len(members) > 1 and reason and np.isnan(point):
+        reason = next((e.reason for e in members if np.isnan(e.point)), reason)
+    tests = first.units_by_factor or dict.fromkeys(first.factors, first.n_units)
+    few = len(runs) if estimator == "run" else min(sizes.values(), default=FEW_RUNS)
+    undefined = int(np.isnan(replicates).sum())
+    found = raised(
+        crossed=estimator == "mean" and len(tests) + len(sizes) > 1 and bool(sizes),
+        few_runs=len(runs) == 1 or few < FEW_RUNS,
+        no_spread=lower is not None and lower == upper,
+        undefined_replicates=undefined > 0,
+    )
+    flags = [f for e in members for f in e.flags if f not in ("no_spread", "undefined_replicates")]
+    thresholds = {e.threshold for e in members}
+    naive = [e.naive for e in members]
+    return msgspec.structs.replace(
+        first,
+        dims={**first.dims, "system": runs.method, "estimator": estimator},
+        point=point,
+        value=finite(point),
+        lower=lower,
+        upper=upper,
+        naive=None if None in naive else float(np.mean([r or 0.0 for r in naive])),
+        factors=(*first.factors, *sizes),
+        units_by_factor={**tests, **sizes} if len(tests) + len(sizes) > 1 else {},
+        counts=_counts(members),
+        threshold=thresholds.pop() if len(thresholds) == 1 else None,
+        n_replicates=len(replicates),
+        n_undefined=undefined,
+        reason=reason,
+        flags=tuple(dict.fromkeys([*flags, *found])),
+        signature=f"{_said(estimator, runs)}|{first.signature}",
+        replicates=replicates,
+        support=None,
+        counted="",
+        left_out=told.left_out,
+        resampling=f"{first.resampling}|{_said(estimator, runs)}",
+    )
+
+
+def _ends(
+    members: Sequence[Estimate], runs: Runs, estimator: Estimator, point: float, replicates: Floats
+) -> Told:
+    """The interval by the method of the members; none when the test has one unit, whatever the runs
+    do.
+    """
+    member = members[0]
+    sizes = member.units_by_factor.values() or [member.n_units]
+    if member.method == "auto" and np.isfinite(point):
+        told = (limits_of_mean if estimator == "mean" else limits_of_one)(members, runs)
+    else:
+        told = Told(*ends(replicates, member.level, "percentile", point), ())
+    if member.factors and max(sizes) < 2 and told.reason is None:
+        return Told(None, None, ONE_UNIT, ())
+    return told
+
+
+def _said(estimator: Estimator, *methods: Runs) -> str:
+    """For the signature: the estimator, the runs, and how they were drawn."""
+    words = [f"estimator:{estimator}", f"runs:{'+'.join(str(len(runs)) for runs in methods)}"]
+    if estimator == "mean":
+        outer = [runs.key(name) for runs in methods for name in runs.varied]
+        outer = [*dict.fromkeys(outer)]
+        held = [*dict.fromkeys(runs.key(name) for runs in methods for name in runs.hold)]
+        words += [f"outer:{'+'.join(outer)}"] if outer else []
+        words += [f"held:{'+'.join(held)}"] if held else []
+    return "|".join(words)
+
+
+def _counts(members: Sequence[Estimate]) -> dict[str, float]:
+    """Counts of a run, on average, and the range of the runs' values (paper 003, section 4.2)."""
+    found: dict[str, float] = {}
+    for name in dict.fromkeys(n for e in members for n in e.counts):
+        seen = [e.counts.get(name, 0) for e in members]
+        found[name] = seen[0] if len(set(seen)) == 1 else float(np.mean(seen))
+    points = [e.point for e in members]
+    found["runs"] = len(members)
+    if np.isfinite(points).all():
+        found |= {"lowest_run": min(points), "highest_run": max(points)}
+    return found
+
+
+def compare_methods(
+    system: MethodEstimate, baseline: MethodEstimate, estimator: Estimator = "mean"
+) -> Comparison:
+    """Difference and ratio of two methods for one measure.
+
+    A replicate weighs the test units of both methods alike; their runs are drawn independently,
+    for equal seeds do not pair methods (paper 003, section 4.2), but training sets that both share
+    are the same draw. `mean` compares the methods'
+    means; `run` pools x_i^(r) - y_j^(r) over all pairs of a run of one and a run of the other: what
+    a run of one gives against a run of the other. Where these are more than two million
+    differences, a part of the pairs stands for all, drawn so that each run is in as many of them
+    (`n_replicates` says how many differences there are). By `auto` the difference has limits as
+    `compare` makes them, from what is left out of the test and of the runs of either method:
+    percentiles only from 20 units and 20 runs of each on.
+
+    Parameters
+    ----------
+    system, baseline : MethodEstimate
+        From the same trials, measure and plan; their names differ.
+    estimator : {"mean", "run"}
+
+    Raises
+    ------
+    InputError
+        When the estimates cannot be paired, or both methods have one name.
+    """
+    _agree(system.members[0], baseline.members[0], "two methods")
+    if system.plan != baseline.plan or system.runs.method == baseline.runs.method:
+        raise InputError(
+            f"{system.runs.method} and {baseline.runs.method} cannot be compared: two methods "
+            f"of different names, scored with the same plan, are needed"
+        )
+    left: Estimate = getattr(system, estimator)
+    right: Estimate = getattr(baseline, estimator)
+    pair = (left, _drawn_apart(system, baseline)) if estimator == "mean" else _met(system, baseline)
+    test = system.members[0]
+    said = _said(estimator, system.runs, baseline.runs)
+    units = {**left.units_by_factor, **right.units_by_factor}
+    factors = tuple(dict.fromkeys([*left.factors, *right.factors]))
+
+    def named(found: Estimate) -> Estimate:
+        """With the run factors of both methods."""
+        return msgspec.structs.replace(
+            found,
+            factors=factors,
+            units_by_factor=units,
+            signature=f"paired {found.kind}|{said}|{test.signature}",
+            resampling=f"{test.resampling}|{said}",
+        )
+
+    difference = derived("difference", apart, *pair)
+    return Comparison(left, right, named(difference), named(derived("ratio", np.divide, *pair)))
+
+
+def _drawn_apart(system: MethodEstimate, baseline: MethodEstimate) -> Estimate:
+    """The mean of the baseline, whose training sets pair with those of the system if they are the
+    same.
+    """
+    mine, theirs = ({*m.runs.levels.get(m.runs.sets, ())} for m in (system, baseline))
+    if mine == theirs:
+        return baseline.mean
+    name = baseline.runs.sets
+    left = (
+        replace(one, factor=f"{name} of {baseline.runs.method}") if one.factor == name else one
+        for one in baseline.mean.left_out
+    )
+    return msgspec.structs.replace(baseline.mean, left_out=tuple(left))
+
+
+def _met(system: MethodEstimate, baseline: MethodEstimate) -> tuple[Estimate, Estimate]:
+    """The two with their replicates laid out so that runs of one meet runs of the other."""
+    left, right = _pairs(system, baseline)
+
+    def laid(found: MethodEstimate, rows: Ints) -> Estimate:
+        drawn = np.array([e.replicates for e in found.members])
+        return msgspec.structs.replace(found.run, replicates=drawn[rows].ravel())
+
+    return laid(system, left), laid(baseline, right)
+
+
+def _pairs(system: MethodEstimate, baseline: MethodEstimate) -> tuple[Ints, Ints]:
+    """Which run of one meets which of the other: all of them, or as many as memory is for.
+
+    Not by their numbers, which go by training set and seed: in shuffled rounds, in each of which
+    every run of the method that has more is met once, and those of the other as equally as can be.
+    """
+    runs = len(system.runs), len(baseline.runs)
+    larger = max(runs)
+    rounds = max(1, MOST_MET // (larger * system.plan.replicates))
+    if rounds >= min(runs):
+        left, right = np.divmod(np.arange(runs[0] * runs[1]), runs[1])
+        return left, right
+    about = (*(m.runs.method for m in (system, baseline)), str(system.plan.seed))
+    random = generator("truecost pairs of runs", *about)
+    dealt = [[random.permutation(n)[np.arange(larger) % n] for n in runs] for _ in range(rounds)]
+    left, right = np.hstack(dealt)
+    return left, right
+
+
+def generator(*about: str) -> np.random.Generator:
+    """Draws that depend on what they are about, in words, and on nothing else."""
+    key = hashlib.sha256("\x00".join(about).encode()).digest()[:16]
+    return np.random.Generator(np.random.Philox(key=np.frombuffer(key, np.uint64)))

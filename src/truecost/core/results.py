@@ -1,0 +1,481 @@
+"""Results: a row of figures, the estimate behind it, and a comparison of two. All are frozen."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from truecost.core.digits import Scale, ShownIn, bracketed, figure, scale_of, signed
+from truecost.core.jackknife import LeftOut
+from truecost.errors import UsageError
+from truecost.names import Ends
+
+Floats = npt.NDArray[np.float64]
+HELD = "no interval: every factor is held"  # why nothing was resampled
+MOST_UNITS = 1e12  # no plan goes further
+SPARE = 1.2  # times the units of a plan, as widths vary
+Side = Literal["better", "worse", "same", "undecided"]  # of a system against another one
+NO_WIDTH = 1e-9  # relative: below this two figures differ by rounding only
+MOST_UNDEFINED = 0.05  # a larger share of the replicates leaves a verdict undecided
+
+
+class Kind(msgspec.Struct, frozen=True, kw_only=True):
+    """A rate that a figure is made of, with what it rests on.
+
+    Attributes
+    ----------
+    what, of : str
+        What is counted and of whom: `miss` of a `target`.
+    errors, trials : float
+        How many, weights included.
+    units : float
+        Effective number of units that hold the trials (Kish 1965).
+    lower, upper : float
+        Ends of the interval of the rate.
+    """
+
+    what: str
+    of: str
+    errors: float
+    trials: float
+    units: float
+    lower: float
+    upper: float
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One row of `result.json`: what every command prints and every picture draws.
+
+    Fields that do not apply are left out of the file.
+
+    Attributes
+    ----------
+    measure : str
+        Name of the measure; `parameters["variant"]` holds its own parameter.
+    task : str
+        Task whose measure it is, where another task has one of the same name.
+    kind : {"value", "difference", "ratio"}
+        A difference is system minus baseline, a ratio system over baseline.
+    baseline : str or None
+        The system compared against (differences and ratios).
+    parameters : dict
+        What enters the value: `preset`, `costs`, `prior` or `priors` as `Application.describe`
+        gives them, where the measure uses them, and `variant`.
+    dims : dict of str to str
+        What the row is about: `system`; `collection` and `application` where there are several;
+        `estimator` (run, mean) of a method; `subset` where it is one.
+    value, lower, upper : float or None
+        The figure and the ends of its interval, in the unit of the measure; None when undefined or
+        infinite: `reason` says which.
+    level : float
+        Level of the interval, between 0 and 1.
+    method : {"auto", "percentile", "bca", "delta"}
+        How the ends of the interval were made (see `truecost.estimate`); `delta` is the delta
+        method on the logarithm of a ratio.
+    naive : float or None
+        The naive baseline on the same scale; None when there is none.
+    direction : {"lower", "higher"}
+        Which values are better.
+    factors : tuple of str
+        What was resampled; factors that the plan holds are not.
+    n_units : int
+        Number of units; of the factor that has the fewest when several are crossed (of a method:
+        units of the test).
+    units_by_factor : dict of str to int
+        Number of units of each factor; only when several are crossed. `COLUMN of METHOD` counts
+        the runs of a method.
+    n_trials : int
+        Trials scored; one with a soft label counts once.
+    item : str
+        What `n_trials` counts, in the singular: `trial`, or `utterance`, `sentence`, `recording`.
+    shown_in : {"", "percent"}
+        How readers see the figures: shares in percent, say; the figures here stay shares.
+    counts : dict of str to float
+        `nontargets` and `targets`, or `class NAME` for each class (where any of several annotators
+        may be right, the trials that accept it); `annotators_per_trial`, and `several_accepted` or
+        `several_labels`, the trials of which several labels are right or given; `misses` and
+        `false_alarms`, or `errors` and of them `abstentions`, when decisions were counted (means
+        over the runs of a method);
+        `impossible`, the truths that were given probability 0; `runs`, `lowest_run` and
+        `highest_run` of a method; the sums that a measure of items divides (words, n-grams; speaker
+        time in seconds); `best_of`, the systems of which this is the best on this evaluation set,
+        and `best_of_optimism`, by how much that makes the value too good at most, in the unit of
+        the measure; and what a measure says beside its value: NAME at the point, NAME_mean over
+        replicates.
+    rates : tuple of Kind
+        The rates that the figure is made of, where it is made of some.
+    threshold : float or None
+        The decision threshold, where there is one: natural-log likelihood ratio, or raw score.
+    n_replicates, n_undefined : int
+        Replicates drawn, and those in which the measure is undefined (left out of the interval).
+    reason : str or None
+        Why the value or an end of the interval is None.
+    flags : tuple of str
+        What a reader should beware of:
+
+        - `trials_as_units`: no unit was named, so each trial is resampled on its own; trials that
+          hang together make the interval too narrow;
+        - `items_as_units`: the same for utterances or sentences;
+        - `crossed`: several factors or sides; the interval is conservative;
+        - `few_units`: fewer than 20 units (percentile and bca intervals), or fewer than a measure
+          needs (auto); the interval covers too little;
+        - `few_effective_units`: few units carry most of the figure;
+        - `clustered_errors`: fewer than 20 effective units with several trials each;
+        - `rare_losses`: 50 trials of a class or fewer, resampled one by one, in a mean of losses;
+        - `in_order`: units in order of time, which may hang together longer than the data tell;
+        - `few_runs`: a method has fewer than 20 runs; as far as the runs vary, the interval covers
+          too little;
+        - `few_errors`: fewer than 10 errors of a kind that the measure counts;
+        - `no_spread`: the interval has no width, though the value is not just the naive one;
+        - `undefined_replicates`: the measure is undefined in some replicates;
+        - `uncorrected`: machine labels alone (AB/BA); right only if the machine is calibrated in
+          each cell;
+        - `other_side`: machine labels put a ratio on the other side of 1 than human labels do, and
+          one of the intervals leaves out 1;
+        - `label_mix`: the label mix of the arms differs, which the pooled estimate assumes it does
+          not;
+        - `small_cells`: fewer than 5 items of the label in a cell; the interval is that of the
+          delta method;
+        - `broken_replicates`: more than 1 % of the replicates are undefined or infinite; the
+          interval is that of the delta method;
+        - `few_labels`: fewer than 100 human labels in a cell; the corrected interval is widened;
+        - `clipped`: a corrected total lay outside its cell and was clipped;
+        - `not_llrs`: nothing says that the scores are log-likelihood ratios, as Cnxe takes them;
+        - `nothing_below`: nothing was submitted below the decision threshold;
+        - `floor_costs`: unsubmitted trials cost more than the prior alone;
+        - `floors_differ`: the lowest submitted scores of queries lie far apart;
+        - `vanished`: in some replicates queries have no targets left;
+        - `uninformative`: the best affine map of the scores does not rise with them;
+        - `separated`: no target scores below a nontarget;
+        - `outside`: the value lies outside its own interval;
+        - `best_of_many`: the best of several systems that were scored one after another on this
+          evaluation set, as the ledger says: `counts["best_of"]` of them;
+        - `alone`: the interval of a difference excludes 0, but the difference does not hold among
+          all `counts["compared"]` comparisons of its measure in the run.
+    signature : str
+        How the figure was computed: measure, parameters, choices while reading and scoring,
+        resampling, method, level and version, separated by bars.
+    """
+
+    measure: str
+    task: str = ""
+    kind: Literal["value", "difference", "ratio"] = msgspec.field(default="value")
+    baseline: str | None = None
+    parameters: dict[str, Any] = msgspec.field(default_factory=dict)
+    dims: dict[str, str] = msgspec.field(default_factory=dict)
+    value: float | None
+    lower: float | None
+    upper: float | None
+    level: float
+    method: Ends
+    naive: float | None
+    direction: Literal["lower", "higher"]
+    factors: tuple[str, ...]
+    n_units: int
+    units_by_factor: dict[str, int] = msgspec.field(default_factory=dict)
+    n_trials: int
+    item: str = msgspec.field(default="trial")
+    shown_in: ShownIn = msgspec.field(default="")
+    counts: dict[str, float] = msgspec.field(default_factory=dict)
+    rates: tuple[Kind, ...] = ()
+    threshold: float | None = None
+    n_replicates: int
+    n_undefined: int
+    reason: str | None = None
+    flags: tuple[str, ...]
+    signature: str
+
+    @property
+    def outside(self) -> bool:
+        """Whether the value lies outside its own interval, by more than rounding."""
+        if self.value is None or self.lower is None or self.upper is None:
+            return False
+        rounding = NO_WIDTH * max(abs(self.lower), abs(self.upper))
+        return self.value < self.lower - rounding or self.value > self.upper + rounding
+
+    @property
+    def narrow(self) -> bool:
+        """Whether the interval is no wider than rounding."""
+        if self.lower is None or self.upper is None:
+            return False
+        return abs(self.upper - self.lower) <= NO_WIDTH * max(abs(self.lower), abs(self.upper))
+
+    @property
+    def often_undefined(self) -> bool:
+        """Whether more than 5 % of the replicates are undefined: the interval speaks of the others
+        only, and decides neither a gate nor a comparison with a system or the naive baseline.
+        """
+        return self.n_undefined > MOST_UNDEFINED * self.n_replicates
+
+    @property
+    def label(self) -> str:
+        """`measure`, or `measure:variant`."""
+        return label_of(self.measure, self.parameters)
+
+    @property
+    def scale(self) -> Scale:
+        """How readers see the figures: shares in percent, their differences in percentage points,
+        ratios as they are.
+        """
+        return "" if self.kind == "ratio" else scale_of(self.shown_in, self.kind == "difference")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The row as JSON-ready builtins.
+
+        Returns
+        -------
+        dict
+            As in the file: fields that have their default are left out, but `kind` and every
+            undefined figure (null) are spelled out.
+        """
+        row = msgspec.to_builtins(self)
+        return {
+            key: row.get(key, "value" if key == "kind" else None)
+            for key in self.__struct_fields__
+            if key in row or key == "kind"
+        }
+
+
+class Estimate(Row, frozen=True, kw_only=True, eq=False):
+    """A row with the replicates that it came from; equal to itself only, unlike its `row()`.
+
+    Has every attribute of `Row`, and:
+
+    Attributes
+    ----------
+    point : float
+        The value in full (NaN when undefined, infinite when infinite).
+    replicates : ndarray of float64, shape (n_replicates,)
+        Value in each replicate, in their order; NaN where undefined.
+    support : object, optional
+        The rates that the figure is made of, with what they rest on (`intervals.auto.Support`).
+    counted : str
+        A hash of what was counted for the measure: equal ones are of one system.
+    left_out : tuple of LeftOut
+        The value without single units of each resampled factor (not for percentile intervals).
+    icc : float
+        Correlation of the trials of a unit that `auto` assumes where the data do not show it.
+    resampling : str
+        How the replicates were drawn: only equal ones can be paired.
+    """
+
+    point: float
+    replicates: Floats
+    left_out: tuple[LeftOut, ...] = ()
+    support: Any = None
+    counted: str = ""
+    icc: float = 0.1
+    resampling: str = ""
+
+    def row(self) -> Row:
+        """The part that is stored and printed: a `Row`."""
+        return Row(**{name: getattr(self, name) for name in Row.__struct_fields__})
+
+    def to_dict(self) -> dict[str, Any]:
+        """As `Row.to_dict`: the replicates are not stored."""
+        return self.row().to_dict()
+
+    @property
+    def half_width(self) -> float:
+        """(upper - lower) / 2, in the unit of the measure; NaN when an end is missing."""
+        if self.lower is None or self.upper is None:
+            return float("nan")
+        return (self.upper - self.lower) / 2
+
+    def units_for(self, half_width: float | None = None) -> float:
+        """About how many units give a wanted half-width: 1.2 n (h / w)^2, rounded up.
+
+        n units give the half-width h now; the width of an interval shrinks with the square root of
+        the number of units. A fifth more is planned, as widths vary: about 87 % of such plans reach
+        w, without it 57 %. A width that n units reach already needs no more than n. With crossed
+        factors n is the smallest number of units.
+
+        Parameters
+        ----------
+        half_width : float, optional
+            w, in the unit of the measure; half of the present half-width when left out: 4.8 n.
+
+        Returns
+        -------
+        float
+            A whole number; NaN when the interval is not defined.
+
+        Raises
+        ------
+        UsageError
+            When the half-width is not above 0, or is in percent where the measure is a share.
+        """
+        wanted = self.half_width / 2 if half_width is None else half_width
+        if wanted <= 0 or (half_width is not None and not math.isfinite(half_width)):
+            raise UsageError(f"half-width is {wanted:g}: it must be a finite number above 0")
+        if self.shown_in and half_width is not None and half_width >= 1:
+            raise UsageError(
+                f"half-width of {self.label} is a share, and {half_width:g} is "
+                f"{figure(half_width, 'pp')}: did you mean {half_width / 100:g}?"
+            )
+        with np.errstate(over="ignore"):
+            grown = SPARE * np.square(np.float64(self.half_width / wanted))
+        if self.half_width <= wanted:
+            grown = np.minimum(grown, 1.0)
+        units = float(np.ceil(self.n_units * grown * (1 - 1e-9)))  # rounding: 480 stays 480
+        if units > MOST_UNITS:
+            raise UsageError(
+                f"half-width {wanted:g} would need more than {MOST_UNITS:g} units: name a wider one"
+            )
+        return units
+
+    def __str__(self) -> str:
+        """`nec 0.310 [0.290, 0.331]`."""
+        lower, upper = (figure(end, self.scale) for end in (self.lower, self.upper))
+        value = figure(self.value, self.scale)
+        return f"{self.label} {value} {bracketed(lower, upper, self.scale)}"
+
+
+class Figures(Protocol):
+    """A value with its interval, and why one of them is missing: a row, or a verdict on one."""
+
+    @property
+    def value(self) -> float | None: ...  # noqa: D102
+    @property
+    def lower(self) -> float | None: ...  # noqa: D102
+    @property
+    def upper(self) -> float | None: ...  # noqa: D102
+    @property
+    def reason(self) -> str | None: ...  # noqa: D102
+    @property
+    def scale(self) -> Scale: ...  # noqa: D102
+
+
+def figures(row: Figures) -> tuple[str, str]:
+    """The value and the interval of a row as text, infinite where they are.
+
+    Returns
+    -------
+    value, interval : str
+        The interval is empty when both of its ends are missing.
+    """
+    endless = row.value is None and (row.reason or "").startswith("infinite")
+    value = "infinite" if endless else shown(row, row.value)
+    if row.lower is None and row.upper is None:
+        return value, ""
+    above = endless or (row.reason or "").startswith("the upper end")
+    upper = "infinite" if row.upper is None and above else figure(row.upper, row.scale)
+    return value, bracketed(figure(row.lower, row.scale), upper, row.scale)
+
+
+def shown(row: Figures, value: float | None) -> str:
+    """A figure of a row as readers see it: 0.1234, 12.34%, +1.234 pp (a difference in percent).
+
+    Parameters
+    ----------
+    row : Row or Verdict
+        Says what the figure is seen in.
+    value : float or None
+        Its value, the naive baseline, an end of its interval or a limit.
+    """
+    return signed(value, row.scale) if row.scale == "pp" else figure(value, row.scale)
+
+
+def label_of(measure: str, parameters: dict[str, Any]) -> str:
+    """How a measure with its variant is named: `measure`, or `measure:variant`."""
+    return f"{measure}:{parameters['variant']}" if "variant" in parameters else measure
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two systems on the same trials with the same weights.
+
+    Attributes
+    ----------
+    system, baseline : Estimate
+        The two that were compared.
+    difference, ratio : Estimate
+        System minus baseline and system over baseline, with paired intervals.
+    """
+
+    system: Estimate
+    baseline: Estimate
+    difference: Estimate
+    ratio: Estimate
+
+    @property
+    def verdict(self) -> Side:
+        """Whether the interval of the difference excludes 0, and on which side.
+
+        See `verdict_of`.
+        """
+        return verdict_of(self.difference)
+
+
+def verdict_of(difference: Row) -> Side:
+    """Whether the interval of a difference excludes 0, and on which side.
+
+    Parameters
+    ----------
+    difference : Row
+        Of kind "difference".
+
+    Returns
+    -------
+    {"better", "worse", "same", "undecided"}
+        "same" when the difference and both ends of its interval are 0: the two are equal in all
+        replicates. "undecided" when the interval holds 0 otherwise, an end of it is missing, or
+        more than 5 % of the replicates of the difference are undefined, or the difference lies
+        outside its own interval; otherwise the side and the
+        direction of the measure tell.
+    """
+    low, high, value = difference.lower, difference.upper, difference.value
+    lost = difference.often_undefined
+    if low == value == high == 0 and not lost:
+        return "same"
+    if low is None or high is None or low <= 0 <= high or lost or not value or difference.outside:
+        return "undecided"  # a value outside its interval speaks for no side
+    return "better" if (high < 0) == (difference.direction == "lower") else "worse"
+
+
+class Standing(msgspec.Struct, frozen=True, kw_only=True):
+    """One line of a leaderboard.
+
+    Attributes
+    ----------
+    rank : int
+        One more than the number of systems that it is worse than, by the step-down over all pairs;
+        an undefined one stands behind all others.
+    measure : str
+        With its variant.
+    value, lower, upper : float or None
+        The measure and its interval.
+    place_lower, place_upper : int or None
+        The places that it may have, 1 for the best, of all systems together; None when undefined.
+    may_be_best : bool or None
+        Whether it is neither beaten (Hsu) nor worse than any other; None when undefined.
+    difference, difference_lower, difference_upper : float or None
+        From the first system, paired, with the interval of this difference alone; None for the
+        first itself.
+    verdict : {"first", "better", "worse", "same", "undecided"}
+        Against the first, among all pairs.
+    alone : bool
+        Whether the interval of the difference from the first excludes 0 alone, but it does not hold
+        among all pairs.
+    shown_in : {"", "percent"}
+        How readers see the figures.
+    """
+
+    rank: int
+    system: str
+    measure: str
+    value: float | None
+    lower: float | None
+    upper: float | None
+    place_lower: int | None
+    place_upper: int | None
+    may_be_best: bool | None = None
+    difference: float | None = None
+    difference_lower: float | None = None
+    difference_upper: float | None = None
+    verdict: str = "first"
+    alone: bool = False
+    shown_in: ShownIn = ""

@@ -1,0 +1,414 @@
+"""Weighted threshold sweeps of a ranking: what threshold measures are made of.
+
+Every method answers for all replicates of a block at once and equals a full scan of the trials
+(bucket and refine, see `kernels.sweeps`). Accept when score >= threshold; tied trials move
+together; rejecting everything is a threshold too.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from truecost.core.ranking import Ranking
+from truecost.core.weights import Block, Rows
+from truecost.errors import UsageError
+
+Floats = npt.NDArray[np.float64]
+EER_KINDS = ("rocch", "nearest", "nearest-pfa", "nearest-pmiss", "interpolated")
+
+
+@dataclass(frozen=True, eq=False)
+class Near:
+    """Thresholds of a sweep: their places in the ranking, Pmiss and Pfa, in ascending order."""
+
+    positions: npt.NDArray[np.int64]
+    miss: Floats
+    fa: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """A ranking under a block of weights: Pmiss and Pfa at every threshold, in every replicate.
+
+    Pmiss(t) = weight of targets with score < t / weight of targets, Pfa(t) = weight of nontargets
+    with score >= t / weight of nontargets (paper 002, Eq. 1 and 3). Where a class is empty (has no
+    weight in a replicate), its rate is undefined.
+
+    Examples
+    --------
+    >>> import truecost as tc
+    >>> trials, codes = tc.Factor.trials(4)
+    >>> ranking = tc.Ranking.of([-1.0, 0.5, 0.5, 2.0], [0, 0, 1, 1], [(trials, codes)])
+    >>> evidence = tc.Evidence({"ranking": ranking})
+    >>> sweep = tc.totals(evidence, tc.Weights.ones(evidence.factors).block()).sweep("ranking")
+    >>> sweep.auc().tolist()
+    [0.875]
+    >>> costs, thresholds = sweep.minimum_at(2.0, 1.0)  # least 2 Pmiss + Pfa
+    >>> costs.tolist(), thresholds.tolist()
+    ([0.5], [0.5])
+    """
+
+    ranking: Ranking
+    block: Block
+
+    @cached_property
+    def _rows(self) -> Rows:
+        return self.ranking.slots.rows(self.block)
+
+    @cached_property
+    def _trials(self) -> tuple[Any, ...]:
+        """What every sweep kernel takes: rows, slots, codes, extra, cut."""
+        ranking = self.ranking
+        return self._rows, ranking.slots.codes, ranking.codes, ranking.extra, ranking.cut
+
+    @cached_property
+    def _edges(self) -> tuple[Floats, Floats]:
+        """Exact miss and false-alarm weights at the bucket edges, (replicates x edges)."""
+        counts = self.ranking.histogram.sums(self.block)["n"]
+        start = np.zeros((self.block.count, 1))
+        miss = np.concatenate([start, np.cumsum(counts[:, :, 1], axis=1)], axis=1)
+        rejected = np.concatenate([start, np.cumsum(counts[:, :, 0], axis=1)], axis=1)
+        return miss, rejected[:, -1:] - rejected
+
+    @property
+    def targets(self) -> Floats:
+        """Weight of the targets, shape (replicates,)."""
+        return self._edges[0][:, -1]
+
+    @property
+    def nontargets(self) -> Floats:
+        """Weight of the nontargets, shape (replicates,)."""
+        return self._edges[1][:, 0]
+
+    def minimum(self, miss_cost: npt.ArrayLike, fa_cost: npt.ArrayLike) -> Floats:
+        """Least miss_cost * Pmiss(t) + fa_cost * Pfa(t) over all thresholds t.
+
+        Parameters
+        ----------
+        miss_cost, fa_cost : array_like, shape () or (replicates,)
+            Cm P and Cf (1-P), say.
+
+        Returns
+        -------
+        ndarray of float64, shape (replicates,)
+            NaN where a class is empty.
+        """
+        return self.minimum_at(miss_cost, fa_cost)[0]
+
+    def minimum_at(
+        self, miss_cost: npt.ArrayLike, fa_cost: npt.ArrayLike, ties: bool = False
+    ) -> tuple[Floats, Floats]:
+        """`minimum` and its threshold.
+
+        Parameters
+        ----------
+        miss_cost, fa_cost : array_like, shape () or (replicates,)
+        ties : bool
+            Give the lowest of the thresholds with the least cost (slower), not just one of them.
+
+        Returns
+        -------
+        costs : ndarray of float64, shape (replicates,)
+            NaN where a class is empty.
+        thresholds : ndarray of float64, shape (replicates,)
+            On the scale of the scores; infinite where rejecting everything is best, without meaning
+            where the cost is NaN.
+        """
+        from truecost.kernels.sweeps import lowest_costs
+
+        count = self.block.count
+        with np.errstate(divide="ignore", invalid="ignore"):
+            a = np.ones(count) * (np.asarray(miss_cost, np.float64) / self.targets)
+            b = np.ones(count) * (np.asarray(fa_cost, np.float64) / self.nontargets)
+        costs, positions = np.empty(count), np.zeros(count, np.int64)
+        lowest_costs(costs, positions, ties, a, b, *self._edges, self.ranking.edges, *self._trials)
+        empty = (self.targets <= 0) | (self.nontargets <= 0)
+        costs[empty] = np.nan
+        return costs, self._thresholds(positions)
+
+    def _thresholds(self, positions: npt.NDArray[np.int64]) -> Floats:
+        """The score at each position; infinity rejects all."""
+        trials = len(self.ranking.scores)
+        if trials == 0:
+            return np.full(positions.shape, np.inf)
+        scores = self.ranking.scores[np.minimum(positions, trials - 1)]
+        return np.where(positions < trials, scores, np.inf).astype(np.float64)
+
+    def eer(self, kind: str = "rocch") -> Floats:
+        """Equal error rate by one of its definitions (see the measure `eer`).
+
+        Parameters
+        ----------
+        kind : {"rocch", "nearest", "nearest-pfa", "nearest-pmiss", "interpolated"}
+
+        Returns
+        -------
+        ndarray of float64, shape (replicates,)
+            NaN where a class is empty.
+
+        Raises
+        ------
+        UsageError
+            When there is no such definition.
+        """
+        from truecost.kernels.sweeps import crossings, hull_crossings
+
+        if kind == "rocch":
+            out = np.empty(self.block.count)
+            hull_crossings(out, *self._edges, self.ranking.edges, *self._trials)
+            return out
+        if kind not in EER_KINDS:
+            raise UsageError(
+                f"EER definition {kind!r} is not known: choose one of {', '.join(EER_KINDS)}"
+            )
+        around = np.empty((self.block.count, 4))
+        crossings(around, *self._edges, self.ranking.edges, *self._trials)
+        return _eer_of(around, kind)
+
+    def auc(self) -> Floats:
+        """Probability that a target outscores a nontarget, ties counted half.
+
+        Returns
+        -------
+        ndarray of float64, shape (replicates,)
+            In [0, 1]; NaN where a class is empty.
+        """
+        from truecost.kernels.scans import areas
+
+        pairs = np.zeros(self.block.count)
+        slots = self.ranking.slots
+        areas(
+            slots.columns(self.block),
+            slots.codes,
+            self.ranking.codes,
+            self.ranking.extra,
+            self.ranking.cut,
+            pairs,
+        )
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(pairs / (self.targets * self.nontargets))
+
+    def miss_at(self, fa_rates: npt.ArrayLike) -> tuple[Floats, Floats]:
+        """Least Pmiss with Pfa within each given rate, and its threshold.
+
+        Parameters
+        ----------
+        fa_rates : array_like, shape () or (rates,)
+            Each between 0 and 1.
+
+        Returns
+        -------
+        miss : ndarray of float64, shape (replicates, rates)
+            Pmiss; NaN where a class is empty.
+        thresholds : ndarray of float64, shape (replicates, rates)
+            On the scale of the scores; infinite where only rejecting everything is within the
+            rate, without meaning where Pmiss is NaN.
+        """
+        from truecost.kernels.sweeps import misses_at
+
+        return self._rates(misses_at, fa_rates)
+
+    def fa_at(self, miss_rates: npt.ArrayLike) -> tuple[Floats, Floats]:
+        """Least Pfa with Pmiss within each given rate, and its threshold.
+
+        Parameters
+        ----------
+        miss_rates : array_like, shape () or (rates,)
+            Each between 0 and 1.
+
+        Returns
+        -------
+        fa : ndarray of float64, shape (replicates, rates)
+            Pfa; NaN where a class is empty.
+        thresholds : ndarray of float64, shape (replicates, rates)
+            On the scale of the scores; infinite where everything is rejected, without meaning
+            where Pfa is NaN.
+        """
+        from truecost.kernels.sweeps import false_alarms_at
+
+        return self._rates(false_alarms_at, miss_rates)
+
+    def _rates(self, kernel: Any, limits: npt.ArrayLike) -> tuple[Floats, Floats]:
+        rates = np.atleast_1d(np.asarray(limits, np.float64))
+        out = np.empty((self.block.count, len(rates)))
+        positions = np.zeros(out.shape, np.int64)
+        kernel(out, positions, rates, *self._edges, self.ranking.edges, *self._trials)
+        return out, self._thresholds(positions)
+
+    def pav_entropy(self, priors: npt.ArrayLike) -> Floats:
+        """Cross entropy at a prior after each replicate's best monotone calibration.
+
+        Pool adjacent violators turns the scores into posteriors, tied scores together (Brümmer and
+        du Preez 2006).
+
+        Parameters
+        ----------
+        priors : array_like, shape () or (replicates,)
+            Prior of a target, between 0 and 1.
+
+        Returns
+        -------
+        ndarray of float64, shape (replicates,)
+            In bits; NaN where a class is empty.
+        """
+        from truecost.kernels.scans import pooled_entropies
+
+        out = np.empty(self.block.count)
+        at = np.ascontiguousarray(np.broadcast_to(np.asarray(priors, np.float64), out.shape))
+        ranking = self.ranking
+        pooled_entropies(
+            at,
+            ranking.slots.columns(self.block),
+            ranking.slots.codes,
+            ranking.codes,
+            ranking.extra,
+            ranking.knots,
+            out,
+        )
+        return out
+
+    def median(self) -> tuple[Floats, Floats]:
+        """Weighted median of the scores and the weighted sum of distances to it.
+
+        Where any value between two scores is a median, their midpoint is taken.
+
+        Returns
+        -------
+        medians : ndarray of float64, shape (replicates,)
+        deviations : ndarray of float64, shape (replicates,)
+            Sum over trials of weight times distance; both NaN where no trial has weight.
+        """
+        from truecost.kernels.scans import weighted_medians
+
+        medians, deviations = np.empty(self.block.count), np.empty(self.block.count)
+        weighted_medians(
+            self.ranking.scores.astype(np.float64, copy=False),
+            self._rows,
+            self.ranking.slots.codes,
+            self.ranking.extra,
+            medians,
+            deviations,
+        )
+        return medians, deviations
+
+    def curve(self) -> tuple[Floats, Floats, Floats]:
+        """Pmiss and Pfa of the first replicate at every threshold where its curve turns.
+
+        A threshold between two steps along the same axis lies on the straight line between its
+        neighbours and is left out; the line through the points is the whole ROC or DET curve.
+
+        Returns
+        -------
+        thresholds : ndarray of float64, shape (thresholds,)
+            In ascending order; the first accepts and the last rejects everything.
+        miss, fa : ndarray of float64, shape (thresholds,)
+            NaN when that class is empty.
+        """
+        from truecost.kernels.scans import corners
+
+        # Room for every trial: memory that is never written to is never taken.
+        room = len(self.ranking.scores) + 1
+        positions, miss, rejected = np.empty(room, np.int64), np.empty(room), np.empty(room)
+        count = corners(positions, miss, rejected, self._rows[0], *self._trials[1:])
+        miss, rejected = miss[:count].copy(), rejected[:count].copy()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            fa = (rejected[-1] - rejected) / rejected[-1]
+            return self._thresholds(positions[:count]), miss / miss[-1], fa
+
+    def near(self, distance: Callable[[Floats, Floats], Floats], most: float) -> "Near":
+        """The thresholds of the first replicate at which a distance is small.
+
+        Only the buckets that can hold such a threshold are looked at.
+
+        Parameters
+        ----------
+        distance : callable
+            From Pmiss and Pfa to a signed distance, which rises with Pmiss and falls with Pfa.
+        most : float
+            Thresholds farther away are left out, but for the nearest ones on both sides of 0.
+
+        Returns
+        -------
+        Near
+            In ascending order.
+        """
+        ranking, (miss, fa) = self.ranking, self._edges
+        whole = self.targets[0], self.nontargets[0]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            at_edges = distance(miss[0] / whole[0], fa[0] / whole[1])
+        last = len(at_edges) - 1
+        below = at_edges[max(int(np.searchsorted(at_edges, -most)) - 1, 0)]
+        above = at_edges[min(int(np.searchsorted(at_edges, most, side="right")), last)]
+        first = max(int(np.searchsorted(at_edges, below)) - 1, 0)  # all that are as near
+        stop = min(int(np.searchsorted(at_edges, above, side="right")), last)
+        span = slice(ranking.edges[first], ranking.edges[stop])
+        weights = np.ones(span.stop - span.start)
+        for codes in ranking.slots.codes[span].T:
+            weights *= self._rows[0][codes]
+        if len(ranking.extra):
+            weights *= ranking.extra[span]
+        at = np.append(np.flatnonzero(ranking.cut[span]), len(weights))
+        of_targets = np.where(ranking.codes[span] == 1, weights, 0.0)
+        missed = np.append(0.0, np.cumsum(of_targets))[at] + miss[0, first]
+        rejected = np.append(0.0, np.cumsum(weights - of_targets))[at]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return Near(at + span.start, missed / whole[0], (fa[0, first] - rejected) / whole[1])
+
+    def nearest(self) -> int:
+        """Place of the threshold where Pmiss and Pfa of the first replicate are nearest."""
+        near = self.near(np.subtract, 0.0)
+        return int(near.positions[np.argmin(np.abs(near.miss - near.fa))])
+
+    def rates_at(self, thresholds: npt.ArrayLike) -> tuple[Floats, Floats]:
+        """Pmiss and Pfa when what scores at least each threshold is accepted.
+
+        Parameters
+        ----------
+        thresholds : array_like, shape (thresholds,)
+
+        Returns
+        -------
+        miss, fa : ndarray of float64, shape (replicates, thresholds)
+            NaN when that class is empty.
+        """
+        from truecost.kernels.sweeps import rates_at
+
+        wanted = np.atleast_1d(np.asarray(thresholds, np.float64))
+        positions = np.searchsorted(self.ranking.scores, wanted).astype(np.int64)
+        out = np.empty((self.block.count, len(positions), 2))
+        rates_at(out, positions, *self._edges, self.ranking.edges, *self._trials[:-1])
+        return out[..., 0], out[..., 1]
+
+    def trial_weights(self) -> Floats:
+        """Weight of every trial: the way out for measures that no method here serves.
+
+        Returns
+        -------
+        ndarray of float64, shape (replicates, trials)
+            In ascending order of score; memory grows with the block.
+        """
+        from truecost.kernels.scans import trial_weights
+
+        out = np.empty((self.block.count, len(self.ranking.scores)))
+        for r in range(self.block.count):
+            trial_weights(self._rows[r], self.ranking.slots.codes, self.ranking.extra, out[r])
+        return out
+
+
+def _eer_of(around: Floats, kind: str) -> Floats:
+    """EER from the two thresholds around the crossing: columns (Pmiss, Pfa, Pmiss, Pfa)."""
+    gap_last, gap_next = around[:, 1] - around[:, 0], around[:, 2] - around[:, 3]
+    if kind == "interpolated":
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = np.where(gap_last + gap_next > 0, gap_last / (gap_last + gap_next), 0.0)
+        return np.asarray(around[:, 0] + share * (around[:, 2] - around[:, 0]))
+    nearest = np.where((gap_next < gap_last)[:, None], around[:, 2:], around[:, :2])
+    if kind == "nearest-pfa":
+        return np.asarray(nearest[:, 1])
+    if kind == "nearest-pmiss":
+        return np.asarray(nearest[:, 0])
+    return np.asarray(nearest.mean(axis=1))

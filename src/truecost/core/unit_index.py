@@ -1,0 +1,269 @@
+"""Slots: where each row of a part finds its weights.
+
+A part has one or more *sides*: (factor, unit code of each row). A row weighs the product of the
+weights of its units; a unit that stands on two sides of a row (the same speaker enrolled and
+tested) counts once.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from truecost.core.factors import Factor, encode
+from truecost.core.weights import Block, Columns, Rows
+from truecost.errors import InputError
+
+Codes = npt.NDArray[np.int32]
+
+
+Sides = Sequence[tuple[Factor, Codes]]
+
+
+def digest_of(*arrays: npt.NDArray[Any]) -> str:
+    """A short hash of arrays: equal ones hold the same numbers in the same order."""
+    found = hashlib.sha256()  # processors have instructions for it: half the time of blake2b
+    for array in arrays:
+        found.update(str(array.shape).encode())
+        found.update(np.ascontiguousarray(array).data)
+    return found.hexdigest()
+
+
+def refuse_outside(codes: npt.ArrayLike, count: int, what: str) -> None:
+    """Refuse codes that name nothing.
+
+    Parameters
+    ----------
+    count : int
+        Number of names.
+    what : str
+        What the codes are, for the message.
+
+    Raises
+    ------
+    InputError
+        When a code is below 0, or at or above the number of names.
+    """
+    found = np.asarray(codes)
+    if len(found) and not 0 <= int(found.min()) <= int(found.max()) < count:
+        raise InputError(
+            f"{what} run from {found.min()} to {found.max()}; they must lie in 0 to {count - 1}"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Slots:
+    """Where each row finds its weights: columns of the joined weights of `factors`.
+
+    The last column of the joined weights is always one; a row's second side points there when it
+    repeats the unit of the first.
+
+    Attributes
+    ----------
+    factors : tuple of Factor
+        In the order in which their units are joined.
+    codes : ndarray of int32, shape (rows, sides)
+        Column of the joined weights for each row and side.
+    """
+
+    factors: tuple[Factor, ...]
+    codes: Codes
+
+    @staticmethod
+    def of(sides: Sides) -> "Slots":
+        """Join the sides; the same factor may stand on several.
+
+        Parameters
+        ----------
+        sides : sequence of (Factor, ndarray of int32, shape (rows,))
+
+        Raises
+        ------
+        InputError
+            When a code is no unit of its factor, or a factor with sizes stands on several sides:
+            whether two of its units are the same cannot be told.
+        """
+        factors: list[Factor] = []
+        offsets: dict[str, int] = {}
+        for factor, codes in sides:
+            refuse_outside(codes, len(factor), f"unit codes of {factor.name!r}")
+            if factor.name not in offsets:
+                offsets[factor.name] = sum(len(f) for f in factors)
+                factors.append(factor)
+            elif factor.sizes is not None:
+                raise InputError(
+                    f"factor {factor.name!r} stands on several sides, but its labels stand for "
+                    f"several units each: give every unit its own label"
+                )
+        if len(sides) == 1:
+            return Slots((sides[0][0],), sides[0][1].astype(np.int32, copy=False).reshape(-1, 1))
+        columns = [codes.astype(np.int32) + np.int32(offsets[f.name]) for f, codes in sides]
+        slots = np.stack(columns, axis=1) if columns else np.zeros((0, 1), np.int32)
+        ones = np.int32(sum(len(f) for f in factors))
+        for later in range(1, slots.shape[1]):
+            repeated = (slots[:, :later] == slots[:, later : later + 1]).any(axis=1)
+            slots[repeated, later] = ones
+        return Slots(tuple(factors), slots)
+
+    def of_units(self, factor: Factor, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Sum over the rows that each unit of a factor stands on, on any side.
+
+        Parameters
+        ----------
+        values : ndarray of float64, shape (rows,)
+
+        Returns
+        -------
+        ndarray of float64, shape (labels,)
+            What leaving out (one unit of) each label takes away; all 0 for another factor.
+        """
+        if len(self.factors) == self.codes.shape[1] == 1 and self.factors[0].name == factor.name:
+            return np.bincount(self.codes[:, 0], values, len(factor)).astype(np.float64)
+        sums, start = np.zeros(len(factor)), 0
+        for known in self.factors:
+            if known.name == factor.name:
+                for side in range(self.codes.shape[1]):
+                    codes = self.codes[:, side]
+                    here = (codes >= start) & (codes < start + len(known))
+                    sums += np.bincount(codes[here] - start, values[here], len(known))
+            start += len(known)
+        return sums
+
+    def rows(self, block: Block) -> Rows:
+        """The joined weights under a block: shape (replicates, slots)."""
+        if len(self.factors) == 1 and self.codes.shape[1] == 1:
+            return block[self.factors[0].name]
+        ones = np.ones((block.count, 1), np.uint16)
+        return np.concatenate([*(block[f.name] for f in self.factors), ones], axis=1)
+
+    def columns(self, block: Block) -> Columns:
+        """The joined weights transposed: shape (slots, replicates)."""
+        return block.columns(tuple(f.name for f in self.factors))
+
+
+CHUNK = 1 << 16  # rows converted at a time
+
+
+def count_entries(
+    slots: Slots,
+    cells: npt.NDArray[Any],
+    width: int,
+    columns: Sequence[npt.NDArray[Any]],
+    weights: npt.NDArray[np.float64] | None,
+) -> tuple[Slots, npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """Sums of the columns for each (cell, units) that occurs; `width` is the number of cells.
+
+    With one side and a table of all cells and units not much larger than the data, rows are added
+    straight into the table; otherwise they are grouped by sorting.
+    """
+    units = sum(len(f) for f in slots.factors)
+    size = width * units
+    if slots.codes.shape[1] > 1 or size > max(4 * len(cells), 1 << 16) or size >= 1 << 31:
+        values = np.stack([np.asarray(c, np.float64) for c in columns], axis=1)
+        if weights is not None:
+            values *= weights[:, None]
+        return group(slots, cells.astype(np.int64), values)
+    from truecost.kernels.sums import add_by_key
+
+    keys = cells.astype(np.int32)
+    keys *= units
+    keys += slots.codes[:, 0]
+    sums = np.zeros((len(columns) + 1, size))
+    for start in range(0, len(keys), CHUNK):
+        part = slice(start, start + CHUNK)
+        one = np.ones(len(keys[part]))
+        add_by_key(keys[part], one, sums[-1])
+        for column, total in zip(columns, sums, strict=False):
+            value = column[part].astype(np.float64)
+            add_by_key(keys[part], value if weights is None else value * weights[part], total)
+    found = np.flatnonzero(sums[-1])
+    places = (found % units).astype(np.int32).reshape(-1, 1)
+    return Slots(slots.factors, places), found // units, np.ascontiguousarray(sums[:-1, found].T)
+
+
+def group(
+    slots: Slots, cells: npt.NDArray[np.int64], values: npt.NDArray[np.float64]
+) -> tuple[Slots, npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """One entry for each distinct (cell, units), in that order; rows add in their given order.
+
+    Parameters
+    ----------
+    slots : Slots
+        Of the rows.
+    cells : ndarray of int64, shape (rows,)
+    values : ndarray of float64, shape (rows, statistics)
+
+    Returns
+    -------
+    slots : Slots
+        Of the entries.
+    cells : ndarray of int64, shape (entries,)
+    values : ndarray of float64, shape (entries, statistics)
+        Sums over the rows of each entry.
+    """
+    width = 1 + (int(slots.codes.max()) if len(slots.codes) else 0)
+    entry: npt.NDArray[np.int64] = cells
+    for side in range(slots.codes.shape[1]):
+        # Encoded side by side, so that the key never outgrows 64 bits.
+        entry = encode(entry * width + slots.codes[:, side])[1].astype(np.int64)
+    count = int(entry.max()) + 1 if len(entry) else 0
+    if count == len(entry) and bool((entry == np.arange(count)).all()):
+        return slots, cells, values
+    sums = np.stack(
+        [np.bincount(entry, values[:, s], count) for s in range(values.shape[1])], axis=1
+    )
+    place = np.empty(count, np.int64)
+    place[entry] = np.arange(len(entry))
+    return Slots(slots.factors, slots.codes[place]), cells[place], sums.astype(np.float64)
+
+
+def join(left: Slots, right: Slots) -> Slots:
+    """Rows of both, with the units of each factor united by label.
+
+    Parameters
+    ----------
+    left, right : Slots
+        With the same factors in the same order, without strata, sizes or ties.
+
+    Returns
+    -------
+    Slots
+        The rows of `left`, then those of `right`.
+
+    Raises
+    ------
+    InputError
+        When the factors do not match, have strata or sizes, or label units by text here and numbers
+        there.
+    """
+    if [f.name for f in left.factors] != [f.name for f in right.factors] or (
+        left.codes.shape[1] != right.codes.shape[1]
+    ):
+        raise InputError(
+            f"factors do not match: {[f.name for f in left.factors]} against "
+            f"{[f.name for f in right.factors]}"
+        )
+    factors, maps = [], [np.zeros(0, np.int32), np.zeros(0, np.int32)]
+    offset = 0
+    for a, b in zip(left.factors, right.factors, strict=True):
+        for what in ("strata", "sizes", "tied"):
+            if getattr(a, what) is not None or getattr(b, what) is not None:
+                raise InputError(f"factor {a.name!r} has {what}: join the records before counting")
+        if (a.labels.dtype.kind in "OU") != (b.labels.dtype.kind in "OU"):
+            raise InputError(
+                f"the units of {a.name!r} are text in one part and numbers in the other: read "
+                f"both as text"
+            )
+        labels = np.union1d(a.labels, b.labels)
+        for k, factor in enumerate((a, b)):
+            places = np.searchsorted(labels, factor.labels).astype(np.int32) + np.int32(offset)
+            maps[k] = np.concatenate([maps[k], places])
+        factors.append(Factor(a.name, labels))
+        offset += len(labels)
+    codes = [
+        np.append(m, np.int32(offset))[s.codes] for m, s in zip(maps, (left, right), strict=True)
+    ]
+    return Slots(tuple(factors), np.concatenate(codes).astype(np.int32))

@@ -1,0 +1,280 @@
+"""How much of the variance of a method's runs comes from the seed, the training set and the test.
+
+A run s of training set t has the value
+
+    x_ts = mu + A_t + B_ts + C + D_t + E_ts
+
+with A the effect of the training set, B that of the seed (nested: equal seeds on two training sets
+do not make two runs alike), C what the finite test does to all runs alike, D what it does to all
+runs of a training set, and E what it does to one run. All have mean 0 and do not depend on each
+other. Paper 003, section 4.2, asks how much each of them decides; the shares are of the variance of
+one more run: another seed, another training set, another test.
+
+- training: var A; seed: var B; test: var C + var D + var E.
+
+The runs are seen on one test set only, so C moves none of the differences between runs, but D and
+E look like differences between training sets and seeds. What the test does is known from the
+replicates, which weigh the units of the test anew for all runs alike: the analysis of variance
+within each of them, of what it moves, tells what D and E add, and is taken off.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from truecost.core.methods import MethodEstimate, generator
+from truecost.core.runs import Runs
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.intp]
+TEST = "test"
+DRAWS = 40_000  # of the interval of a share: fewer move its ends where the test has few units
+ROUNDING = 1e-12  # of a value: what varies less does not vary
+
+
+class Share(msgspec.Struct, frozen=True, kw_only=True):
+    """What one source adds to the variance of a run.
+
+    Attributes
+    ----------
+    source : str
+        `test`, or the column that tells runs apart; two joined by "and" when they cannot be told
+        apart.
+    variance : float
+        In the square of the unit of the measure; never below 0.
+    share : float or None
+        Of the sum over all sources; None when that is 0.
+    lower, upper : float or None
+        Interval of the share.
+    """
+
+    source: str
+    variance: float
+    share: float | None
+    lower: float | None
+    upper: float | None
+
+
+class Variance(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="variance"):
+    """Shares of variance of a method for one measure.
+
+    Attributes
+    ----------
+    system, measure : str
+        Name of the method and label of the measure.
+    dims : dict of str to str
+        Application, where there are several.
+    runs : int
+        Number of runs.
+    sets : int
+        Number of training sets; 1 when nothing tells them apart.
+    shares : tuple of Share
+        Seed, training set and test; empty when nothing can be said.
+    level : float
+        Of the intervals.
+    reason : str
+        Why there are no shares.
+    """
+
+    system: str
+    measure: str
+    dims: dict[str, str] = {}
+    runs: int
+    sets: int
+    shares: tuple[Share, ...]
+    level: float
+    reason: str = ""
+
+
+def shares_of_variance(found: MethodEstimate) -> Variance:
+    """The shares of seed, training set and test in the variance of one run.
+
+    With MSW and MSB the mean squares within and between training sets (unequal numbers of seeds
+    allowed), n0 = (N - sum n_t^2 / N) / (T - 1), and a bar for the mean over replicates r of the
+    same figure from what the replicate moves, x_ts^(r) - mean_r x_ts^(r), times R / (R - 1) and
+    n / (n - 1), for a bootstrap of n units varies by so much too little:
+
+    - seed: MSW - bar(MSW);
+    - training: (MSB - MSW) / n0 - bar((MSB - MSW) / n0);
+    - test: mean over runs of the variance over replicates.
+
+    Each has its source's variance as its mean; below 0 it counts as 0. With one training set there
+    is no term for it. Where some training set has one seed only, both are one source: half the
+    mean squared difference of two runs of different training sets, less its bar.
+
+    The intervals are generalised ones (Weerahandi 1993): MSW, MSB and the variance of the test are
+    divided by draws of chi-square over its degrees of freedom (N - T, T - 1, units of the test - 1)
+    and the shares computed anew. They hold for normal effects; `docs/methods.md` says how often
+    they cover. Where seeds and training sets are one source, the degrees of freedom are those of
+    Satterthwaite (1946) were all of it the training set: (N^2 - sum n_t^2)^2 over
+    sum_t n_t^2 (N - n_t)^2 + sum_{t != u} n_t^2 n_u^2, which is T - 1 for equal n_t and less
+    otherwise. That is the worst case: 95 % intervals then cover about 0.95, and up to 0.99 where
+    the seed decides, for its share of that source is not known.
+
+    Parameters
+    ----------
+    found : MethodEstimate
+        Its runs are told apart by seeds, by training sets, or by both: the column of training sets
+        that its runs name, or else the last one, as in `seed+training`, is what the others are
+        nested in.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import truecost as tc
+    >>> from truecost.core.variance import shares_of_variance
+    >>> plan = tc.Plan(500, seed=0)
+    >>> scoring = tc.Scoring(measures=("total_error",), plan=plan)
+    >>> labels, speakers = np.arange(400) % 2, np.arange(400) // 10
+    >>> members = []
+    >>> for seed, error in enumerate((0.05, 0.2, 0.1, 0.25)):
+    ...     wrong = np.random.default_rng(seed).random(400) < error
+    ...     decided = np.where(wrong, 1 - labels, labels)
+    ...     trials = tc.Trials.of(decided, labels, kind="decision", unit=speakers)
+    ...     members += tc.score_system(trials, scoring)
+    >>> method = tc.estimate_method(members, tc.Runs("cnn", {"seed": ("1", "2", "3", "4")}), plan)
+    >>> [(s.source, round(s.share, 2)) for s in shares_of_variance(method).shares]
+    [('seed', 0.96), ('test', 0.04)]
+    """
+    first = found.members[0]
+    names, codes = _sources(found.runs)
+    about = {k: v for k, v in first.dims.items() if k not in ("system", "estimator")}
+    points = np.array([e.point for e in found.members])
+    drawn = np.array([e.replicates for e in found.members])
+    drawn = drawn[:, np.isfinite(drawn).all(axis=0)]
+
+    def told(shares: Sequence[Share], reason: str = "") -> Variance:
+        return Variance(
+            system=found.runs.method,
+            measure=first.label,
+            dims=about,
+            runs=len(points),
+            sets=len(set(codes.tolist())),
+            shares=tuple(shares),
+            level=first.level,
+            reason=reason,
+        )
+
+    if len(points) < 2:
+        return told((), "one run tells nothing of the variance over runs")
+    if first.n_units < 2:
+        return told((), "the test has one unit only: what another test would give is not known")
+    if not np.isfinite(points).all() or drawn.shape[1] < 2:
+        return told((), "undefined: the measure is undefined in a run, or in all replicates")
+    squares = _squares(points[:, None], codes)
+    moved = _deviations(drawn, first.n_units)
+    noise = {k: np.array([v.mean()]) for k, v in _squares(moved, codes).items()}
+    test = np.array([(moved**2).mean()])
+    point = _variances(squares, noise, test, codes)
+    if point.sum() <= (ROUNDING * np.abs(drawn).max()) ** 2:
+        point = np.zeros_like(point)
+    random = generator("truecost variance", str(found.plan.seed), found.runs.method, first.label)
+    degrees = _degrees(codes)
+    draws = {k: v * _scale(random, degrees[k]) for k, v in squares.items()}
+    scale = _scale(random, first.n_units - 1)
+    bounds = _variances(draws, {k: v * scale for k, v in noise.items()}, test * scale, codes)
+    return told(_shares(names, point, bounds, first.level))
+
+
+def _sources(runs: Runs) -> tuple[tuple[str, ...], Codes]:
+    """What the sources are called, and the training set of each run."""
+    varied = [k for k, levels in runs.levels.items() if len(set(levels)) > 1]
+    outer = runs.sets if runs.sets in varied else (varied or [*runs.levels])[-1]
+    inner = " and ".join(k for k in varied if k != outer)
+    if not inner:
+        alone = f"seed and {outer}" if outer == runs.sets else outer
+        return (alone, TEST), np.zeros(len(runs), np.intp)
+    codes = np.unique(np.array(runs.levels[outer]), return_inverse=True)[1]
+    if np.bincount(codes).min() < 2:
+        return (f"{inner} and {outer}", TEST), codes
+    return (inner, outer, TEST), codes
+
+
+def _squares(values: Floats, codes: Codes) -> dict[str, Floats]:
+    """Mean squares of runs (rows) by training set; `between` where no set can be told from a seed.
+
+    Keys are `within`, `between` (in the unit of a run's variance: MSB / n0 is not taken yet), or
+    `all`: half the mean squared difference of runs of different sets.
+    """
+    sizes = np.bincount(codes)
+    total = len(codes)
+    sums = np.zeros((len(sizes), values.shape[1]))
+    np.add.at(sums, codes, values)
+    means = sums / sizes[:, None]
+    within = ((values - means[codes]) ** 2).sum(axis=0)
+    if len(sizes) == 1:
+        return {"within": within / (total - 1)}
+    grand = sums.sum(axis=0) / total
+    if sizes.min() > 1:
+        between = (sizes[:, None] * (means - grand) ** 2).sum(axis=0) / (len(sizes) - 1)
+        return {"within": within / (total - len(sizes)), "between": between}
+    # Over all ordered pairs of runs, less those of one set: sum (x_i - x_j)^2 = 2 n sum (x - m)^2.
+    spread = ((values - grand) ** 2).sum(axis=0)
+    inside = np.zeros((len(sizes), values.shape[1]))
+    np.add.at(inside, codes, (values - means[codes]) ** 2)
+    apart = total * spread - (sizes[:, None] * inside).sum(axis=0)
+    return {"all": apart / (total**2 - (sizes**2).sum())}
+
+
+def _deviations(drawn: Floats, units: int) -> Floats:
+    """What each replicate moves each run by, so scaled that squares estimate without bias."""
+    few = np.prod([n / (n - 1) for n in (drawn.shape[1], units)])
+    moved: Floats = (drawn - drawn.mean(axis=1, keepdims=True)) * np.sqrt(few)
+    return moved
+
+
+def _variances(
+    squares: Mapping[str, Floats], noise: Mapping[str, Floats], test: Floats, codes: Codes
+) -> Floats:
+    """The variance of each source, shape (sources, draws); never below 0."""
+    if "all" in squares:
+        return np.maximum([squares["all"] - noise["all"], test + 0 * squares["all"]], 0)
+    seed = squares["within"] - noise["within"]
+    if "between" not in squares:
+        return np.maximum([seed, test + 0 * seed], 0)
+    sizes = np.bincount(codes)
+    each = (len(codes) - (sizes**2).sum() / len(codes)) / (len(sizes) - 1)  # n0
+    apart, moved = (((s["between"] - s["within"]) / each) for s in (squares, noise))
+    return np.maximum([seed, apart - moved, test + 0 * seed], 0)
+
+
+def _degrees(codes: Codes) -> dict[str, float]:
+    """Of each mean square; of `all` as if seeds did nothing, when it has the fewest."""
+    sizes = np.bincount(codes).astype(np.float64)
+    total, sets = len(codes), len(sizes)
+    if sets == 1:
+        return {"within": total - 1}
+    # `all` is then a multiple of a'La for the effects a of the sets: tr(L)^2 / tr(L L).
+    form = total * np.diag(sizes) - np.outer(sizes, sizes)
+    every = np.trace(form) ** 2 / np.square(form).sum()
+    return {"within": total - sets, "between": sets - 1, "all": float(every)}
+
+
+def _scale(random: np.random.Generator, degrees: float) -> Floats:
+    """What a mean square is multiplied by: its degrees of freedom over draws of chi-square."""
+    found: Floats = degrees / np.maximum(random.chisquare(max(degrees, 1), DRAWS), 1e-300)
+    return found
+
+
+def _shares(names: Sequence[str], point: Floats, draws: Floats, level: float) -> list[Share]:
+    """Shares of the sum, with the percentiles of those drawn."""
+    total = float(point.sum())
+    with np.errstate(invalid="ignore"):
+        drawn = draws / draws.sum(axis=0)
+    known = total > 0 and bool(np.isfinite(drawn).all())
+    sides = (0.5 - level / 2, 0.5 + level / 2)
+    found = []
+    for name, variance, of in zip(names, point[:, 0], drawn, strict=True):
+        lower, upper = np.quantile(of, sides) if known else (None, None)
+        found.append(
+            Share(
+                source=name,
+                variance=float(variance),
+                share=float(variance) / total if total > 0 else None,
+                lower=None if lower is None else float(lower),
+                upper=None if upper is None else float(upper),
+            )
+        )
+    return found

@@ -1,0 +1,367 @@
+"""How data are resampled: factors, plans, and the weights they give.
+
+A *factor* is a way in which trials hang together (speaker, session, document, batch); a *unit* is
+one of its levels. A `Plan` says how each factor is resampled, `Weights` are the resulting
+(replicates x units) matrices, drawn in blocks and never held whole. Weights of one give the point
+estimate, leave-one-out rows the jackknife, equal weights for two systems a paired comparison.
+
+A weight depends on (seed, factor name, replicate, place of the unit among the sorted units), on the
+strata and sizes of the units, and on nothing else: not on threads, blocks, machines, file order or
+what else is resampled.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from truecost.core.draws import Counts, draw_rows
+from truecost.core.factors import Factor
+from truecost.core.jackknife import Groups
+from truecost.errors import UsageError, refuse_text
+from truecost.names import Scheme
+
+Columns = npt.NDArray[np.floating[Any]]
+Rows = npt.NDArray[Any]  # whole numbers, but for strata that lose a unit
+
+MOST_REPLICATES = 10_000_000  # a thousand times more than any interval needs
+_BLOCK_BYTES = 1 << 26  # weights held at once by one thread
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How replicates are made.
+
+    Parameters
+    ----------
+    replicates : int
+        Number of bootstrap replicates.
+    seed : int
+        The one seed of a study.
+    scheme : {"multinomial", "poisson", "blocks"}
+        How factors are resampled: as many draws with replacement from each stratum as it has
+        units; independent Poisson(1) weights; moving blocks of successive units within each
+        stratum (a unit weighs the number of drawn blocks that cover it, so the ends of a stratum
+        weigh less than its middle, as in Künsch 1989).
+    schemes : mapping of str to scheme
+        Exceptions by factor.
+    block_length : int, optional
+        Length of moving blocks; the cube root of a stratum's number of units, rounded up, when
+        left out.
+    hold : tuple of str
+        Factors that are not resampled: their units always weigh one.
+
+    Raises
+    ------
+    UsageError
+        When a number is out of range or a scheme is not known.
+
+    Examples
+    --------
+    Each row is one replicate: how often each of three speakers is in it.
+
+    >>> import truecost as tc
+    >>> speakers, _ = tc.Factor.of("speaker", ["ann", "bob", "cho"])
+    >>> weights = tc.Plan(replicates=3, seed=11).weights({"speaker": speakers})
+    >>> weights.block()["speaker"].tolist()
+    [[1, 0, 2], [2, 0, 1], [2, 0, 1]]
+    """
+
+    replicates: int = 2000
+    seed: int = 0
+    scheme: Scheme = "multinomial"
+    schemes: Mapping[str, Scheme] = field(default_factory=dict)
+    block_length: int | None = None
+    hold: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        refuse_text(hold=self.hold)
+        if not 1 <= self.replicates <= MOST_REPLICATES:
+            raise UsageError(
+                f"replicates is {self.replicates}: it must lie between 1 and {MOST_REPLICATES}"
+            )
+        if self.seed < 0:
+            raise UsageError(f"seed is {self.seed}: it must be a whole number from 0 up")
+        for name, scheme in {**self.schemes, "any": self.scheme}.items():
+            if scheme not in get_args(Scheme):
+                raise UsageError(
+                    f"scheme of factor {name!r} is {scheme!r}: "
+                    f"choose one of {', '.join(get_args(Scheme))}"
+                )
+        if self.block_length is not None and self.block_length < 1:
+            raise UsageError(f"block length is {self.block_length}: at least 1 is needed")
+
+    def weights(self, factors: Mapping[str, Factor]) -> "Weights":
+        """The bootstrap weights of this plan for these factors.
+
+        Parameters
+        ----------
+        factors : mapping of str to Factor
+            By name, as `Evidence.factors` gives them.
+
+        Returns
+        -------
+        Weights
+            Of `replicates` replicates; nothing is drawn before a block is asked for.
+
+        Raises
+        ------
+        UsageError
+            When the plan names a factor that is not there.
+        """
+        unknown = [name for name in (*self.schemes, *self.hold) if name not in factors]
+        if unknown:
+            raise UsageError(
+                f"--hold {', '.join(unknown)}: the factors are {', '.join(factors)}"
+                if {*unknown} <= {*self.hold}
+                else f"schemes name {', '.join(unknown)}, but the factors are {', '.join(factors)}"
+            )
+        return Weights(dict(factors), self.replicates, self)
+
+    def scheme_of(self, factor: str) -> Scheme:
+        """How a factor of this name is resampled, unless it is held."""
+        return self.schemes.get(factor, self.scheme)
+
+    def describe(self, factors: Mapping[str, Factor]) -> str:
+        """The resampling of these factors in a few words, for signatures: scheme of each, block
+        length, replicates and seed.
+        """
+        words = [
+            f"{name}:{'held' if name in self.hold else self.scheme_of(name)}"
+            + (":strata" if factor.strata is not None else "")
+            for name, factor in factors.items()
+        ]
+        blocks = any(self.scheme_of(name) == "blocks" for name in factors if name not in self.hold)
+        length = f"|block:{self.block_length or 'cube-root'}" if blocks else ""
+        return f"resample:{'+'.join(words)}{length}|replicates:{self.replicates}|seed:{self.seed}"
+
+
+@dataclass(frozen=True, eq=False)
+class Without:
+    """What the replicates of a block leave out, all else weighing one.
+
+    Attributes
+    ----------
+    groups : ndarray of int64, shape (labels,)
+        Replicate of the block that leaves out (a unit of) each label, below 0 or from the number of
+        replicates up for those of other blocks.
+    strata, of : ndarray of int64, shapes (labels,) and (replicates,), optional
+        Stratum of each label, and of what each replicate leaves out.
+    scale : ndarray of float64, shape (replicates,), optional
+        What the rest of that stratum weighs: n / (n - 1).
+    """
+
+    factor: str
+    groups: npt.NDArray[np.int64]
+    strata: npt.NDArray[np.int64] | None = None
+    of: npt.NDArray[np.int64] | None = None
+    scale: npt.NDArray[np.float64] | None = None
+
+    def weigh(self, rows: Rows) -> Rows:
+        """The weights of the factor, those of a stratum that lost a unit scaled."""
+        if self.strata is None or self.of is None or self.scale is None:
+            return rows
+        mine = self.strata[None, :] == self.of[:, None]
+        return np.asarray(rows * np.where(mine, self.scale[:, None], 1.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Some replicates: for each factor a (replicates x units) matrix of counts.
+
+    `block[name]` gives the matrix of a factor.
+
+    Attributes
+    ----------
+    rows : mapping of str to ndarray of uint16 or uint32, shape (replicates, units)
+        How often each unit of a factor is in each replicate; uint32 when the factor has sizes.
+    count : int
+        Number of replicates.
+    without : Without, optional
+        Of a jackknife: which units each replicate leaves out, and what that makes of the others.
+    """
+
+    rows: Mapping[str, Rows]
+    count: int
+    without: Without | None = None
+    _columns: dict[tuple[str, ...], Columns] = field(default_factory=dict, init=False, repr=False)
+    _weighed: dict[str, Rows] = field(default_factory=dict, init=False, repr=False)
+
+    def __getitem__(self, factor: str) -> Rows:
+        if self.without is None or self.without.factor != factor:
+            return self.rows[factor]
+        if factor not in self._weighed:
+            self._weighed[factor] = self.without.weigh(self.rows[factor])
+        return self._weighed[factor]
+
+    @property
+    def whole(self) -> bool:
+        """Whether all weights are whole numbers."""
+        scaled = self.without is not None and self.without.strata is not None
+        return not scaled and all(row.dtype.kind == "u" for row in self.rows.values())
+
+    def columns(self, factors: tuple[str, ...]) -> Columns:
+        """The weights of the joined factors and a last slot of ones, transposed.
+
+        Parameters
+        ----------
+        factors : tuple of str
+            Names, in the order in which their units are joined.
+
+        Returns
+        -------
+        ndarray of float32 or float64, shape (slots, replicates)
+            One slot for each unit of each factor, and one more; kept, so do not change it. float64
+            when a factor has sizes, so that the counts stay exact.
+        """
+        from truecost.kernels.sums import transpose_block
+
+        if factors not in self._columns:
+            size = 1 + sum(self.rows[name].shape[1] for name in factors)
+            kind = np.result_type(np.float32, *(self[name].dtype for name in factors))
+            columns, offset = np.empty((size, self.count), kind), 0
+            columns[-1] = 1
+            for name in factors:
+                transpose_block(self[name], columns, offset)
+                offset += self.rows[name].shape[1]
+            self._columns[factors] = columns
+        return self._columns[factors]
+
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """Lazy weights: `block(start, stop)` makes the replicates of a range, in any order.
+
+    Made by `Plan.weights` (bootstrap), `Weights.ones` (the point estimate) and
+    `Weights.leave_out` (the jackknife).
+
+    Attributes
+    ----------
+    factors : mapping of str to Factor
+        By name.
+    count : int
+        Number of replicates.
+    plan : Plan, optional
+        How units are drawn (bootstrap); every unit weighs one when there is none.
+    groups : Groups, optional
+        Of the units of the factor `left` (jackknife): replicate g leaves out group g.
+    left : str
+        Name of the factor that is left out; empty otherwise.
+
+    Examples
+    --------
+    >>> import truecost as tc
+    >>> speakers, _ = tc.Factor.of("speaker", ["ann", "bob", "cho"])
+    >>> tc.Weights.ones({"speaker": speakers}).block()["speaker"].tolist()
+    [[1, 1, 1]]
+    >>> tc.Weights.leave_out(speakers).block()["speaker"].tolist()
+    [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
+    """
+
+    factors: Mapping[str, Factor]
+    count: int
+    plan: Plan | None = None
+    groups: Groups | None = None
+    left: str = ""
+
+    @staticmethod
+    def ones(factors: Mapping[str, Factor]) -> "Weights":
+        """One replicate in which every unit of these factors weighs one: the point estimate.
+
+        A label of a factor with sizes stands for several units and weighs its size.
+        """
+        return Weights(dict(factors), 1)
+
+    @staticmethod
+    def leave_out(
+        factor: Factor, groups: Groups | None = None, factors: Mapping[str, Factor] | None = None
+    ) -> "Weights":
+        """The jackknife of one factor: each replicate leaves out one group of units.
+
+        Where the factor has strata, the rest of the stratum of those left out weighs n / (n - r)
+        for r of its n units, so that it keeps its share of the whole.
+
+        Parameters
+        ----------
+        factor : Factor
+            The one whose units are left out.
+        groups : Groups, optional
+            As `Groups.of` deals them when left out.
+        factors : mapping of str to Factor, optional
+            All factors of the evidence; the others weigh one. Only `factor` when left out.
+
+        Returns
+        -------
+        Weights
+            As many replicates as there are groups.
+        """
+        groups = Groups.of(factor) if groups is None else groups
+        known = dict(factors or {factor.name: factor})
+        return Weights(known, groups.count, groups=groups, left=factor.name)
+
+    def blocks(self, cells: int = 0) -> Iterator[tuple[int, int]]:
+        """Ranges of replicates that keep the weights of a block within some 64 MB.
+
+        Yields
+        ------
+        start, stop : int
+            In order; 8 to 256 replicates each, but for the last.
+        """
+        # Weights of a factor with sizes are twice as wide.
+        slots = 1 + sum(len(f) * (1 if f.sizes is None else 2) for f in self.factors.values())
+        size = int(np.clip(_BLOCK_BYTES // (6 * slots + 16 * cells), 8, 256))
+        for start in range(0, self.count, size):
+            yield start, min(self.count, start + size)
+
+    def block(self, start: int = 0, stop: int | None = None) -> Block:
+        """The replicates from `start` up to, not including, `stop` (all by default).
+
+        Raises
+        ------
+        UsageError
+            When Poisson weights are asked for a factor with strata, or moving blocks of labels
+            that stand for several units each.
+        InputError
+            When a factor has not one stratum code for each unit.
+        """
+        stop = self.count if stop is None else stop
+        return Block(
+            {name: self._rows(factor, start, stop) for name, factor in self.factors.items()},
+            stop - start,
+            self._left_out(start, stop),
+        )
+
+    def _left_out(self, start: int, stop: int) -> Without | None:
+        groups = self.groups
+        if groups is None:
+            return None
+        factor = self.factors[self.left]
+        if groups.strata is None or factor.strata is None:
+            return Without(self.left, groups.codes - start)
+        of = groups.strata[start:stop]
+        held = np.bincount(factor.strata, factor.sizes)[of]
+        rest = held - groups.removed[start:stop]
+        with np.errstate(divide="ignore"):
+            scale = np.where(rest > 0, held / rest, 0.0)
+        return Without(self.left, groups.codes - start, np.asarray(factor.strata), of, scale)
+
+    def _rows(self, factor: Factor, start: int, stop: int) -> Rows:
+        rows: Counts
+        if factor.tied is not None and self.groups is None:
+            alone = Factor(factor.name, np.arange(factor.count))
+            return self._rows(alone, start, stop)[:, factor.tied]
+        if factor.sizes is None:
+            rows = np.ones((stop - start, len(factor)), np.uint16)
+        else:
+            rows = np.tile(factor.sizes.astype(np.uint32), (stop - start, 1))
+        if self.groups is not None:
+            if factor.name == self.left:
+                codes = self.groups.codes
+                gone = np.flatnonzero((codes >= start) & (codes < stop))
+                rows[codes[gone] - start, gone] -= 1
+            return rows
+        if self.plan is not None and factor.name not in self.plan.hold:
+            draw_rows(rows, start, factor, self.plan)
+        return rows

@@ -1,0 +1,1 @@
+"""Live runs: studies that make the event logs that they score."""

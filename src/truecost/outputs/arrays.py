@@ -1,0 +1,306 @@
+"""Counting without files: the items of one system from lists of texts or columns of segments."""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from truecost.errors import InputError, checked, counted, plural
+from truecost.formats import Table
+from truecost.formats.mapped import unit_columns
+from truecost.names import SpeakerMapping
+from truecost.outputs.items import Counting, Items, measures_of
+from truecost.study.arguments import (
+    column_in,
+    further_columns,
+    ids_in,
+    names_in,
+    references_in,
+    segments_in,
+    texts_in,
+)
+from truecost.tasks import find as face_of
+
+Columns = Mapping[str, npt.ArrayLike]
+
+
+def count_transcripts(
+    references: Iterable[str],
+    hypotheses: Iterable[str],
+    *,
+    normalise: Iterable[str] | str = (),
+    measures: Iterable[str] | str = (),
+    name: str = "system",
+    ids: npt.ArrayLike | None = None,
+    unit: npt.ArrayLike | None = None,
+    **columns: npt.ArrayLike,
+) -> Items:
+    """The utterances of a system with their word and character errors counted.
+
+    Parameters
+    ----------
+    references, hypotheses : iterable of str, length N
+        What was said and what the system put out: a text for each utterance, "" where it is empty.
+    normalise : iterable of str, or str
+        Steps in their order (`truecost list normalisations`); texts stay as they are without.
+    measures : iterable of str, or str
+        What will be asked for, so that only its parts are counted; those of the task when left out.
+    name : str
+        Name of the system.
+    ids : array_like, shape (N,), optional
+        Ids of the utterances, which pair systems; their places when left out.
+    unit : array_like, shape (N,), optional
+        What utterances share (a speaker), resampled together.
+    **columns : array_like, shape (N,)
+        Further columns, for subsets.
+
+    Returns
+    -------
+    Items
+        For `truecost.score` and `truecost.compare_systems`. Its `problems` say what a reader should
+        know of the data, as the command line prints it.
+
+    Raises
+    ------
+    InputError
+        When lengths differ, an entry is no text (None, say), a single text or a dict is given in
+        place of a list, or ids repeat.
+    UsageError
+        When a step or a measure is not known, or the name of a column is nearly that of an option.
+    MissingExtraError
+        When rapidfuzz is not installed (extra `speech`).
+
+    Examples
+    --------
+    >>> import truecost as tc
+    >>> items = tc.count_transcripts(["a cat sat", "on mats"], ["a cat", "on the mats"])
+    >>> for row in tc.score_system(items, tc.Scoring(measures=("wer",))):
+    ...     print(row.measure, row.value, row.counts["deletions"], row.counts["insertions"])
+    wer 0.4 1 1
+    """
+    from truecost.outputs.transcripts import COUNTING, count
+    from truecost.outputs.utterances import TextOptions
+
+    item = COUNTING.item
+    further = further_columns(columns, count_transcripts, item, face_of("transcripts").map_keys)
+    sides = {
+        "references": texts_in("references", references, item),
+        "hypotheses": texts_in("hypotheses", hypotheses, item),
+    }
+    right, said = _tables(sides, item, ids, unit, further)
+    checked("name", name, str, "a text")
+    options = TextOptions(normalise=names_in("normalise", normalise))
+    return _held(count(right, said, options, name, _parts(measures, COUNTING)), [right])
+
+
+def count_translations(
+    references: Iterable[str] | Iterable[Iterable[str]],
+    hypotheses: Iterable[str],
+    *,
+    tokenizer: str = "13a",
+    lowercase: bool = False,
+    measures: Iterable[str] | str = (),
+    name: str = "system",
+    ids: npt.ArrayLike | None = None,
+    unit: npt.ArrayLike | None = None,
+    **columns: npt.ArrayLike,
+) -> Items:
+    """The sentences of a system with their n-gram matches counted.
+
+    Parameters
+    ----------
+    references : iterable of str, length N, or several of them
+        One right translation of each sentence, or several lists of them: each over all sentences,
+        with "" where a sentence has no such reference.
+    hypotheses : iterable of str, length N
+        What the system put out: a text for each sentence, "" where it is empty.
+    tokenizer : str
+        One of sacrebleu's.
+    lowercase : bool
+        Ignore case.
+    measures : iterable of str, or str
+        What will be asked for, so that only its parts are counted; those of the task when left out.
+    name : str
+        Name of the system.
+    ids : array_like, shape (N,), optional
+        Ids of the sentences, which pair systems; their places when left out.
+    unit : array_like, shape (N,), optional
+        What sentences share (a document), resampled together.
+    **columns : array_like, shape (N,)
+        Further columns, for subsets.
+
+    Returns
+    -------
+    Items
+        For `truecost.score` and `truecost.compare_systems`. Its `problems` say what a reader should
+        know of the data, as the command line prints it.
+
+    Raises
+    ------
+    InputError
+        When lengths differ, an entry is no text (None, say), a single text or a dict is given in
+        place of a list, there is a list of references for each sentence, or ids repeat.
+    UsageError
+        When the tokeniser or a measure is not known, or the name of a column is nearly that of an
+        option.
+    MissingExtraError
+        When sacrebleu is not installed (extra `translation`).
+
+    Examples
+    --------
+    >>> import truecost as tc
+    >>> right = ["the cat sat on the mat", "it rained all day long"]
+    >>> items = tc.count_translations(right, ["the cat sat on a mat", "it rained all day"])
+    >>> [row] = tc.score_system(items, tc.Scoring())
+    >>> print(row.label, round(row.value, 2))
+    bleu:exp 62.32
+    """
+    from truecost.outputs.translation import COUNTING, TranslationOptions, count
+
+    item = COUNTING.item
+    further = further_columns(columns, count_translations, item, face_of("translation").map_keys)
+    output = texts_in("hypotheses", hypotheses, item)
+    sets = references_in("references", references, len(output), item)
+    several = len(sets) > 1
+    sides = {f"references[{k}]" if several else "references": s for k, s in enumerate(sets)}
+    *right, said = _tables({**sides, "hypotheses": output}, item, ids, unit, further)
+    checked("name", name, str, "a text")
+    checked("tokenizer", tokenizer, str, "the name of one")
+    checked("lowercase", lowercase, (bool, np.bool_), "True or False")
+    options = TranslationOptions(tokenizer, lowercase)
+    return _held(count(right, said, options, name, _parts(measures, COUNTING)), right)
+
+
+def count_diarization(
+    reference: Columns | pl.DataFrame | Any,
+    hypothesis: Columns | pl.DataFrame | Any,
+    *,
+    collar: float = 0.0,
+    skip_overlap: bool = False,
+    mapping: SpeakerMapping = "scored",
+    uem: Columns | pl.DataFrame | Any | None = None,
+    tolerance: float = 0.0,
+    merge_gaps: float = 0.0,
+    allow_duplicates: bool = False,
+    measures: Iterable[str] | str = (),
+    name: str = "system",
+) -> Items:
+    """The recordings of a system with their speaker times counted.
+
+    Parameters
+    ----------
+    reference, hypothesis : mapping of str to array_like, or frame of polars or pandas
+        Segments: columns `recording`, `speaker`, `start` and `end` (seconds).
+    collar : float
+        Seconds on each side of a reference boundary that are not scored.
+    skip_overlap : bool
+        Leave out where several reference speakers speak.
+    mapping : {"scored", "evaluated"}
+        Where speakers are mapped (see `DiarizationOptions`).
+    uem : mapping of str to array_like, or frame of polars or pandas, optional
+        Regions that are scored: columns `recording`, `start`, `end`; the extent of reference and
+        hypothesis when left out.
+    tolerance, merge_gaps : float
+        For measures of voice activity: seconds left out on each side of a boundary of speech, and
+        gaps that count as speech.
+    allow_duplicates : bool
+        Take a segment that stands twice as one; it is refused otherwise.
+    measures : iterable of str, or str
+        What will be asked for, so that only its parts are counted; those of the task when left out.
+    name : str
+        Name of the system.
+
+    Returns
+    -------
+    Items
+        For `truecost.score` and `truecost.compare_systems`. Its `problems` say what a reader should
+        know of the data, as the command line prints it.
+
+    Raises
+    ------
+    InputError
+        When there are no columns, times cannot be used, a segment stands twice, or the recordings
+        are not the same.
+    UsageError
+        When a number is out of range, or a column or a measure is not known.
+
+    Examples
+    --------
+    >>> import truecost as tc
+    >>> right = {"recording": ["r", "r"], "speaker": ["a", "b"], "start": [0, 4], "end": [4, 10]}
+    >>> found = {"recording": ["r", "r"], "speaker": ["x", "y"], "start": [0, 5], "end": [5, 9]}
+    >>> rows = tc.score_system(tc.count_diarization(right, found), tc.Scoring(plan=tc.Plan(10)))
+    >>> [(row.measure, row.value) for row in rows[:4]]
+    [('der', 0.2), ('missed', 0.1), ('false_alarm', 0.0), ('confusion', 0.1)]
+    """
+    from truecost.outputs.diarization import COUNTING, DiarizationOptions, count
+
+    checked("name", name, str, "a text")
+    for parameter, choice in {
+        "skip_overlap": skip_overlap,
+        "allow_duplicates": allow_duplicates,
+    }.items():
+        checked(parameter, choice, (bool, np.bool_), "True or False")
+    times = {"collar": collar, "tolerance": tolerance, "merge_gaps": merge_gaps}
+    for parameter, seconds in times.items():
+        checked(parameter, seconds, Real, "seconds")
+    options = DiarizationOptions(
+        *(collar, skip_overlap, mapping, tolerance, merge_gaps),
+        allow_duplicates=bool(allow_duplicates),
+    )
+    right, said = _segments("reference", reference), _segments("hypothesis", hypothesis)
+    regions = None if uem is None else _segments("uem", uem)
+    found = count(right, said, options, name, regions, _parts(measures, COUNTING))
+    return _held(found, [right] if regions is None else [right, regions])
+
+
+def _parts(measures: Iterable[str] | str, counting: Counting) -> frozenset[str]:
+    asked = measures_of(names_in("measures", measures), counting)
+    return frozenset(part for measure in asked for part in measure.parts)
+
+
+def _tables(
+    sides: Mapping[str, Sequence[str]],
+    item: str,
+    ids: npt.ArrayLike | None,
+    unit: npt.ArrayLike | None,
+    further: Mapping[str, pl.Series],
+) -> list[Table]:
+    """A table of each side; the first one has the further columns."""
+    size = len(next(iter(sides.values())))
+    own = {} if unit is None else {"unit": column_in("unit", unit)}
+    own |= further
+    names = pl.Series(np.arange(1, size + 1)).cast(pl.String) if ids is None else ids_in(ids, item)
+    columns: dict[str, Sequence[Any] | pl.Series] = {**sides, "ids": names, **own}
+    for what, column in columns.items():
+        if len(column) != size:
+            raise InputError(
+                f"{what}: {counted(len(column), 'entry', 'stand')} against {size} of "
+                f"{next(iter(sides))}: one for each of the {plural(item)} is needed"
+            )
+    frames = [pl.DataFrame({"id": names, "text": [*texts]}) for texts in sides.values()]
+    frames[0] = frames[0].with_columns(**own)
+    return [Table(side, frame) for side, frame in zip(sides, frames, strict=True)]
+
+
+def _segments(source: str, given: object) -> Table:
+    frame = segments_in(source, given)
+    texts = [c for c in ("recording", "channel", "speaker") if c in frame.columns]
+    return Table(source, frame.with_columns(pl.col(texts).cast(pl.String)))
+
+
+def _held(items: Items, references: Sequence[Table]) -> Items:
+    """The items resampled by their column `unit`, where they have one; what they are held against
+    is remembered, so that systems held against other references are not compared.
+    """
+    found = hashlib.sha256()
+    for table in references:
+        own = ["id", "text"] if "text" in table.columns else table.columns
+        found.update(table.frame.select(own).write_ndjson().encode())
+    units = unit_columns(Table(items.name, items.frame, ids=items.frame.columns[0]), {})
+    return replace(items, units=units, reference=found.hexdigest())

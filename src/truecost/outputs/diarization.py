@@ -1,0 +1,313 @@
+"""Diarization: who spoke when, counted by recording in whole microseconds.
+
+One sweep over the boundaries of reference, output, scored regions and collars gives the time that
+each pair of speakers shares. The best one-to-one mapping of speakers then says which of it is
+correct; the rest is missed speech, false alarm or confusion (paper 004, appendix B).
+
+Conventions, where tools differ:
+
+- segments of one speaker that overlap or touch are one segment, before anything else (md-eval and
+  pyannote.metrics put a collar where two touch);
+- the collar is given for each side of every boundary of a reference segment, as for md-eval
+  (pyannote.metrics' `collar=0.5` is 0.25 here);
+- speakers are mapped where they are scored, without collars and skipped overlaps, as
+  pyannote.metrics does; or in all that is evaluated (the regions without NOSCORE), as md-eval does;
+- without a UEM the scored region of a recording is the extent of reference and output together
+  (md-eval takes the extent of the reference alone);
+- the Jaccard errors are least over all mappings, as in dscore, and see the same collars, overlaps
+  and regions as the rest (pyannote.metrics maps by the time in common).
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import fsum
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from truecost.errors import UsageError, counted, first_five
+from truecost.formats import Table
+from truecost.names import Missing, SpeakerMapping
+from truecost.options import check_fields, check_keys
+from truecost.outputs.diarization_options import DiarizationTable
+from truecost.outputs.items import Counting, Items
+from truecost.outputs.recordings import Recordings, gather
+from truecost.outputs.stretches import Stretches
+from truecost.speech.spans import MICRO, Ints, Speech
+from truecost.speech.sweeping import Pairs, Scene, Swept, mapped
+from truecost.study.tables import DataTable
+from truecost.tasks.diarization import MAP_KEYS
+
+DAY = 86_400  # seconds
+WIDEST = 10  # seconds of a collar or tolerance; beyond are milliseconds
+SECONDS = 1 / MICRO
+ONE = np.zeros(1, np.int64)  # voice activity: the only speaker of a side
+Statistics = Mapping[str, npt.NDArray[Any]]
+_EXTENT = (
+    "without a UEM the time without speech ends with the last segment: false alarms of voice "
+    "activity depend on where reference and output end"
+)
+COUNTING = Counting(
+    task="diarization",
+    item="recording",
+    parts={"speech": SECONDS, "speakers": 1, "activity": SECONDS},
+    measures=("der", "missed", "false_alarm", "confusion", "jer"),
+    worst={
+        "speech": ("missed", "false_alarm", "confusion"),
+        "speakers": ("errors",),
+        "activity": ("missed", "false_alarm"),
+    },
+    hangs_together=False,
+    key="recording",
+    rows="speaker",
+)
+
+
+@dataclass(frozen=True)
+class DiarizationOptions:
+    """Which times are scored, and how speakers are mapped.
+
+    Parameters
+    ----------
+    collar : float
+        Seconds on each side of every boundary of a reference segment that are not scored.
+    skip_overlap : bool
+        Leave out where several reference speakers speak.
+    mapping : {"scored", "evaluated"}
+        Where the mapping of speakers has the most time in common: in what is scored, or in all of
+        the regions, with their collars and overlaps, as md-eval does.
+    tolerance : float
+        For voice activity: seconds on each side of every boundary of reference speech, all
+        speakers as one, that are not scored.
+    merge_gaps : float
+        For voice activity: gaps in speech shorter than this, in seconds, count as speech, in the
+        reference and in the output; before the tolerance.
+    missing : {"error", "drop", "worst"}
+        What to do with recordings whose speech the output lacks: refuse them, leave them out, or
+        take the output as empty.
+    columns : mapping of str to str
+        Column of `recording`, `channel`, `speaker`, `start` and `end` or `duration` in a table of
+        segments; columns of these names need no mapping.
+    reference_columns : mapping of str to str, optional
+        The same for the reference, where its columns are not those of the output.
+    allow_duplicates : bool
+        Take a turn that stands twice as one; it is refused otherwise.
+
+    Raises
+    ------
+    UsageError
+        When a choice or a key is not known, or a time is negative, not finite or in milliseconds.
+    """
+
+    collar: float = 0.0
+    skip_overlap: bool = False
+    mapping: SpeakerMapping = "scored"
+    tolerance: float = 0.0
+    merge_gaps: float = 0.0
+    missing: Missing = "error"
+    columns: Mapping[str, str] = field(default_factory=dict)
+    reference_columns: Mapping[str, str] | None = None
+    allow_duplicates: bool = False
+
+    def __post_init__(self) -> None:
+        check_keys({**self.columns, **(self.reference_columns or {})}, MAP_KEYS)
+        check_fields(self, DiarizationTable)
+        check_fields(self, DataTable)
+
+    def check(self, parts: Collection[str]) -> None:
+        """Refuse choices that enter none of these parts: UsageError."""
+        voice = "speech_miss, speech_fa or speech_error (voice activity)"
+        if (self.tolerance or self.merge_gaps) and "activity" not in parts:
+            raise UsageError(f"--tolerance and --merge-gaps go with {voice}: ask for one of them")
+        if (self.collar or self.skip_overlap) and {"speech", "speakers"}.isdisjoint(parts):
+            raise UsageError(
+                f"--collar and --skip-overlap do not enter {voice}; boundaries of speech have "
+                f"--tolerance"
+            )
+
+    def signature(self, part: str, uem: bool) -> str:
+        """The choices that enter a part, separated by bars."""
+        said = []
+        if part in ("speech", "speakers"):
+            overlap = "skipped" if self.skip_overlap else "scored"
+            said += [f"collar:{self.collar:g}", f"overlap:{overlap}"]
+        if part == "speech":
+            said.append(f"mapping:{self.mapping}")
+        if part == "activity":
+            said += [f"tolerance:{self.tolerance:g}", f"merge-gaps:{self.merge_gaps:g}"]
+        said.append(f"region:{'uem' if uem else 'extent'}")
+        if self.missing != "error":
+            said.append(f"missing:{self.missing}")
+        if self.allow_duplicates:
+            said.append("duplicates:allowed")
+        return "|".join(said)
+
+
+def count(
+    reference: Table,
+    hypothesis: Table,
+    options: DiarizationOptions,
+    name: str,
+    uem: Table | None = None,
+    parts: Collection[str] = ("speech", "speakers"),
+) -> Items:
+    """Diarization counted by recording.
+
+    Parameters
+    ----------
+    reference, hypothesis : Table
+        Columns `recording`, `speaker`, `start` and `end` (or `duration`) in seconds, or those that
+        the options map to them; `channel` and `type` where there are any. Only rows of type SPEAKER
+        are speech; NOSCORE in the reference is not scored.
+    name : str
+        Name of the system.
+    uem : Table, optional
+        What is scored: columns `recording`, `start` and `end`, and `channel` where there is one.
+        A recording that only the UEM and the output have is scored: all of its output is false
+        alarm. One that the UEM does not name is not scored.
+    parts : collection of {"speech", "speakers", "activity"}
+        What to count. `speech`, in microseconds of speaker time: reference, correct, missed,
+        false_alarm, confusion. `speakers`: the number of reference speakers that are scored, and
+        errors, the sum of their Jaccard errors. `activity`, in microseconds, all speakers as one:
+        speech, nonspeech, missed, false_alarm.
+
+    Returns
+    -------
+    Items
+        An item is a recording, or a channel of one where any recording has several.
+
+    Raises
+    ------
+    UsageError
+        When a column is missing, or a choice enters none of the parts.
+    InputError
+        When a row is invalid or repeated (with its line), a recording is in the output only, or one
+        is missing there and `options.missing` is "error", or nothing is left to score.
+    """
+    options.check(parts)
+    columns = options.columns, options.reference_columns
+    found = gather(
+        *(reference, hypothesis, uem, options.missing, *columns),
+        allow_duplicates=options.allow_duplicates,
+    )
+    size = len(found.ids)
+    spoken, output = Speech.of(*found.reference, size), Speech.of(*found.output, size)
+    scenes, counts = [], dict[str, Statistics]()
+    problems = list(found.problems)
+    if not {"speech", "speakers"}.isdisjoint(parts):
+        scene, pairs, counts["speech"], counts["speakers"] = _diarized(
+            found, spoken, output, options
+        )
+        scenes.append(Stretches(scene, pairs))
+        problems += _unspoken(found, counts["speech"]["reference"], options.collar)
+    if "activity" in parts:
+        scene, counts["activity"] = _active(found, spoken, output, options)
+        scenes.append(Stretches(scene, [(ONE, ONE)] * size))
+        if uem is None:
+            problems.append(_EXTENT)
+    return Items(
+        name,
+        COUNTING,
+        found.ids,
+        {part: counts[part] for part in COUNTING.parts if part in parts},
+        found.frame,
+        {part: options.signature(part, uem is not None) for part in parts},
+        tuple(problems),
+        show=scenes[0].lines,
+    )
+
+
+def _diarized(
+    found: Recordings, reference: Speech, output: Speech, options: DiarizationOptions
+) -> tuple[Scene, list[Pairs], Statistics, Statistics]:
+    """What is swept, who is mapped to whom, and the parts `speech` and `speakers`."""
+    scene, scored, pairs = scene_of(found, reference, output, options)
+    return scene, pairs, speaker_time(scored, pairs), _speakers(scored)
+
+
+def scene_of(
+    found: Recordings, reference: Speech, output: Speech, options: DiarizationOptions
+) -> tuple[Scene, Swept, list[Pairs]]:
+    """What is swept, what comes of it, and who is mapped to whom in each recording."""
+    barred = found.unscored.plus(reference.collars(round(options.collar * MICRO)))
+    scene = Scene(reference, output, found.regions, barred, options.skip_overlap)
+    scored = scene.swept()
+    evaluated = scored
+    if options.mapping == "evaluated":
+        evaluated = Scene(reference, output, found.regions, found.unscored).swept()
+    pairs = [mapped(evaluated.table(k)[:-1, :-1]) for k in range(len(found.ids))]
+    return scene, scored, pairs
+
+
+def speaker_time(swept: Swept, pairs: Sequence[Pairs]) -> Statistics:
+    """Speaker time that is correct, missed, false alarm and confusion."""
+    tables = [swept.table(k) for k in range(len(pairs))]
+    reference = np.array([table[:-1, -1].sum() for table in tables], np.int64)
+    system = np.array([table[-1, :-1].sum() for table in tables], np.int64)
+    correct = np.array([t[pair].sum() for t, pair in zip(tables, pairs, strict=True)], np.int64)
+    return {
+        "reference": reference,
+        "correct": correct,
+        "missed": reference - swept.common,
+        "false_alarm": system - swept.common,
+        "confusion": swept.common - correct,
+    }
+
+
+def _speakers(swept: Swept) -> Statistics:
+    """Number of reference speakers who are scored, and the sum of their Jaccard errors."""
+    found = [_jaccard(swept.table(k)) for k in range(len(swept.common))]
+    return {
+        "speakers": np.array([n for n, _ in found], np.int64),
+        "errors": np.array([errors for _, errors in found], np.float64),
+    }
+
+
+def _jaccard(table: Ints) -> tuple[int, float]:
+    """Reference speakers, and the least sum of their Jaccard errors over one-to-one mappings.
+
+    The error of a reference speaker is 1 - (time in common) / (time of either), and 1 without a
+    partner. The sum is rounded once, so that it does not depend on the order of speakers.
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    spoken = table[:-1][table[:-1, -1] > 0]
+    shared = spoken[:, :-1]
+    errors = 1 - shared / (spoken[:, -1:] + table[-1, :-1] - shared)
+    rows, columns = linear_sum_assignment(errors)
+    return len(spoken), fsum([*errors[rows, columns], len(spoken) - len(rows)])
+
+
+def _active(
+    found: Recordings, reference: Speech, output: Speech, options: DiarizationOptions
+) -> tuple[Scene, Statistics]:
+    """What is swept for voice activity, and the part `activity`: all speakers as one."""
+    gap = round(options.merge_gaps * MICRO)
+    speech, detected = reference.joined(gap), output.joined(gap)
+    barred = found.unscored.plus(speech.collars(round(options.tolerance * MICRO)))
+    scene = Scene(speech, detected, found.regions, barred)
+    both, heard, said, scored = scene.swept().tables.reshape(-1, 4).T
+    return scene, {
+        "speech": heard,
+        "nonspeech": scored - heard,
+        "missed": heard - both,
+        "false_alarm": said - both,
+    }
+
+
+def _unspoken(found: Recordings, reference: Ints, collar: float) -> list[str]:
+    """A hint where no reference speech of a recording is scored."""
+    silent = found.ids[reference == 0]
+    if len(silent) == 0:
+        return []
+    which = (
+        "no recording has"
+        if len(silent) == len(found.ids)
+        else (f"{counted(len(silent), 'recording', 'have')} no")
+    )
+    wide = f" (the collar is {collar:g} s on each side of a boundary)" if collar else ""
+    return [
+        f"{which} reference speech that is scored{wide}: {first_five(silent)}; "
+        f"shares of it are undefined"
+    ]

@@ -1,0 +1,359 @@
+"""Utterances, sentences and recordings: read and counted for a study, stored one by one."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from truecost.core.intervals import finite
+from truecost.errors import InputError, TruecostError, UsageError, counted
+from truecost.formats import Table, read_bytes
+from truecost.formats.ids import one_a_line
+from truecost.formats.mapped import optional_texts, unit_columns
+from truecost.formats.segments import KEYS
+from truecost.names import ITEM_MAP_KEYS
+from truecost.options import check_keys, defaults_of
+from truecost.outputs.files import Files
+from truecost.outputs.items import Counting, Items, measures_of
+from truecost.outputs.text_columns import FIRST, FIXED
+from truecost.study.columns import weights_of
+from truecost.study.joining import join_metadata
+from truecost.study.outcome import Case, Outcome, Part
+from truecost.study.reader import Reader
+from truecost.study.tables import DataTable
+from truecost.tasks import find as face_of
+from truecost.tasks.measures import find, registry
+
+if TYPE_CHECKING:
+    from truecost.study.config import Study
+    from truecost.study.sources import Source
+
+WORST = 5
+_BOTH = "a table of both sides needs --map and --reference-map KEY=COLUMN"
+
+
+def no_faults(table: Table, data: DataTable) -> None:
+    """Nothing that is wrong with an output by itself."""
+    del table, data
+
+
+@dataclass(frozen=True, kw_only=True)
+class Itemised:
+    """How the files of a task of items are counted and checked.
+
+    Attributes
+    ----------
+    count : callable
+        From the files of a system to its items.
+    refuse : callable
+        Refuses what is wrong with an output by itself: InputError.
+    named_by : str
+        Key of the task's table that gives other columns that name an item.
+    checked : tuple of str
+        Measures that a check counts for where none is asked for.
+    """
+
+    counting: Counting
+    count: Callable[[Files], Items]
+    refuse: Callable[[Table, DataTable], None] = no_faults
+    named_by: str = ""
+    checked: tuple[str, ...] = ()
+
+
+def read_items(of: Itemised, source: "Source", reader: Reader, study: "Study") -> Items:
+    """The counted items of a system, with its units and the columns of metadata.
+
+    Parameters
+    ----------
+    study : Study
+        Of a task that counts items.
+
+    Raises
+    ------
+    UsageError
+        When a key, a column or an option does not go with the task.
+    InputError
+        When files cannot be read or do not belong together.
+    """
+    check_maps(source.data, study.task or "trials")
+    table = read_output(source, reader)
+    references = [_reference(path, source, reader) for path in source.data.reference]
+    reader.note(source.file, source.name, source.collection)
+    for path in source.data.reference:
+        reader.note(path, collection=source.collection)
+    items = of.count(_files(of.counting, source, study, reader, references, table))
+    items = replace(
+        items,
+        problems=(*_twice(source, reader, table), *items.problems),
+        sources=(
+            *(_told(reference, reference_map(source), reader.task) for reference in references),
+            _told(table, source.data.map, reader.task),
+        ),
+    )
+    return with_columns(items, source, reader)
+
+
+def _told(table: Table, columns: Mapping[str, str], task: str) -> pl.DataFrame:
+    """What a file says of ids, texts and times, whatever it calls them; all of it otherwise."""
+    keys = dict.fromkeys((*_own_keys(task), *FIRST, *KEYS))
+    names = {key: columns.get(key, key) for key in keys}
+    found = {key: name for key, name in names.items() if name in table.frame.columns}
+    return (
+        table.frame.select(pl.col(n).alias(k) for k, n in found.items()) if found else table.frame
+    )
+
+
+def read_output(source: "Source", reader: Reader) -> Table:
+    """The file of a system, which may be empty where what is missing counts as empty.
+
+    Raises
+    ------
+    UsageError, InputError
+        As `truecost.read` says.
+    """
+    data = source.data
+    return reader.table(source.file, data.input_format, empty=data.missing == "worst")
+
+
+def _reference(path: str, source: "Source", reader: Reader) -> Table:
+    try:
+        table = reader.table(path, source.data.reference_format)
+    except UsageError as error:  # readers do not know which of the two files they read
+        raise UsageError(str(error).replace("--input-format", "--reference-format")) from error
+    return replace(table, mapped_by="--reference-map")
+
+
+def _own_keys(task: str) -> tuple[str, ...]:
+    """The keys of `--map` that are of a task's own columns, not of units."""
+    known = face_of(task).map_keys
+    return tuple(key for key in known if key in FIRST or key not in ITEM_MAP_KEYS)
+
+
+def check_maps(data: DataTable, task: str) -> None:
+    """Refuse keys of the maps that a task does not have: UsageError."""
+    known, own = tuple(face_of(task).map_keys), _own_keys(task)
+    check_keys(data.map, known)
+    for key in data.reference_map:
+        if key not in own:
+            raise UsageError(
+                f"--reference-map {key}=... is not known: map one of {', '.join(own)} (units "
+                f"belong to --map)"
+            )
+
+
+def reference_map(source: "Source") -> dict[str, str]:
+    """Columns of the reference: the map of a system is of its own file."""
+    return source.shared | source.data.reference_map
+
+
+def _twice(source: "Source", reader: Reader, table: Table) -> list[str]:
+    """A hint where a system is its own reference."""
+    theirs, own = reference_map(source), source.data.map
+    keys = (*_own_keys(reader.task), *FIRST, *KEYS)
+    if any(theirs.get(key) != own.get(key) for key in keys):
+        return []
+    same = [path for path in source.data.reference if reader.same(path, source.file)]
+    said = "byte for byte: is it one file twice?"
+    if table.format not in (*FIXED, "rttm"):
+        said += f" ({_BOTH})"
+    return [f"the output {table.source} is the reference {path}, {said}" for path in same]
+
+
+def _files(
+    counting: Counting,
+    source: "Source",
+    study: "Study",
+    reader: Reader,
+    references: Sequence[Table],
+    table: Table,
+) -> Files:
+    """The files of a system, for what its task counts as far as its measures need it."""
+    face = face_of(study.task)
+    own = face.table_types()[face.options[0]] if face.options else None
+
+    def further(path: str, input_format: str | None = None) -> Table:
+        found = reader.table(path, input_format)
+        reader.note(path, collection=source.collection)
+        return found
+
+    return Files(
+        name=source.name,
+        collection=source.collection,
+        item=counting.item,
+        output=table,
+        references=tuple(references),
+        columns=source.data.map,
+        reference_columns=reference_map(source),
+        missing=source.data.missing or "error",
+        allow_duplicates=bool(source.data.allow_duplicates),
+        parts=frozenset(p for m in measures_of(study.measures, counting) for p in m.parts),
+        given={} if own is None else study.table(own).given(),
+        defaults={} if own is None else defaults_of(own),
+        further=further,
+    )
+
+
+def with_columns(items: Items, source: "Source", reader: Reader) -> Items:
+    """Items with the columns of metadata, and the units that are mapped."""
+    key = "id" if "id" in items.frame.columns else items.frame.columns[0]
+    table = Table(items.name, items.frame, ids=key)
+    try:
+        _, metadata = reader.joined(source.data, source.collection)
+        for column, further in metadata:
+            table = join_metadata(table, further, column, key)
+    except TruecostError as error:
+        said = str(error)
+        if not items.counting.rows:
+            said = _with_lines(said, source, reader)
+        raise type(error)(said) from error
+    for path in source.data.lines:
+        table = join_metadata(table, _by_line(path, reader, source), "id", key)
+    units = unit_columns(_asked(table, source.data.map, items), source.data.map)
+    for name in units:
+        if taken := reserved(name, items):
+            raise UsageError(f"--map unit={name}: results have {taken} of that name: rename it")
+        alone = len(units[name]) == 1 and np.array_equal(units[name][0], items.ids)
+        if name == items.counting.item and not alone:
+            raise UsageError(
+                f"--map unit={name}: every {name} is meant where no unit is: rename it"
+            )
+    weights = weights_of(table, source.data.map, items.ids)
+    return replace(
+        items,
+        frame=table.frame,
+        units=units,
+        weights=weights,
+        strata=optional_texts(table, source.data.map, "stratum"),
+    )
+
+
+def _asked(table: Table, columns: Mapping[str, str], items: Items) -> Table:
+    """A table without the texts that counting put in, of which messages would tell: unless they
+    are asked for by name.
+    """
+    asked = {side for key in ("unit", "unit2") for side in columns.get(key, "").split("+")}
+    return replace(table, frame=table.frame.drop([c for c in items.texts if c not in asked]))
+
+
+def reserved(name: str, items: Items) -> str:
+    """What results call so already; empty for nothing."""
+    if name in ("collection", "system", "item"):
+        return "a column"
+    part, dot, _ = name.partition(".")
+    if dot and part in items.counting.parts:
+        return "a statistic"
+    return "a measure" if name.partition(":")[0] in registry(items.task) else ""
+
+
+def _with_lines(said: str, source: "Source", reader: Reader) -> str:
+    """What is wrong with metadata, with a hint where they, or what they describe, have no ids."""
+    for given in source.data.metadata:
+        path = given.rpartition("=")[2]
+        if Path(path).is_file() and one_a_line(read_bytes(path)):
+            return f"{path}: has one value a line and no ids: say --lines COLUMN={path}"
+    reference = reader.table(source.data.reference[0], source.data.reference_format)
+    if reference.format != "lines":
+        return said
+    return (
+        f"{said}; {reference.source} has no ids: give a column from a file with one value a line "
+        f"by --lines COLUMN=FILE"
+    )
+
+
+def _by_line(given: str, reader: Reader, source: "Source") -> Table:
+    """A column from a file with one value a line, for texts that have one a line."""
+    name, mark, path = given.partition("=")
+    if not mark or not name or name in ("id", "text"):
+        raise UsageError(
+            f"--lines {given!r} is not understood: write COLUMN=FILE, such as document=docs.txt"
+        )
+    reference = reader.table(source.data.reference[0], source.data.reference_format)
+    if reference.format != "lines":
+        raise UsageError(
+            f"--lines {given}: a value a line goes with texts that have one a line, and "
+            f"{reference.source} has ids: give a file with ids by --metadata"
+        )
+    values = reader.table(path, "lines")
+    reader.note(path, collection=source.collection)
+    if len(values) != len(reference):
+        raise InputError(
+            f"{values.source}: {counted(len(values), 'line')} for the "
+            f"{counted(len(reference), 'line')} of {reference.source}: one for each is needed"
+        )
+    return Table(values.source, values.frame.select("id", pl.col("text").alias(name)))
+
+
+def worst_of(part: Part, most: int | None) -> list[Case]:
+    """The worst items of each system, those with most errors first.
+
+    Parameters
+    ----------
+    most : int, optional
+        Of each system; 5 unless given.
+    """
+    found: list[Case] = []
+    for items in part.systems:
+        if isinstance(items, Items) and items.show is not None:
+            measure = find(next(e.label for e in part.estimates), items.task)
+            values, bad = items.each(measure), items.badness()
+            order = np.argsort(-bad, kind="stable")[: WORST if most is None else most]
+            found += [
+                Case(
+                    system=items.name,
+                    item=str(items.ids[k]),
+                    value=finite(values[k]),
+                    lines=items.show(int(k)),
+                    collection=part.dims.get("collection", ""),
+                )
+                for k in order
+                if bad[k] > 0
+            ]
+    return found
+
+
+def frame_of_items(outcome: Outcome) -> pl.DataFrame | None:
+    """What `items.parquet` holds: a row for each system and item; None without items.
+
+    Returns
+    -------
+    polars.DataFrame or None
+        Columns `collection` (where there are several), `system`, `item`, the measures of each item
+        alone (null where undefined), the statistics as `part.statistic`, and the columns for units
+        and subsets.
+    """
+    frames = [
+        _frame(items, part)
+        for part in outcome.parts
+        for items in part.systems
+        if isinstance(items, Items)
+    ]
+    return pl.concat(frames, how="diagonal_relaxed") if frames else None
+
+
+def _frame(items: Items, part: Part) -> pl.DataFrame:
+    labels = dict.fromkeys(e.label for e in part.estimates)
+    collection = part.dims.get("collection")
+    columns: dict[str, Any] = {} if collection is None else {"collection": collection}
+    columns |= {"system": items.name, "item": items.ids.astype(str)}
+    columns |= {label: items.each(find(label, items.task)) for label in labels}
+    columns |= {
+        f"{name}.{statistic}": values
+        for name, of in items.parts.items()
+        for statistic, values in of.items()
+    }
+    columns |= {
+        name if k == 0 else f"{name} {k + 1}": side.astype(str)
+        for name, sides in items.units.items()
+        for k, side in enumerate(sides)
+    }
+    others = [c for c in items.frame.columns if c not in (*items.texts, *items.units)]
+    own = items.frame.select(
+        pl.col(c).alias(f"given {c}" if reserved(c, items) else c) for c in others
+    )
+    return pl.concat(
+        [pl.DataFrame(columns).with_columns(pl.col(*labels).fill_nan(None)), own],
+        how="horizontal",
+    )

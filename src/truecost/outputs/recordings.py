@@ -1,0 +1,262 @@
+"""Recordings: which of them are scored, and in which regions.
+
+Without a UEM (the map of what is to be evaluated) every recording of the reference is scored, from
+the first to the last segment of reference and output together. With one, the recordings and
+regions that it names are: a recording in which nobody speaks is silence, where every output is
+a false alarm, and what it does not name is not scored. A recording that neither reference nor
+output has is silence too, and said: that an output is silent there is right, and two systems have
+to be scored on the same recordings.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from truecost.errors import InputError, UsageError, counted, first_five
+from truecost.formats import Table
+from truecost.formats.segments import FIXED, KEYS
+from truecost.names import Missing
+from truecost.outputs.files import lacking_said, refuse_unknown
+from truecost.outputs.segments import (
+    NO_NAME,
+    NOISES,
+    SPEECH,
+    UNSCORED,
+    lasting,
+    refuse_repeated_turns,
+    rows_of,
+    turns_of,
+)
+from truecost.speech.spans import Ints, Spans
+
+DAY = 86_400_000_000  # microseconds
+
+
+@dataclass(frozen=True, eq=False)
+class Recordings:
+    """The recordings that are scored, with what reference and output say of them.
+
+    Attributes
+    ----------
+    ids : ndarray of str, shape (N,)
+        Sorted: the recording, with its channel where any recording has several.
+    frame : polars.DataFrame
+        `recording`, and `channel` where any has several.
+    reference, output : (polars.DataFrame, ndarray of int64)
+        Rows of speech, and the recording of each.
+    regions : Spans
+        What is scored.
+    unscored : Spans
+        What the reference excludes from it (NOSCORE).
+    problems : tuple of str
+        What a reader should know.
+    """
+
+    ids: npt.NDArray[Any]
+    frame: pl.DataFrame
+    reference: tuple[pl.DataFrame, Ints]
+    output: tuple[pl.DataFrame, Ints]
+    regions: Spans
+    unscored: Spans
+    problems: tuple[str, ...]
+
+
+def gather(
+    reference: Table,
+    hypothesis: Table,
+    uem: Table | None,
+    missing: Missing,
+    columns: Mapping[str, str],
+    reference_columns: Mapping[str, str] | None = None,
+    *,
+    allow_duplicates: bool = True,
+) -> Recordings:
+    """The recordings to score.
+
+    Parameters
+    ----------
+    reference, hypothesis : Table
+        With `recording`, `speaker`, `start` and `end` in seconds.
+    uem : Table, optional
+        With `recording`, `start` and `end`.
+    missing : {"error", "drop", "worst"}
+        What to do with recordings whose speech the output lacks: refuse them, leave them out, or
+        take the output as empty.
+    columns : mapping of str to str
+        Column of each key that is mapped, in tables of reference and output.
+    reference_columns : mapping of str to str, optional
+        The same for the reference, where its columns are not those of the output.
+    allow_duplicates : bool
+        Take a turn that stands twice as one.
+
+    Raises
+    ------
+    UsageError
+        When a column is missing, or columns are mapped and neither side is a table of columns.
+    InputError
+        When a row is invalid, the output has recordings that nothing else has, or lacks some, the
+        UEM names none of the reference, or nothing is left to score.
+    """
+    theirs = columns if reference_columns is None else reference_columns
+    tables = _sides((reference, hypothesis), columns, theirs)
+    tables += [] if uem is None else [uem]
+    rows = [rows_of(table) for table in tables[:2]] + [
+        rows_of(table, "region", speaker=False) for table in tables[2:]
+    ]
+    if not allow_duplicates:
+        for table, found in zip(tables[:2], rows[:2], strict=True):
+            refuse_repeated_turns(table, found)
+    rows, several = _identified(rows)
+    kept, problems = [], []
+    for table, found, noun in zip(tables, rows, ("segment", "segment", "region"), strict=False):
+        left, said = lasting(found, table.source, noun)
+        kept.append(left)
+        problems += said
+    spoken = [side.filter(pl.col("type") == SPEECH) for side in kept[:2]]
+    ids, said = _chosen(tables, rows, spoken[0], missing)
+    problems += said + _looks_long(tables, rows) + _odd(tables, kept)
+    sides = [_placed(side, ids) for side in spoken]
+    excluded = _placed(kept[0].filter(pl.col("type") == UNSCORED), ids)
+    regions = _spans(*_placed(kept[2], ids)) if uem is not None else _extents(sides, len(ids))
+    return Recordings(
+        np.array(ids),
+        _named(rows, ids, several),
+        sides[0],
+        sides[1],
+        regions,
+        _spans(*excluded),
+        tuple(problems),
+    )
+
+
+def _sides(
+    sides: Sequence[Table], columns: Mapping[str, str], theirs: Mapping[str, str]
+) -> list[Table]:
+    """Reference and output as segments; refuses a mapping when both have columns of their own."""
+    mapped = [key for key in {**columns, **theirs} if key in KEYS]
+    if mapped and all(table.format in FIXED for table in sides):
+        formats = " and ".join(f"{table.source} is {table.format}" for table in sides)
+        raise UsageError(
+            f"--map {mapped[0]}=... is for tables of columns (csv, tsv, parquet, ndjson); {formats}"
+        )
+    return [turns_of(table, own) for table, own in zip(sides, (theirs, columns), strict=True)]
+
+
+def _odd(tables: Sequence[Table], rows: Sequence[pl.DataFrame]) -> list[str]:
+    """Turns without a name, and noises of the reference, which other tools treat otherwise."""
+    said = []
+    if noises := int((rows[0]["type"] == NOISES).sum()):
+        said.append(
+            f"{tables[0].source}: {counted(noises, 'NON-LEX line')} (laughs, breaths): scored as "
+            f"the rest is; md-eval leaves them out"
+        )
+    for table, side in zip(tables[:2], rows[:2], strict=True):
+        unnamed = side.filter((pl.col("type") == SPEECH) & (pl.col("speaker") == NO_NAME))
+        if len(unnamed):
+            said.append(
+                f"{table.source}: {counted(len(unnamed), 'turn', 'have')} no name ({NO_NAME}): "
+                f"those of a recording are taken for one speaker"
+            )
+    return said
+
+
+def _identified(rows: Sequence[pl.DataFrame]) -> tuple[list[pl.DataFrame], bool]:
+    """Rows with an `id`: the recording, and the channel where any recording has several."""
+    several = any(
+        len(table.select("recording", "channel").unique()) > table["recording"].n_unique()
+        for table in rows
+    )
+    name = pl.format("{} channel {}", "recording", "channel") if several else pl.col("recording")
+    return [table.with_columns(id=name) for table in rows], several
+
+
+def _chosen(
+    tables: Sequence[Table],
+    rows: Sequence[pl.DataFrame],
+    speech: pl.DataFrame,
+    missing: Missing,
+) -> tuple[list[str], list[str]]:
+    """Ids of the recordings that are scored, sorted, and what to say about the others."""
+    there, given = (set(table["id"].unique()) for table in rows[:2])
+    named = set(rows[2]["id"].unique()) if len(rows) > 2 else there
+    lacking = (set(speech["id"].unique()) & named) - given
+    _refuse_strangers(tables, there, named)
+    known = (tables[0], *tables[2:])
+    refuse_unknown(tables[1], known, given - there - named, lacking, "recording")
+    problems = []
+    if silent := named - there - given:
+        problems.append(
+            f"{counted(len(silent), 'recording', 'are')} in {tables[2].source} only, neither in "
+            f"the reference nor in the output: scored as silence: {first_five(sorted(silent))}"
+        )
+    if there - named:
+        problems.append(
+            f"{tables[2].source} names no region of {counted(len(there - named), 'recording')} of "
+            f"{tables[0].source}: not scored: {first_five(sorted(there - named))}"
+        )
+    problems += lacking_said(tables[1], tables[0], lacking, missing, "recording")
+    scored = named - lacking if missing == "drop" else named
+    if not scored:
+        raise InputError(
+            f"{tables[1].source}: no recording is left to score; "
+            f"{'; '.join(problems) or f'{tables[0].source} has none'}"
+        )
+    return sorted(scored), problems
+
+
+def _refuse_strangers(tables: Sequence[Table], there: set[str], named: set[str]) -> None:
+    """Refuse a UEM that names no recording of a reference that has any."""
+    if there and there.isdisjoint(named):
+        raise InputError(
+            f"{tables[2].source}: names no recording of {tables[0].source}; it has "
+            f"{first_five(sorted(named))}, the reference has {first_five(sorted(there))}; names "
+            f"must be the same"
+        )
+
+
+def _looks_long(tables: Sequence[Table], rows: Sequence[pl.DataFrame]) -> list[str]:
+    """A hint where the times of a recording span more than a day."""
+    for table, found in zip(tables, rows, strict=True):
+        spans = found.group_by("id").agg(pl.col("end").max() - pl.col("start").min()).sort("id")
+        long = spans.filter(pl.col("end") > DAY)
+        if len(long):
+            return [
+                f"{counted(len(long), 'recording', 'are')} longer than a day in {table.source} "
+                f"(as {long['id'][0]}); times are in seconds: did you give milliseconds?"
+            ]
+    return []
+
+
+def _placed(rows: pl.DataFrame, ids: list[str]) -> tuple[pl.DataFrame, Ints]:
+    """The rows of the recordings that are scored, and the recording of each."""
+    kept = rows.filter(pl.col("id").is_in(ids))
+    places = kept["id"].cast(pl.Enum(ids)).to_physical()
+    return kept, places.to_numpy().astype(np.int64)
+
+
+def _spans(rows: pl.DataFrame, items: Ints) -> Spans:
+    """Merged stretches of time of the recordings."""
+    return Spans(items, rows["start"].to_numpy(), rows["end"].to_numpy()).merged()
+
+
+def _extents(sides: Sequence[tuple[pl.DataFrame, Ints]], size: int) -> Spans:
+    """From the first to the last segment of either side, for each recording with speech."""
+    latest = np.iinfo(np.int64).max
+    starts, ends = np.full(size, latest), np.full(size, -latest)
+    for rows, items in sides:
+        np.minimum.at(starts, items, rows["start"].to_numpy())
+        np.maximum.at(ends, items, rows["end"].to_numpy())
+    spoken = np.flatnonzero(starts < ends)
+    return Spans(spoken, starts[spoken], ends[spoken])
+
+
+def _named(rows: Sequence[pl.DataFrame], ids: list[str], several: bool) -> pl.DataFrame:
+    """The names of the recordings, one row each."""
+    columns = ["recording", "channel"] if several else ["recording"]
+    every = pl.concat([table.select("id", *columns) for table in rows]).unique("id")
+    order = pl.DataFrame({"id": ids})
+    return order.join(every, on="id", how="left", maintain_order="left").select(columns)

@@ -1,0 +1,329 @@
+"""Utterances: the texts of a reference and of a system, joined by their ids.
+
+An utterance is named by its id, or by columns (a recording and a speaker, say): then all its texts
+are put together in the order of time. Both sides must have the same utterances; words that carry
+times (CTM) are put into the segments of their reference (`timed_words`).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from truecost.errors import InputError, UsageError, counted, first_five, named
+from truecost.formats import Table
+from truecost.formats.mapped import (
+    filled,
+    mapped_column,
+    refuse_repeated,
+    refuse_repeated_rows,
+)
+from truecost.names import Missing, Outside
+from truecost.options import check_fields, check_keys
+from truecost.outputs.transcripts_options import TranscriptsTable
+from truecost.study.tables import DataTable
+from truecost.tasks.transcripts import MAP_KEYS
+
+UNSCORED = "IGNORE_TIME_SEGMENT_IN_SCORING"  # STM: nothing in this segment counts
+ALTERNATIONS = ("trn", "stm")  # formats whose references may leave open what was said
+WHOLE = ("recording", "channel", "speaker", "start", "duration", "end")  # where a text stands
+SEPARATOR = "+"  # between the columns that name an utterance, and between their values
+
+
+@dataclass(frozen=True)
+class TextOptions:
+    """How to read transcripts.
+
+    Parameters
+    ----------
+    normalise : tuple of str
+        Steps of the normalisation in their order (`truecost.names.NORMALISATIONS`); texts stay as
+        they are when empty.
+    missing : {"error", "drop", "worst"}
+        What to do with utterances that a system lacks: refuse them, leave them out, or count their
+        output as empty.
+    columns : mapping of str to str
+        Column of `id` and of `text`; columns of these names need no mapping.
+    reference_columns : mapping of str to str, optional
+        The same for the reference, where its columns are not those of the output.
+    by : str, optional
+        Columns that name an utterance in place of the id, joined by +; texts of the same utterance
+        are put together in the order of time. SegLST goes by recording unless told otherwise.
+    outside : {"error", "drop"}
+        What to do with words of a CTM file that lie in no segment of the reference.
+    allow_duplicates : bool
+        Count words or texts that stand twice at the same time in one recording, each of them; they
+        are refused otherwise.
+
+    Raises
+    ------
+    UsageError
+        When a choice or a key is not known.
+    """
+
+    normalise: tuple[str, ...] = ()
+    missing: Missing = "error"
+    columns: Mapping[str, str] = field(default_factory=dict)
+    reference_columns: Mapping[str, str] | None = None
+    by: str | None = None
+    outside: Outside = "error"
+    allow_duplicates: bool = False
+
+    def __post_init__(self) -> None:
+        check_keys(self.columns, MAP_KEYS)
+        check_fields(self, TranscriptsTable)
+        check_fields(self, DataTable)
+
+
+@dataclass(frozen=True, eq=False)
+class Texts:
+    """The texts of one side.
+
+    Attributes
+    ----------
+    table : Table
+        Where they come from.
+    frame : polars.DataFrame
+        `id`, `text` and `row`, the (first) row of the table, for messages.
+    kept : tuple of str
+        Columns of the table that have one value an utterance.
+    by : str
+        The columns that name an utterance; empty for its id.
+    unscored : polars.Series of str
+        Ids of the rows that are not to be scored.
+    """
+
+    table: Table
+    frame: pl.DataFrame
+    kept: tuple[str, ...]
+    by: str = ""
+    unscored: pl.Series = field(default_factory=lambda: pl.Series(dtype=pl.String))
+
+    def first(self, ids: pl.Series) -> str:
+        """Where the first of some utterances stands."""
+        row = self.frame.filter(pl.col("id").is_in(ids.implode()))["row"][0]
+        return self.table.where(row)
+
+
+@dataclass(frozen=True, eq=False)
+class Joined:
+    """References with outputs, sorted by id.
+
+    Attributes
+    ----------
+    reference : Texts
+        In the order of the other columns.
+    hypothesis : polars.Series of str
+        What the system put out; empty where it lacks the utterance and this is to count.
+    problems : tuple of str
+        What a reader should know.
+    timed : bool
+        Whether the times of words said where they belong.
+    """
+
+    reference: Texts
+    hypothesis: pl.Series
+    problems: tuple[str, ...] = ()
+    timed: bool = False
+
+    @property
+    def columns(self) -> pl.DataFrame:
+        """`id` and the other columns of the reference, one row an utterance."""
+        frame, rows = self.reference.table.frame, self.reference.frame["row"]
+        own = [name for name in self.reference.kept if name not in ("id", "text")]
+        return self.reference.frame.select("id").hstack([frame[name].gather(rows) for name in own])
+
+
+def texts_of(table: Table, options: TextOptions) -> Texts:
+    """The texts of a table, one for each row or for each value of the columns `by`.
+
+    Raises
+    ------
+    UsageError
+        When a column is not there.
+    InputError
+        When ids are empty or repeat, a text stands twice at the same time, or a recording has
+        several speakers and nothing says how to take them apart.
+    """
+    by = options.by or ("recording" if table.format == "seglst" else "")
+    column = options.columns.get("text", "word" if table.format == "ctm" else "text")
+    frame = pl.DataFrame({"text": table.texts(column, "text").fill_null("")}).with_row_index("row")
+    frame = frame.with_columns(_names(table, by, options).alias("id"))
+    scored = (frame["text"].str.to_uppercase() != UNSCORED) | (table.format != "stm")
+    frame, unscored = frame.filter(scored), frame["id"].filter(~scored)
+    used = {mapped_column(options.columns, "id", table), column}
+    kept = tuple(name for name in table.frame.columns if name not in used)
+    if not by:
+        places = frame["row"].to_list()
+        refuse_repeated(
+            table.source,
+            frame["id"],
+            "each utterance has one text",
+            lambda row: table.where(places[row]),
+        )
+        return Texts(table, frame, kept, unscored=unscored)
+    if not options.by:
+        _refuse_several_speakers(table)
+    if not options.allow_duplicates:
+        refuse_repeated_texts(table, column)
+    kept = _constant(table, frame, kept)
+    return Texts(table, _put_together(table, frame), kept, by, unscored)
+
+
+def refuse_repeated_texts(table: Table, column: str) -> None:
+    """Refuse a text that stands twice at the same time: InputError.
+
+    Without times a word may follow itself.
+
+    Parameters
+    ----------
+    column : str
+        That of the texts.
+    """
+    if "start" in table.columns:
+        names = [name for name in WHOLE if name in table.frame.columns]
+        timed = table.frame.with_row_index("row").filter(pl.col("start").is_not_null())
+        noun = "word" if table.format == "ctm" else "text"
+        refuse_repeated_rows(table, timed.select(*names, column), noun, timed["row"])
+
+
+def _names(table: Table, by: str, options: TextOptions) -> pl.Series:
+    """The name of the utterance that each row belongs to."""
+    if not by:
+        if table.format == "ctm":
+            raise UsageError(
+                f"{table.source}: the words of a CTM file have times and no ids: the reference has "
+                f"to be an STM file; or say --by recording, when the other file has recordings too"
+            )
+        return filled(table, mapped_column(options.columns, "id", table) or "id", "id")
+    columns = by.split(SEPARATOR)
+    if absent := [name for name in columns if name not in table.columns]:
+        raise UsageError(
+            f"{table.source}: --by {by} needs {named('column', absent)}; {table.listed}"
+        )
+    parts = pl.DataFrame({name: filled(table, name, "--by") for name in columns})
+    names = parts.select(pl.concat_str(pl.all(), separator=SEPARATOR).alias("id")).to_series()
+    if names.n_unique() != parts.n_unique():
+        raise InputError(
+            f"{table.source}: two utterances get the same name when {by} are joined by "
+            f"{SEPARATOR}, which stands in their values"
+        )
+    return names
+
+
+def _refuse_several_speakers(table: Table) -> None:
+    """Refuse recordings whose speakers would be mixed up in one text."""
+    if "speaker" not in table.columns:
+        return
+    several = table.frame.group_by("recording").agg(pl.col("speaker").n_unique())
+    mixed = several.filter(pl.col("speaker") > 1)["recording"].sort()
+    if len(mixed):
+        raise InputError(
+            f"{table.source}: {counted(len(mixed), 'recording', 'have')} several speakers "
+            f"({first_five(mixed)}): say --by recording+speaker where both files name speakers "
+            f"alike, or --by id where both have the same segments"
+        )
+
+
+def _constant(table: Table, frame: pl.DataFrame, columns: Sequence[str]) -> tuple[str, ...]:
+    """Those of some columns that have one value in each utterance."""
+    rows = table.frame[frame["row"]].select(columns).with_columns(frame["id"].alias("id"))
+    most = rows.group_by("id").agg(pl.all().n_unique()).drop("id").max()
+    return tuple(name for name in most.columns if name != "id" and most[name][0] == 1)
+
+
+def _put_together(table: Table, frame: pl.DataFrame) -> pl.DataFrame:
+    """One row for each id: its texts in the order of time, or of the file without times."""
+    if "start" in table.columns:
+        times = pl.Series("start", table.numbers("start", "start"))[frame["row"]]
+        frame = frame.with_columns(times).sort("start", maintain_order=True, nulls_last=True)
+    return frame.group_by("id", maintain_order=True).agg(
+        pl.col("text").str.join(" "), pl.col("row").min()
+    )
+
+
+def join_texts(reference: Texts, hypothesis: Texts, options: TextOptions) -> Joined:
+    """References with the outputs of the same ids.
+
+    Raises
+    ------
+    InputError
+        When the utterances are not the same; counts and the first five ids.
+    """
+    _refuse_other_lengths(reference.table, hypothesis.table)
+    if not len(reference.frame):
+        raise InputError(f"{reference.table.source}: there is no utterance to score")
+    there = hypothesis.frame.select("id", pl.col("text").alias("output"))
+    problems = _unscored(reference, there)
+    there = there.filter(~pl.col("id").is_in(reference.unscored.implode()) | bool(reference.by))
+    found = reference.frame.sort("id").join(there, on="id", how="left", maintain_order="left")
+    absent = found.filter(pl.col("output").is_null())["id"]
+    extra = there.filter(~pl.col("id").is_in(reference.frame["id"].implode()))["id"]
+    if len(extra) or (len(absent) and options.missing == "error"):
+        raise InputError(_mismatch(reference, hypothesis, absent, extra, options))
+    if len(absent):
+        done = "left out" if options.missing == "drop" else "counted as empty"
+        problems.append(
+            f"{len(absent)} of {counted(len(found), 'utterance')} had no output: {done} "
+            f"(--missing {options.missing})"
+        )
+    if options.missing == "drop":
+        found = found.drop_nulls("output")
+    if not len(found):
+        raise InputError(f"{hypothesis.table.source}: no utterance has an output")
+    aligned = Texts(reference.table, found.drop("output"), reference.kept, reference.by)
+    return Joined(aligned, found["output"].fill_null(""), tuple(problems))
+
+
+def _unscored(reference: Texts, there: pl.DataFrame) -> list[str]:
+    """What happens to outputs where the reference is not to be scored."""
+    if reference.by and len(reference.unscored):
+        return [
+            f"{counted(len(reference.unscored), 'segment', 'are')} not to be scored: what was put "
+            f"out there counts as inserted, for --by puts texts together"
+        ]
+    told = int(there["id"].is_in(reference.unscored.implode()).sum())
+    return [f"{counted(told, 'output')} of segments that are not scored: left out"] if told else []
+
+
+def _refuse_other_lengths(reference: Table, hypothesis: Table) -> None:
+    """Texts without ids correspond line by line."""
+    plain = [table.format == "lines" for table in (reference, hypothesis)]
+    if all(plain) and len(reference) != len(hypothesis):
+        raise InputError(
+            f"{reference.source} has {counted(len(reference), 'line')}, {hypothesis.source} has "
+            f"{len(hypothesis)}: texts without ids correspond line by line"
+        )
+    if any(plain) and not all(plain):
+        without, with_ids = (reference, hypothesis) if plain[0] else (hypothesis, reference)
+        raise InputError(
+            f"{without.source} has one text a line and no ids, {with_ids.source} was read as "
+            f"{with_ids.format or 'a table'}: both need ids, or both one text a line"
+        )
+
+
+def _mismatch(
+    reference: Texts,
+    hypothesis: Texts,
+    absent: pl.Series,
+    extra: pl.Series,
+    options: TextOptions,
+) -> str:
+    """What is missing, what is too much, and what may help."""
+    here, there = reference.table, hypothesis.table
+    said = []
+    if len(absent):
+        have = counted(len(absent), "utterance", "have")
+        said.append(f"{have} no output in {there.source} ({first_five(absent)})")
+    if len(extra):
+        are = counted(len(extra), "utterance", "are")
+        said.append(
+            f"{are} only in {there.source} ({first_five(extra)}; the first at "
+            f"{hypothesis.first(extra)})"
+        )
+    advice = "both need the same ids" if len(extra) else "add them, or say --missing drop|worst"
+    if there.format == "ctm":
+        advice += " (a recording and channel without any word is missing, not silent)"
+    if len(extra) and not options.by and "recording" in set(here.columns) & set(there.columns):
+        advice += "; where segments differ, --by recording+speaker puts the texts of each together"
+    return f"{here.source}: {'; '.join(said)}: {advice}"

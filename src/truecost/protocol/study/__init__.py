@@ -1,0 +1,1 @@
+"""The protocol of a study: its ledger, spurious correlations, trainings, methods."""

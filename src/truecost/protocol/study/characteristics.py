@@ -1,0 +1,274 @@
+"""Predictors that know only what should not tell the class, as systems like any other."""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from truecost.errors import InputError, UsageError, counted, first_five, of_windows
+from truecost.protocol.encoding import Column, Levels, Numbers, by_text, column_of
+from truecost.protocol.grouping import Units, units_of
+from truecost.protocol.options import SpuriousTable
+from truecost.protocol.predicting import Predicting, alone_in_units, predict
+from truecost.protocol.samples import Samples
+from truecost.speech.activity import NAMES, file_nonspeech
+from truecost.study.outcome import Input
+from truecost.tasks.trials.records import Trials
+
+Progress = Callable[[str, int, int], None]
+Ints = npt.NDArray[np.int64]
+
+ONLY = "only "  # how the name of a predictor begins
+EVERY, QUIET = "only conditions", "only non-speech"
+MARK = "predicted:"  # in the signature of a predictor's rows
+
+
+@dataclass(frozen=True, eq=False)
+class Characteristics:
+    """What is known of samples beside their content.
+
+    Attributes
+    ----------
+    units : Units
+    columns : tuple of Levels or Numbers
+        Conditions, one entry a sample.
+    sounds : Numbers, optional
+        What each clip sounds like where nobody speaks; NaN where somebody speaks all the time.
+    inputs : tuple of Input
+        The audio, as one entry.
+    """
+
+    samples: Samples
+    units: Units
+    columns: tuple[Column, ...]
+    sounds: Numbers | None
+    table: SpuriousTable
+    inputs: tuple[Input, ...] = ()
+
+    @property
+    def how(self) -> Predicting:
+        """How predictions are made."""
+        given = {k: getattr(self.table, k) for k in ("model", "folds", "seed")}
+        return Predicting(**{k: v for k, v in given.items() if v is not None})
+
+    @property
+    def sets(self) -> dict[str, tuple[Column, ...]]:
+        """The characteristics of each predictor by its name, those of the main ones first."""
+        found: dict[str, tuple[Column, ...]] = {}
+        if len(self.columns) > 1:
+            found[EVERY] = self.columns
+        elif self.columns:
+            found[ONLY + self.columns[0].name] = self.columns
+        if self.sounds is not None:
+            found[QUIET] = (self.sounds,)
+        return found | {ONLY + column.name: (column,) for column in self.columns}
+
+    @property
+    def main(self) -> tuple[str, ...]:
+        """Names of the predictors that the verdict speaks of: all conditions, and the sound."""
+        return tuple([*self.sets][: bool(self.columns) + (self.sounds is not None)])
+
+    @property
+    def readings(self) -> tuple[str, ...]:
+        """How the conditions were read."""
+        said = ", ".join(column.said for column in self.columns)
+        return (f"conditions: {said}",) if said else ()
+
+    def titled(self, name: str) -> str:
+        """What a predictor knows, in words."""
+        if name == EVERY:
+            return ", ".join(column.name for column in self.columns)
+        return "the non-speech part" if name == QUIET else name.removeprefix(ONLY)
+
+
+def characteristics(
+    samples: Samples, table: SpuriousTable, progress: Progress | None = None
+) -> Characteristics:
+    """Read what should not tell the class.
+
+    Parameters
+    ----------
+    samples : Samples
+        With the columns of conditions that the table names.
+    progress : callable, optional
+        Told how many clips were listened to.
+
+    Raises
+    ------
+    UsageError
+        When neither conditions nor audio are named.
+    InputError
+        When a clip cannot be read.
+    MissingExtraError
+        When the detector of speech is not installed.
+    """
+    if not samples.conditions and table.audio is None:
+        raise UsageError(
+            "say what should not tell the class: --conditions COLUMN,... or --audio COLUMN "
+            "(conditions or audio under [spurious])"
+        )
+    columns = tuple(column_of(name, texts) for name, texts in samples.conditions.items())
+    sounds: Numbers | None = None
+    inputs: tuple[Input, ...] = ()
+    if table.audio is not None:
+        sounds, inputs = _sounds(samples, table, progress)
+    return Characteristics(samples, units_of(samples), columns, sounds, table, inputs)
+
+
+def _sounds(
+    samples: Samples, table: SpuriousTable, progress: Progress | None
+) -> tuple[Numbers, tuple[Input, ...]]:
+    """The non-speech part of each clip, and what was read."""
+    column = str(table.audio)
+    named = samples.table.texts(column, "audio")
+    if named.null_count():
+        at = samples.table.where(int(named.is_null().arg_true()[0]))
+        raise InputError(f"{samples.table.source}: no audio (column {column!r}) at {at}")
+    folder = Path(str(table.samples)).parent
+    files = [folder / str(name) for name in named]
+    lacking = [str(file) for file in files if not file.is_file()]
+    if lacking:
+        raise InputError(
+            f"{samples.table.source}: {counted(len(lacking), 'file')} of --audio {column} cannot "
+            f"be found: {first_five(lacking)}; paths are relative to the table's folder"
+            f"{of_windows(lacking)}"
+        )
+    values, digest = np.empty((len(files), len(NAMES))), hashlib.sha256()
+    for k in by_text(samples.ids):
+        values[k] = file_nonspeech(files[k], table.settled("vad"))
+        digest.update(hashlib.sha256(files[k].read_bytes()).digest())
+        if progress is not None:
+            progress("listening", int(np.isfinite(values[:, 0]).sum()), len(files))
+    entry = Input(system="", file=f"{column} ({len(files)} files)", sha256=digest.hexdigest())
+    return Numbers("non-speech", values, bins=0), (entry,)
+
+
+def predictors(known: Characteristics, like: Trials) -> tuple[list[Trials], list[str]]:
+    """The predictors as systems on the trials of another one.
+
+    Parameters
+    ----------
+    like : Trials
+        Its ids are those of samples; its labels are what is predicted.
+
+    Returns
+    -------
+    trials : list of Trials
+        One for each predictor, the main ones first.
+
+    Raises
+    ------
+    UsageError
+        When a trial has no id, or no one class.
+    InputError
+        When a trial is no sample, or there are too few groups.
+    """
+    places = _places(known.samples, like)
+    order = by_text(like.ids) if like.ids is not None else places
+    rows = places[order]
+    units = known.units.codes[rows]
+    problems = _about_columns(known, rows, units)
+    found = []
+    for name, columns in known.sets.items():
+        own = [_taken(column, rows) for column in columns]
+        heard = [~np.isnan(c.values[:, 0]) for c in own if name == QUIET and isinstance(c, Numbers)]
+        weights = None if like.weights is None else like.weights[order]
+        try:
+            said = predict(
+                own, like.labels[order], units, like.classes, known.how, weights, *heard[:1]
+            )
+        except InputError as error:  # which knows no file
+            raise InputError(f"{known.samples.table.source}: {error}") from error
+        problems += [text for text in said.problems if text not in problems]
+        posteriors = np.empty_like(said.posteriors)
+        posteriors[order] = said.posteriors
+        found.append(_as_system(like, name, posteriors, _signature(known, name)))
+    return found, problems
+
+
+def with_units(system: Trials, known: Characteristics) -> Trials:
+    """A system resampled by the groups of the samples, unless it has units of its own."""
+    if system.units or not known.units.columns:
+        return system
+    titles = np.array([known.units.title(u) for u in range(len(known.units))], dtype=object)
+    codes = known.units.codes[_places(known.samples, system)]
+    return replace(system, units={known.units.noun: (titles[codes],)})
+
+
+def _places(samples: Samples, like: Trials) -> Ints:
+    """The row of each trial among the samples."""
+    if like.ids is None or like.ids.dtype.kind in "iu":
+        raise UsageError(f"{like.name}: trials are looked up among the samples by id: map an id")
+    if not like.classes or like.several_right or like.origin is not None:
+        raise UsageError(
+            f"{like.name}: spurious correlations need one class a trial, no numbers, soft labels "
+            f"or votes"
+        )
+    rows = {str(name): k for k, name in enumerate(samples.ids)}
+    lacking = [str(name) for name in like.ids if str(name) not in rows]
+    if lacking:
+        raise InputError(
+            f"{samples.table.source}: {counted(len(lacking), 'trial')} of {like.name} not among "
+            f"the samples: {first_five(lacking)}; the samples need a row for each"
+        )
+    return np.array([rows[str(name)] for name in like.ids], np.int64)
+
+
+def _taken(column: Column, rows: Ints) -> Column:
+    """A column of some samples."""
+    if isinstance(column, Levels):
+        return replace(column, codes=column.codes[rows])
+    return replace(column, values=column.values[rows])
+
+
+def _about_columns(known: Characteristics, rows: Ints, units: Ints) -> list[str]:
+    """What makes characteristics say less than they might."""
+    found = [
+        f"each {c.name} is in one group only, so that none is known where it is predicted: "
+        f"{c.name} tells nothing here"
+        for c in known.columns
+        if known.units.columns and alone_in_units(_taken(c, rows), units)
+    ]
+    if known.sounds is None:
+        return found
+    deaf = int(np.isnan(known.sounds.values[rows, 0]).sum())
+    if deaf:
+        found.append(
+            f"{counted(deaf, 'clip')} of {len(rows)} without a non-speech part "
+            f"({known.table.vad or 'energy'}): {'it is' if deaf == 1 else 'they are'} predicted "
+            f"from the class shares"
+        )
+    return found
+
+
+def _signature(known: Characteristics, name: str) -> str:
+    """What a predictor was made of, for its rows."""
+    what = "+".join(column.name for column in known.sets[name])
+    if name == QUIET:
+        what += f":{known.table.vad or 'energy'}"
+    return f"type:posterior|{MARK}{what}:{known.how.signature}"
+
+
+def _as_system(like: Trials, name: str, posteriors: npt.NDArray[Any], signature: str) -> Trials:
+    """Posteriors as a system on the trials of another one."""
+    scores = posteriors
+    if like.detection:  # posteriors lie between 0 and 1, neither included
+        scores = np.log(posteriors[:, 1]) - np.log(posteriors[:, 0])
+    return replace(
+        like,
+        name=name,
+        kind="posterior",
+        scores=np.asarray(scores, np.float64),
+        signature=signature,
+        problems=(),
+        annotation=None,
+    )
+
+
+def named_alike(systems: Sequence[str], known: Characteristics) -> list[str]:
+    """Systems that have the name of a predictor."""
+    return [name for name in systems if name in known.sets]

@@ -1,0 +1,324 @@
+"""Spurious correlations: what the class can be told from that should not tell it, beside systems.
+
+Predictors that know only conditions, or only the non-speech part of the audio, are scored as
+systems are. Where the whole interval of one lies below its naive value, the data can be solved
+without their content (paper 003, section 2.4).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from truecost.core.comparison import compare
+from truecost.core.digits import between, figure, signed
+from truecost.core.results import Comparison, Estimate
+from truecost.core.scoring import Scoring
+from truecost.errors import UsageError
+from truecost.protocol.options import SpuriousTable
+from truecost.protocol.samples import samples_of
+from truecost.protocol.study.characteristics import (
+    Characteristics,
+    characteristics,
+    named_alike,
+    predictors,
+    with_units,
+)
+from truecost.running import pair, score
+from truecost.study.advice import problems_of, unused
+from truecost.study.columns import Options
+from truecost.study.config import Study
+from truecost.study.outcome import Outcome, Part, Problem
+from truecost.study.reader import Reader, options_of
+from truecost.study.settings import Progress, scoring_of
+from truecost.study.sources import Source, sources_of
+from truecost.tasks.measures import find
+from truecost.tasks.trials.applying import has_truth
+from truecost.tasks.trials.counting import class_shares, parts_of
+from truecost.tasks.trials.loading import load
+from truecost.tasks.trials.options import TrialsScoring
+from truecost.tasks.trials.pairing import check_classes
+from truecost.tasks.trials.records import Trials
+from truecost.tasks.trials.scoring import measures_for
+
+JUDGED = ("nce", "nec")  # either tells
+FOUND, BASELINE = "spurious-correlation", "baseline-of-characteristics"
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was found for one collection and application."""
+
+    part: Part
+    problems: tuple[Problem, ...]
+    remarks: tuple[str, ...]
+
+
+def run_spurious(study: Study, progress: Progress | None = None) -> Outcome:
+    """Score predictors that know only what should not tell the class, and systems beside them.
+
+    Parameters
+    ----------
+    study : Study
+        With `spurious`; systems are compared with the predictors, sample by sample.
+    progress : callable, optional
+        Told what is being done, how much of it is done, and all of it, from time to time.
+
+    Returns
+    -------
+    Outcome
+        A problem with the rule `spurious-correlation` for each predictor of which a whole interval
+        lies below the naive value (normalised cross entropy or normalised expected cost), and one
+        with the rule `baseline-of-characteristics` for each system that is not better than it.
+
+    Raises
+    ------
+    UsageError
+        When the study contradicts itself, or what it asks for does not go with the data.
+    InputError
+        When a file cannot be read, samples and trials do not agree, or there are too few groups.
+    """
+    from truecost.study.running import check_study, configuration, refuse_lost, subsets_of
+
+    check_study(study)
+    reader = Reader("trials")
+    known = _known(study, reader, progress)
+    found: list[Found] = []
+    notes: list[str] = []
+    missing: list[Mapping[str, Problem]] = []
+    for collection in study.collections or ("",):
+        sources = sources_of(study, collection)
+        systems = [with_units(s, known) for s in _systems(study, sources, reader, known)]
+        systems = pair(_baseline_first(systems, study.baseline))  # type: ignore[assignment]
+        baselines, said = predictors(known, systems[0])
+        notes += [f"{collection}: {text}" if collection else text for text in said]
+        kept, lacking = subsets_of(study, systems[0], collection)
+        missing.append(lacking)
+        for name, table in (study.applications or {"": study.application}).items():
+            dims = {k: v for k, v in (("collection", collection), ("application", name)) if v}
+            scoring = {s.name: scoring_of(kept, table, s.data, progress) for s in sources}
+            plain = scoring_of(kept, table, study.data, progress)
+            own = systems if sources else []
+            found.append(_scored(own, baselines, scoring, plain, dims, study.baseline, known))
+    refuse_lost(study, missing)
+    parts = [one.part for one in found]
+    problems = [
+        *(problem for one in found for problem in one.problems),
+        *(Problem(kind="data", message=text) for text in dict.fromkeys(notes)),
+        *(problem for lost in missing for problem in lost.values()),
+        *unused(study),
+        *map(_in_own_words, problems_of(parts)),
+    ]
+    return Outcome(
+        tuple(parts),
+        tuple(dict.fromkeys(problems)),
+        (*reader.inputs, *known.inputs),
+        configuration=configuration(study),
+        readings=(*dict.fromkeys(reader.readings), *known.readings),
+        remarks=tuple(dict.fromkeys(text for one in found for text in one.remarks)),
+    ).judged(study.gate)
+
+
+def _known(study: Study, reader: Reader, progress: Progress | None) -> Characteristics:
+    """The samples and what is known of them."""
+    asked = study.table(SpuriousTable)
+    path = str(asked.samples)
+    need = () if study.systems else ("label",)
+    samples = samples_of(reader.table(path), asked.map, asked.conditions, need)
+    reader.note(path)
+    taken = {*samples.columns.values(), *samples.groups} & {*asked.conditions}
+    label = samples.columns.get("label")
+    if label in taken:
+        raise UsageError(f"{label!r} is the class: it cannot be a condition too")
+    known = characteristics(samples, asked, progress)
+    alike = named_alike([*study.systems], known)
+    if alike:
+        raise UsageError(f"a system is named {alike[0]!r} as a predictor is: give it another name")
+    return known
+
+
+def _systems(
+    study: Study, sources: Sequence[Source], reader: Reader, known: Characteristics
+) -> list[Trials]:
+    """The systems; without any the samples themselves, for their classes."""
+    found = [_read(source, reader, known) for source in sources]
+    if not found:
+        label = known.samples.columns["label"]
+        columns = {"id": known.samples.columns["id"], "label": label, "score": label}
+        target, classes = study.data.target, study.data.classes or None
+        options = Options("decision", columns, target, classes)
+        found = [load(known.samples.table, options, known.samples.table.source)]
+        found = [replace(found[0], units={})]
+    for system in found:
+        check_classes(system)
+    return found
+
+
+def _read(source: Source, reader: Reader, known: Characteristics) -> Trials:
+    """A system; where its file has no labels, with those of the samples."""
+    table = reader.table(source.file, source.data.input_format)
+    options = options_of(source.data, table)
+    samples = known.samples
+    if source.data.key is not None or samples.labels is None or has_truth(table, options):
+        return reader.trials(source.name, source.file, source.data, source.collection)
+    reader.note(source.file, source.name, source.collection)
+    ours, label = samples.columns["id"], samples.columns["label"]
+    own = options.column("id", table) or (ours if ours in table.columns else None)
+    if own is None:
+        raise UsageError(
+            f"{table.source}: no column is mapped to id; {table.listed}: --system-map id=COLUMN"
+        )
+    if own != ours:
+        table = replace(
+            table, frame=table.frame.drop(ours, strict=False).rename({own: ours}), ids=""
+        )
+    key = replace(samples.table, frame=samples.table.frame.select(ours, label))
+    columns = {**options.columns, "id": ours, "label": label}
+    further = reader.joined(source.data, source.collection)[1]
+    return load(table, replace(options, columns=columns), source.name, key, further)
+
+
+def _baseline_first(systems: Sequence[Trials], baseline: str | None) -> list[Trials]:
+    """The baseline of the study first, where it names one."""
+    return sorted(systems, key=lambda t: baseline is not None and t.name != baseline)
+
+
+def _scored(
+    systems: Sequence[Trials],
+    baselines: Sequence[Trials],
+    scoring: Mapping[str, Scoring],
+    plain: Scoring,
+    dims: Mapping[str, str],
+    baseline: str | None,
+    known: Characteristics,
+) -> Found:
+    """Rows of systems and predictors, and each system against the main predictors."""
+    from truecost.study.running import score_part
+
+    asked = {s.name: _measured(s, scoring[s.name]) for s in systems}
+    part = Part(dims, (), {}, ())
+    if systems:
+        part = score_part(systems, asked, dims, baseline if len(systems) > 1 else None)
+    measures = dict.fromkeys(m for how in asked.values() for m in how.measures)
+    shares = tuple(class_shares(baselines[0]).tolist())
+    how = replace(
+        plain,
+        measures=tuple(dict.fromkeys([*measures, *plain.measures, *JUDGED])),
+        # What knows nothing ranks targets anyhow.
+        choices=TrialsScoring(training_prior=shares, allow_reversed=True),
+    )
+    rows = {t.name: score(t, how, dims=dims) for t in baselines}
+    compared = [
+        compare(row, against)
+        for name in known.main
+        for row in part.estimates
+        for against in rows[name]
+        if _about(row) == _about(against)
+    ]
+    every = (*part.estimates, *(row for of in rows.values() for row in of))
+    whole = replace(part, estimates=every, comparisons=(*part.comparisons, *compared))
+    return Found(whole, *_judged(rows, compared, known, whole.title))
+
+
+def _measured(system: Trials, scoring: Scoring) -> Scoring:
+    """What was asked for, or what suits the system, with the measures that are judged."""
+    names = [m.label for m in measures_for(system, scoring)]
+    available = parts_of(system, scoring)
+    further = [name for name in JUDGED if set(find(name, "trials").parts) <= available]
+    if not scoring.measures:
+        names = further or names
+    return replace(scoring, measures=tuple(dict.fromkeys([*names, *further])))
+
+
+def _about(row: Estimate) -> tuple[str, str]:
+    return row.label, row.dims.get("subset", "")
+
+
+def _judged(
+    rows: Mapping[str, Sequence[Estimate]],
+    compared: Sequence[Comparison],
+    known: Characteristics,
+    title: str,
+) -> tuple[tuple[Problem, ...], tuple[str, ...]]:
+    """What the predictors find, and how the systems do beside them: problems and remarks."""
+    problems: list[Problem] = []
+    remarks: list[str] = []
+    where = f"{title}: " if title else ""
+    for name in known.main:
+        what, asked = known.titled(name), _decide(rows[name])
+        judged = [row for row in asked if not row.outside]
+        problems += [
+            Problem(kind="data", message=where + _biased(row, what)) for row in asked if row.outside
+        ]
+        below = [row for row in judged if _below(row)]
+        if judged and not below:
+            remarks.append(
+                f"{where}nothing of the class found in {what}: {_figures(judged[0])}, and 1 is "
+                f"what the class shares give; that is no proof that there is nothing"
+            )
+        if not below:
+            continue
+        said = (
+            f"{where}the class can be told from {what} alone: "
+            f"{' and '.join(map(_figures, below))}, and 1 is what the class shares give; a system "
+            f"may have learnt that, and these data cannot show it: compare with this predictor, "
+            f"and test on another collection"
+        )
+        problems.append(Problem(kind="data", message=said, rule=FOUND))
+        for comparison in (c for c in compared if c.baseline is below[0]):
+            said = where + _beside(comparison, what)
+            if comparison.verdict == "better" and not comparison.system.outside:
+                remarks.append(said)
+            else:
+                problems.append(Problem(kind="data", message=said, rule=BASELINE))
+    return tuple(problems), tuple(remarks)
+
+
+def _decide(rows: Sequence[Estimate]) -> list[Estimate]:
+    """The rows that are judged, of the whole data: cross entropy and cost of decisions, or any
+    other cost whose naive value is 1.
+    """
+    whole = {row.measure: row for row in rows if "subset" not in row.dims}
+    named = [whole[name] for name in JUDGED if name in whole]
+    return named or [r for r in whole.values() if r.naive == 1 and r.direction == "lower"][:1]
+
+
+def _below(row: Estimate) -> bool:
+    """Whether the whole interval lies below the naive value."""
+    return row.upper is not None and bool(np.isfinite(row.upper)) and row.upper < 1
+
+
+def _biased(row: Estimate, what: str) -> str:
+    """That nothing is concluded from a value outside its own interval, and how far it is biased."""
+    known = row.replicates[np.isfinite(row.replicates)]
+    bias = float(known.mean()) - row.point if len(known) else np.nan
+    mean = f" ({signed(bias, row.scale)} on average)" if np.isfinite(bias) else ""
+    return (
+        f"nothing is concluded about {what} from {_figures(row)}: the value lies outside its "
+        f"interval, as the replicates are biased{mean}; add groups, or name larger ones, and "
+        f"look again"
+    )
+
+
+def _figures(row: Estimate) -> str:
+    return f"{row.label} {figure(row.value, row.scale)} {between(row.lower, row.upper, row.scale)}"
+
+
+def _beside(comparison: Comparison, what: str) -> str:
+    """A system against a predictor, in words."""
+    found = comparison.difference
+    known = {"better": "better than", "worse": "worse than", "same": "as good as"}
+    said = known.get(comparison.verdict, "not shown to be better than")
+    return (
+        f"{found.dims['system']} is {said} what {what} alone tell{'' if ', ' in what else 's'}: "
+        f"difference in {found.label} "
+        f"{signed(found.value, found.scale)} {between(found.lower, found.upper, found.scale)}"
+    )
+
+
+def _in_own_words(problem: Problem) -> Problem:
+    """Advice that names the option of this command."""
+    import msgspec
+
+    message = problem.message.replace("--map unit=COLUMN", "--map group=COLUMN")
+    return msgspec.structs.replace(problem, message=message)

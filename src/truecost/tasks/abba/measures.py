@@ -1,0 +1,376 @@
+"""Measures of two models of which only accepted items are collected: a candidate over the deployed.
+
+All read the tally `collected` with the axes arm (A, B) and other (accepts, rejects): the cells 11A,
+10A, 11B, 01B. Its statistics: `items` counts the collected items and `labels` those with a human
+label; `labelled` sums the inverse inclusion probabilities of the latter, `positive` and `negative`
+those of label 1 and 0. `machine` has `all`, the sum of the machine's probabilities over all items,
+and `known`, their weighted sum over the labelled ones. `traffic` has the `exposure` of each arm
+(axis arm).
+
+Every estimator first finds the cell totals T_h of a class (label 1 for the recall, 0 for the false
+positives), then divides. Conventions: arrays of totals have the axes (..., arm, other).
+Source: paper 001, as `spec/abba.md` corrects it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from truecost.core.application import Application
+from truecost.core.evidence import Totals
+from truecost.core.measure import Floats, Measure, Result
+from truecost.core.rules import Rate, Rule
+
+Array = npt.NDArray[Any]
+Sums = Callable[[str, str], Array]
+Lean = tuple[Array, Array]  # a residual by arm and other, and where there is one
+CORRECTION = 1e-9  # of a cell: what rounding may take a total beyond it without being clipped
+
+
+@dataclass(frozen=True)
+class Estimator:
+    """One way to a ratio: everything that other modules know of it.
+
+    Attributes
+    ----------
+    reads : tuple of str
+        Parts of the evidence.
+    totals : callable
+        From sums, and a lean or None, to the items of label 1 and of label 0 by arm and other.
+    divide : callable
+        From the totals of a label and the sums to the ratio.
+    words : str
+        How it comes about, for readers.
+    labels : bool
+        Whether it needs human labels.
+    """
+
+    reads: tuple[str, ...]
+    totals: Callable[[Sums, Lean | None], tuple[Array, Array]]
+    divide: Callable[[Array, Sums], Floats]
+    words: str
+    labels: bool = True
+
+    @property
+    def machine(self) -> bool:
+        """Whether it reads machine scores."""
+        return "machine" in self.reads
+
+    @property
+    def traffic(self) -> bool:
+        """Whether it reads the exposures of the arms."""
+        return "traffic" in self.reads
+
+
+def human(sums: Sums, lean: Lean | None = None) -> tuple[Array, Array]:
+    """Totals of both labels from human labels alone: N_h times the share among the labelled.
+
+    Post-stratified: how many items a cell has is known, however few of them were labelled.
+    """
+    del lean
+    n = sums("collected", "items")
+    labelled, positive = sums("collected", "labelled"), sums("collected", "positive")
+    # Products first, and not n minus the other: whole where all items are labelled.
+    one, other = (np.where(n == 0, 0.0, n * k / labelled) for k in (positive, labelled - positive))
+    return one, other
+
+
+def soft(sums: Sums, lean: Lean | None = None) -> tuple[Array, Array]:
+    """Totals of both labels from the machine's probabilities (paper 001, Eq. 8-9)."""
+    del lean
+    p = sums("machine", "all")
+    return p, sums("collected", "items") - p
+
+
+def corrected(sums: Sums, lean: Lean | None = None) -> tuple[Array, Array]:
+    """Totals of both labels: the machine's, corrected by the labelled items of each cell.
+
+    T_h = N_h [mean_all(m) + mean_labelled(L - m)], clipped to [0, N_h]. `lean` adds one labelled
+    item with some residual L - m to some cells.
+    """
+    n = sums("collected", "items")
+    within = np.clip(_unclipped(sums, lean), 0.0, n)
+    return within, n - within
+
+
+def clipped(sums: Sums) -> Array:
+    """How many cells have a corrected total outside 0 to their number of items."""
+    n, total = sums("collected", "items"), _unclipped(sums, None)
+    beyond = np.abs(total - np.clip(total, 0.0, n)) > CORRECTION * n
+    return np.asarray(beyond.sum(axis=(-2, -1)))
+
+
+def _unclipped(sums: Sums, lean: Lean | None) -> Array:
+    n = sums("collected", "items")
+    labelled = sums("collected", "labelled")
+    residual = sums("collected", "positive") - sums("machine", "known")
+    if lean is not None:
+        labels = sums("collected", "labels")
+        one = np.where(labels == 0, 1.0, labelled / labels)  # what an item weighs on average
+        residual = residual + lean[0] * one
+        labelled = labelled + np.where(lean[1], one, 0.0)
+    return np.where(n == 0, 0.0, sums("machine", "all") + n * (residual / labelled))
+
+
+def direct_ratio(total: Array, sums: Sums | None = None) -> Floats:
+    """[T11A / (T11A + T10A)] [(T11B + T01B) / T11B] (paper 001, Eq. 1-3); traffic shares cancel."""
+    del sums
+    a, b = total[..., 0, :], total[..., 1, :]
+    return np.asarray(a[..., 0] / a.sum(axis=-1) * (b.sum(axis=-1) / b[..., 0]))
+
+
+def pooled_ratio(total: Array, sums: Sums) -> Floats:
+    """(T01B / beta + T11) / (T10A / alpha + T11) with T11 of both arms (paper 001, Eq. 4-6).
+
+    alpha is the share of A among the items of both labels that both accept, beta = 1 - alpha.
+    """
+    both = sums("collected", "items")[..., 0]
+    alpha = both[..., 0] / both.sum(axis=-1)
+    shared = total[..., 0].sum(axis=-1)
+    over = total[..., 1, 1] / (1 - alpha) + shared
+    return np.asarray(over / (total[..., 0, 1] / alpha + shared))
+
+
+def ab_ratio(total: Array, sums: Sums) -> Floats:
+    """(T_B / exposure of B) / (T_A / exposure of A), of all that each arm collected."""
+    a, b = np.moveaxis(total.sum(axis=-1) / sums("traffic", "exposure"), -1, 0)
+    return np.asarray(b / a)
+
+
+ESTIMATORS = {  # the one to trust first
+    "corrected": Estimator(
+        ("collected", "machine"),
+        corrected,
+        direct_ratio,
+        "machine labels mended by the human ones of each cell",
+    ),
+    "direct": Estimator(("collected",), human, direct_ratio, "human labels, the arms apart"),
+    "pooled": Estimator(("collected",), human, pooled_ratio, "human labels, the arms together"),
+    "ab": Estimator(
+        ("collected", "traffic"),
+        human,
+        ab_ratio,
+        "what each arm collected for its traffic, nothing decoded offline",
+    ),
+    "soft": Estimator(
+        ("collected", "machine"), soft, direct_ratio, "machine labels alone", labels=False
+    ),
+}
+
+
+def ratio(sums: Sums, estimator: str, label: int, lean: Lean | None = None) -> Floats:
+    """The ratio of one estimator for the items of a label.
+
+    Parameters
+    ----------
+    sums : callable
+        `sums(part, statistic)`, each of shape (..., arm, other); the exposure (..., arm).
+    estimator : str
+        One of `ESTIMATORS`.
+    label : {0, 1}
+        1 for the recall, 0 for the false positives.
+    lean : tuple of ndarray, shape (..., arm, other), optional
+        A pseudo-residual, 0 where there is none, and which cells have one: for the ends of the
+        corrected interval.
+
+    Returns
+    -------
+    ndarray of float64, shape (...)
+        NaN or infinite where a cell that divides is empty.
+    """
+    chosen = ESTIMATORS[estimator]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return chosen.divide(chosen.totals(sums, lean)[1 - label], sums)
+
+
+def _known(text: str) -> str:
+    if text not in ESTIMATORS:
+        raise ValueError(f"estimators are {', '.join(ESTIMATORS)}")
+    return text
+
+
+def _column(text: str) -> str:
+    if not text:
+        raise ValueError("name a numeric column of the log, such as rmean:latency")
+    return text
+
+
+def _of(label: int, totals: Totals, estimator: str) -> tuple[Array, float, dict[str, Array]]:
+    values = ratio(totals.sums, estimator, label)
+    if estimator != "corrected":
+        return values, 1.0, {}
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return values, 1.0, {"clipped": clipped(totals.sums)}
+
+
+def rrecall(
+    totals: Totals, application: Application, estimator: str
+) -> tuple[Array, float, dict[str, Array]]:
+    """Recall of the candidate B over that of the deployed A, P(B = 1 | L = 1) / P(A = 1 | L = 1).
+
+    Range [0, inf), higher is better; 1 is a candidate that finds as many as the deployed model. By
+    Bayes' theorem it is P(B = 1 | A = 1, L = 1) / P(A = 1 | B = 1, L = 1), which items that were
+    collected tell. Paper 001, Eq. 1, 2, 6, 9.
+    """
+    del application
+    return _of(1, totals, estimator)
+
+
+def rfpr(
+    totals: Totals, application: Application, estimator: str
+) -> tuple[Array, float, dict[str, Array]]:
+    """False-positive rate of the candidate B over that of the deployed A, the same with L = 0.
+
+    Range [0, inf), lower is better; 1 is a candidate that falsely accepts as much as the deployed
+    model. Paper 001, Eq. 3, 6, 7, 8.
+    """
+    del application
+    return _of(0, totals, estimator)
+
+
+def rfdr(totals: Totals, application: Application) -> Result:
+    """False-discovery rate of arm B over that of arm A: shares of false accepts among the accepted.
+
+    A plain A/B test: what B collected against what A collected, nothing decoded offline. Range
+    [0, inf), lower is better; 1 is no difference. Paper 001, Eq. 13 and A.1.3.
+    """
+    del application
+    with np.errstate(divide="ignore", invalid="ignore"):
+        false = human(totals.sums)[1].sum(axis=-1)
+        a, b = np.moveaxis(false / totals.sums("collected", "items").sum(axis=-1), -1, 0)
+        return np.asarray(b / a), 1.0
+
+
+def raccepts(totals: Totals, application: Application) -> Result:
+    """Accepted items per exposure of arm B over those of arm A, labels aside: a plain A/B test.
+
+    Range [0, inf); neither way is better by itself (the direction is that of fewer interruptions);
+    1 is no difference. Paper 001, A.1.3.
+    """
+    del application
+    with np.errstate(divide="ignore", invalid="ignore"):
+        items = totals.sums("collected", "items")
+        return ab_ratio(items, totals.sums), 1.0
+
+
+def rmean(totals: Totals, application: Application, column: str) -> Result:
+    """Mean of a numeric column over the items of arm B, over that of arm A: a plain A/B test.
+
+    Range (-inf, inf); 1 is no difference. Which way is better depends on the column (the direction
+    is that of costs such as latency). Paper 001, A.1.3.
+    """
+    del application
+    with np.errstate(divide="ignore", invalid="ignore"):
+        items = totals.sums("collected", "items").sum(axis=-1)
+        a, b = np.moveaxis(totals.sums("columns", column).sum(axis=-1) / items, -1, 0)
+        return np.asarray(b / a), 1.0
+
+
+def _share(arm: int, statistic: str, of: str = "", cells: tuple[float, float] = (1, 1)) -> Rate:
+    """The rate of a statistic in some cells of an arm: where the other model accepts, rejects."""
+    errors, trials = np.zeros((2, 2)), np.zeros((2, 2))
+    errors[arm], trials[arm] = cells, 1.0
+    names = (statistic, of or statistic)
+    said = {"positive": "true accept", "negative": "false accept"}
+    kind = "accepted item" if of else said[statistic]
+    what, of = said[statistic] if of else "accept by both", f"{kind} of arm {'AB'[arm]}"
+    return Rate("collected", errors.ravel(), trials.ravel(), statistics=names, what=what, of=of)
+
+
+def _both_ways(statistic: str) -> Rule:
+    """P(B = 1 | A = 1) over P(A = 1 | B = 1) among the items of a label."""
+    rates = [_share(arm, statistic, cells=(1, 0)) for arm in (0, 1)]
+    return Rule(rates=lambda *_: rates, joined="ratio")
+
+
+def _together(statistic: str) -> Rule:
+    """The same with the items that both accept from both arms, as many as fall to either arm."""
+
+    def rates(totals: Totals, *_: object) -> list[Rate]:
+        both = np.asarray(totals.sums("collected", "items"), np.float64)[0, :, 0]
+        found = []
+        for arm, part in enumerate(both / both.sum()):
+            own = _share(arm, statistic)
+            errors, trials = np.zeros((2, 2)), np.zeros((2, 2))
+            errors[:, 0] = trials[:, 0] = part
+            trials[arm, 1] = 1.0
+            found.append(replace(own, errors=errors.ravel(), trials=trials.ravel()))
+        return found
+
+    return Rule(rates=rates, joined="shared")
+
+
+_FALSE = [_share(arm, "negative", of="items") for arm in (1, 0)]
+WHOLE = {  # intervals where a human labelled every item: of two rates
+    "rrecall:direct": _both_ways("positive"),
+    "rrecall:pooled": _together("positive"),
+    "rfpr:direct": _both_ways("negative"),
+    "rfpr:pooled": _together("negative"),
+    "rfdr": Rule(rates=lambda *_: _FALSE, joined="ratio"),
+}
+SMOOTH = Rule("log", size=("collected", "items"))
+DIFFERENT_SIGNS = Rule("identity", size=("collected", "items"))  # of means of any sign
+
+MEASURES = (
+    Measure(
+        "rrecall",
+        rrecall,
+        ("collected",),
+        "Recall of the candidate over that of the deployed model",
+        "higher",
+        "paper 001, Eq. 1, 2, 6, 9",
+        parameter="direct",
+        parse=_known,
+        open=True,
+        uses=(),
+        interval=SMOOTH,
+    ),
+    Measure(
+        "rfpr",
+        rfpr,
+        ("collected",),
+        "False-positive rate of the candidate over that of the deployed model",
+        "lower",
+        "paper 001, Eq. 3, 6, 7, 8",
+        parameter="direct",
+        parse=_known,
+        open=True,
+        uses=(),
+        interval=SMOOTH,
+    ),
+    Measure(
+        "rfdr",
+        rfdr,
+        ("collected",),
+        "False-discovery rate of arm B over that of arm A (A/B test)",
+        "lower",
+        "paper 001, Eq. 13 and A.1.3",
+        uses=(),
+        interval=SMOOTH,
+    ),
+    Measure(
+        "raccepts",
+        raccepts,
+        ("collected", "traffic"),
+        "Accepted items per exposure of arm B over those of arm A (A/B test)",
+        "lower",
+        "paper 001, A.1.3",
+        uses=(),
+        interval=SMOOTH,
+    ),
+    Measure(
+        "rmean",
+        rmean,
+        ("collected", "columns"),
+        "Mean of a column in arm B over that in arm A (A/B test)",
+        "lower",
+        "paper 001, A.1.3",
+        parameter="",
+        parse=_column,
+        uses=(),
+        interval=SMOOTH,
+    ),
+)

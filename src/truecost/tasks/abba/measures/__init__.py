@@ -1,1 +1,0 @@
-"""Measures of AB/BA: ratios of a candidate's rates over those of the deployed model."""

@@ -1,0 +1,285 @@
+"""What the verdict says of AB/BA: how much more B finds than A, and how much it falsely accepts."""
+
+from collections.abc import Sequence
+
+from truecost.core.digits import bracketed, figure, percent
+from truecost.core.many import amount, counted
+from truecost.core.results import Row
+from truecost.report.lines import Group, Line
+from truecost.report.story import Part, Story, means, part_of
+from truecost.report.verdict import worst
+from truecost.report.words import (
+    ESTIMATORS,
+    against_naive,
+    caveats,
+    endless,
+    isolated,
+    rule_said,
+    units_of,
+    value,
+)
+from truecost.tasks.abba.measures import ESTIMATORS as BY_TRUST
+from truecost.tasks.abba.planes import Chosen, Plane
+
+RATIOS = ("rrecall", "rfpr")
+TRUSTED = ("mean", *BY_TRUST)
+MOST = 10  # lines; more are folded
+TIMES = 3.0  # from here on how many times as many is said, not how many percent more
+CHIPS = {  # by recall and false accepts, None where it was not asked for
+    ("better", "better"): ("good", "better on both"),
+    ("better", "worse"): ("open", "trade-off"),
+    ("worse", "better"): ("open", "trade-off"),
+    ("worse", "worse"): ("bad", "worse on both"),
+    ("better", "same"): ("good", "more recall, as many false accepts"),
+    ("same", "better"): ("good", "fewer false accepts, as much recall"),
+    ("worse", "same"): ("bad", "less recall, as many false accepts"),
+    ("same", "worse"): ("bad", "more false accepts, as much recall"),
+    ("same", "same"): ("open", "no change"),
+    ("better", ""): ("open", "more recall, false accepts undecided"),
+    ("", "better"): ("open", "fewer false accepts, recall undecided"),
+    ("worse", ""): ("bad", "less recall, false accepts undecided"),
+    ("", "worse"): ("bad", "more false accepts, recall undecided"),
+    ("same", ""): ("open", "as much recall, false accepts undecided"),
+    ("", "same"): ("open", "as many false accepts, recall undecided"),
+    ("", ""): ("open", "undecided"),
+    ("better", None): ("good", "more recall"),
+    ("worse", None): ("bad", "less recall"),
+    (None, "better"): ("good", "fewer false accepts"),
+    (None, "worse"): ("bad", "more false accepts"),
+}
+WORDS = {  # more, less, neither and many times as much, by ratio
+    "rrecall": (
+        *("finds {} more than A", "finds {} less than A", "finds as much as A"),
+        "finds {} times as much as A",
+    ),
+    "rfpr": (
+        "falsely accepts {} more often than A",
+        "falsely accepts {} less often than A",
+        "falsely accepts as often as A",
+        "falsely accepts {} times as often as A",
+    ),
+}
+UNDEFINED = {"rrecall": "its recall", "rfpr": "its false-positive rate"}
+
+
+def about_ratios(story: Story, row: Row) -> str:
+    """What the figures are, before the first of them."""
+    del story
+    return (
+        f"B is the candidate, A the deployed model; rrecall is the recall of B over that of A, "
+        f"rfpr the same of false-positive rates, and 1 is no change. What neither model accepts "
+        f"was never collected, so the recall of a single model is not known, nor what a lower "
+        f"threshold would give. In brackets the {percent(row.level)} interval."
+    )
+
+
+def verdict(story: Story) -> list[Group]:
+    """What each deployment or chosen threshold comes to, and the worst subset."""
+    if story.described_as(Plane):  # the thresholds of subsets stand there already
+        return groups_of(story)
+    return [*groups_of(story), *worst(story, f"{story.main} ")]
+
+
+def groups_of(story: Story) -> list[Group]:
+    """A line for each deployment, or for each threshold that was chosen, by part."""
+    groups = []
+    for part in story.parts:
+        lines, subsets = _deployments(story, part), list[Line]()
+        summary = ""
+        if story.described_as(Plane):
+            lines, subsets, summary = _chosen(story, part)
+        folded = (*lines[MOST:], *subsets)
+        if len(lines) > MOST:
+            summary = f"{len(folded)} more"
+        groups.append(Group(part.title, tuple(lines[:MOST]), folded, summary))
+    return groups
+
+
+def _deployments(story: Story, part: Part) -> list[Line]:
+    """What the estimator to trust says of each deployment."""
+    rows = [r for r in story.whole if part_of(r) == part]
+    found: dict[str, dict[str, Row]] = {}
+    for row in means(rows):
+        if row.label in RATIOS:
+            found.setdefault(row.dims["system"], {})[row.measure] = row
+    return [
+        _line(isolated(name), both, "", _other_side(rows, name)) for name, both in found.items()
+    ]
+
+
+def _line(name: str, both: dict[str, Row], before: str = "", more: str = "") -> Line:
+    """One outcome of both ratios, or of the one that there is."""
+    look, chip = outcome(both)
+    some = next(iter(both.values()))
+    rests = ". ".join(filter(None, (_rests_on(some), _beware(both), more)))
+    return Line(look, chip, name, before + sentence(both), f"{rests}.")
+
+
+def outcome(both: dict[str, Row]) -> tuple[str, str]:
+    """Look and words of the chip; what machine labels alone say is neither good nor bad."""
+    recall, false = (_side(both[name]) if name in both else None for name in RATIOS)
+    look, chip = CHIPS.get((recall, false), CHIPS["", ""])
+    alone = any(r.dims.get("estimator") == "soft" for r in both.values())
+    return ("open" if alone else look), chip
+
+
+def _side(row: Row) -> str:
+    """Whether a ratio is better, worse or the same; empty where that is not decided."""
+    state = against_naive(row)
+    return state if state in ("better", "worse", "same") else ""
+
+
+def sentence(both: dict[str, Row]) -> str:
+    """`B finds 2.5% more than A [0.5%, 4.5%]; it falsely accepts 25% less often [-34%, -14%]`."""
+    said = [_change(both[name]) for name in RATIOS if name in both]
+    return "; ".join(f"{who} {text}" for who, text in zip(("B", "it"), said, strict=False))
+
+
+def _change(row: Row) -> str:
+    """How much more or less B does than A, with the interval."""
+    more, less, same, times = WORDS[row.measure]
+    if row.value is None and endless(row):
+        why = (row.reason or "").removeprefix("infinite: ")
+        ends = bracketed(_times(row.lower), "infinite", "")
+        return f"{times.format('infinitely many')} {ends} ({why})"
+    if row.value is None:
+        return f"cannot be judged by {UNDEFINED[row.measure]} ({value(row)})"
+    if row.value >= TIMES:
+        ends = bracketed(_times(row.lower), "infinite" if endless(row) else _times(row.upper), "")
+        return f"{times.format(_times(row.value))} {ends}"
+    change = _percents(row.value)
+    pattern = same if change == "0%" else less if row.value < 1 else more
+    upper = "infinite" if endless(row) else _percents(row.upper)
+    ends = bracketed(_percents(row.lower), upper, "")
+    return f"{pattern.format(change.removeprefix('-'))} {ends}"
+
+
+def _times(ratio: float | None) -> str:
+    return "undefined" if ratio is None else f"{ratio:.2g}" if ratio < 100 else f"{ratio:.0f}"
+
+
+def _percents(ratio: float | None) -> str:
+    """The change that a ratio means: `2.5%`, `-14%`, `120%`."""
+    if ratio is None:
+        return "undefined"
+    change = round(100 * (ratio - 1), 2) + 0.0
+    return f"{change:.2g}%" if abs(change) < 9.95 else f"{change:.0f}%"
+
+
+def _rests_on(row: Row) -> str:
+    """`corrected: 3490 items (1710 by A, 1780 by B), 1044 labels; 300 units (user)`."""
+    found = row.counts
+    estimator = row.dims.get("estimator", "")
+    said = counted(row.n_trials, row.item)
+    if "items_a" in found:
+        said += f" ({amount(found['items_a'])} by A, {amount(found['items_b'])} by B)"
+        said += f", {counted(found['labels'], 'label')}"
+    text = f"{ESTIMATORS.get(estimator, estimator)}: {said}"
+    return "; ".join(filter(None, (text, units_of(row))))
+
+
+def _beware(both: dict[str, Row]) -> str:
+    """What to beware of before believing either ratio; once, where both have the same."""
+    said = {name: caveats(row) for name, row in both.items()}
+    texts = {*said.values()} - {""}
+    if len(texts) == 1 and all(said.values()):
+        return f"But {texts.pop()}"
+    named = [f"{name}: {text}" for name, text in said.items() if text]
+    return f"But {'; '.join(named)}" if named else ""
+
+
+def _other_side(rows: Sequence[Row], system: str) -> str:
+    """Where machine labels alone would say the opposite."""
+    said = [
+        f"{r.measure} {value(r)}"
+        for r in rows
+        if r.dims["system"] == system and "other_side" in r.flags
+    ]
+    return f"Machine labels alone would say the opposite: {', '.join(said)}" if said else ""
+
+
+def _chosen(story: Story, part: Part) -> tuple[list[Line], list[Line], str]:
+    """A line for each rule by the estimator to trust; those of others and of subsets, folded, and
+    what is said of these.
+    """
+    collection = dict(part.dims).get("collection", "")
+    planes = [p for p in story.described_as(Plane) if p.collection == collection]
+    best = trusted(planes)
+    first = [p for p in planes if p in best and not p.subset]
+    others = [p for p in planes if p not in best and not p.subset]
+    subsets = [p for p in planes if p.subset]
+    lines, folded = (
+        [_threshold(story, p, chosen, plane_name(p, planes)) for p in of for chosen in p.chosen]
+        for of in (first, (*others, *subsets))
+    )
+    said = ["Other estimators"] * bool(others) + ["subsets"] * bool(subsets)
+    return lines, folded, " and ".join(said) if others else "Thresholds of subsets"
+
+
+def trusted(planes: Sequence[Plane]) -> list[Plane]:
+    """The planes by the estimator to trust, for each deployment and subset."""
+    found: dict[tuple[str, ...], Plane] = {}
+    for plane in sorted(planes, key=lambda p: _rank(p.estimator)):
+        found.setdefault((plane.collection, plane.system, plane.subset), plane)
+    return [*found.values()]
+
+
+def _rank(estimator: str) -> int:
+    return TRUSTED.index(estimator) if estimator in TRUSTED else len(TRUSTED)
+
+
+def remarks_of(story: Story) -> tuple[str, ...]:
+    """What the study remarks, of each plane only by the estimator to trust."""
+    planes = story.described_as(Plane)
+    best = trusted(planes)
+    others = tuple(f"{_about(p)} ({p.estimator}): " for p in planes if p not in best)
+    return tuple(text for text in story.result.remarks if not text.startswith(others))
+
+
+def _about(plane: Plane) -> str:
+    return ", ".join(filter(None, (plane.collection, plane.system, plane.subset)))
+
+
+def plane_name(plane: Plane, planes: Sequence[Plane]) -> str:
+    """System, estimator where there are several, subset."""
+    several = len({p.estimator for p in planes}) > 1
+    estimator = ESTIMATORS.get(plane.estimator, plane.estimator) if several else ""
+    return ", ".join(filter(None, (isolated(plane.system), estimator, plane.subset)))
+
+
+def _threshold(story: Story, plane: Plane, chosen: Chosen, name: str) -> Line:
+    """What a rule chooses, and what that gives."""
+    both = rows_of(story, plane, chosen)
+    name = f"{name}, {rule_said(chosen.rule, plane.by)}"
+    if chosen.threshold is None or not both:
+        text = "no threshold of the grid will do"
+        return Line("open", "none", name, text)
+    before = f"threshold {figure(chosen.threshold)}"
+    if chosen.lower is not None and chosen.upper is not None:
+        before += f" {bracketed(figure(chosen.lower), figure(chosen.upper), '')}"
+    limited = "rfpr" if chosen.rule.startswith("max-rfpr") else "rrecall"
+    more = (
+        f"Each replicate chooses its own threshold; the interval of {limited} is that of this "
+        f"threshold"
+    )
+    if plane.by == "upper":
+        more += (
+            ", which was chosen on these data so that the interval keeps the limit: it does not "
+            "account for the choice, so check the threshold on other data"
+        )
+    if chosen.feasible < 1:
+        more += f"; in {percent(round(1 - chosen.feasible, 4))} of the replicates none will do"
+    return _line(name, both, f"{before}: ", more)
+
+
+def rows_of(story: Story, plane: Plane, chosen: Chosen) -> dict[str, Row]:
+    """Both ratios at the threshold that a rule chose."""
+    variant = chosen.rule + (",by=upper" if plane.by == "upper" else "")
+    about = {"system": plane.system, "estimator": plane.estimator}
+    about |= {k: v for k in ("collection", "subset") if (v := getattr(plane, k))}
+    return {
+        r.measure: r
+        for r in story.values
+        if r.parameters.get("variant") == variant
+        and {k: v for k, v in r.dims.items() if k != "application"} == about
+    }

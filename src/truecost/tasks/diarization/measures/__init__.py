@@ -1,1 +1,0 @@
-"""Measures of diarization: who spoke when, and whether anyone did."""

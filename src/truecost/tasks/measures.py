@@ -1,0 +1,207 @@
+"""The measures by name, found in the modules that tasks name; what to use in place of others."""
+
+import pkgutil
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from difflib import get_close_matches
+from functools import cache
+from types import ModuleType
+
+from truecost.core.measure import Measure
+from truecost.errors import UsageError
+from truecost.lazy import imported
+from truecost.tasks import TABLE, names
+from truecost.tasks import find as face_of
+
+AVERAGED = "averaged F1 scores turn one decision into many; use nec with a cost matrix"
+REPLACED = {  # rule of advice, and what to use in its place
+    "f1": (
+        "f-score",
+        "F1 ignores what errors cost and depends on the prevalence; use nec with your own costs",
+    ),
+    "mcc": ("f-score", "MCC ignores what errors cost; use nec with your own costs"),
+    "macro_f1": ("macro-f1", AVERAGED),
+    "micro_f1": ("macro-f1", AVERAGED),
+    "ece": (
+        "ece-is-no-quality",
+        "calibration error does not measure quality (the priors alone get 0); use nce or cllr",
+    ),
+    "fpr_at_fnr": (
+        "fpr-at-fnr",
+        "it chooses its threshold on the evaluation data; use act_dcf, or fa_at_miss:RATE if an "
+        "operating point is what you need",
+    ),
+    "word_accuracy": (
+        "insertions-hidden",
+        "1 - wer is below 0 where many words are inserted; use wer, and unit_accuracy beside it "
+        "for the share of words that were got right",
+    ),
+    "word_precision": (
+        "units-of-hypothesis",
+        "it divides by the length of the output, a mistake that pays for cautious systems that "
+        "put out little; use wer, or mer for a share of at most 1",
+    ),
+    "wil": (
+        "units-of-hypothesis",
+        "it divides by the length of the output among others; use wer, or mer for a share of at "
+        "most 1",
+    ),
+}
+
+
+@cache
+def registry(task: str | None = None) -> dict[str, Measure]:
+    """Every measure by its key, in the order of the tasks, their modules and their lists.
+
+    Parameters
+    ----------
+    task : str, optional
+        The measures of one task: nothing else is imported.
+
+    Raises
+    ------
+    UsageError
+        When two measures have one name, or there is no such task.
+    """
+    if task is None:
+        return _joined(measure for name in names() for measure in _of(name))
+    modules = (module for name in face_of(task).measures for module in _modules(name))
+    found = _joined(measure for module in modules for measure in getattr(module, "MEASURES", ()))
+    if task in TABLE:
+        return found
+    # Those of other distributions carry their task, so that no two names ever meet.
+    return _joined(replace(m, task=m.task or task) for m in found.values())
+
+
+def _of(task: str) -> Iterable[Measure]:
+    """The measures of one of all tasks; none of one of another distribution that are broken."""
+    try:
+        return registry(task).values()
+    except UsageError:
+        if task in TABLE:
+            raise
+        return ()
+
+
+def _modules(name: str) -> Iterator[ModuleType]:
+    """A module, or all modules of a package."""
+    module = imported(name)
+    yield module
+    for found in pkgutil.iter_modules(getattr(module, "__path__", ())):
+        yield imported(f"{name}.{found.name}")
+
+
+def _joined(measures: Iterator[Measure]) -> dict[str, Measure]:
+    """Measures by their keys; those of a module that several tasks name are there once."""
+    found: dict[str, Measure] = {}
+    for measure in measures:
+        if found.setdefault(measure.key, measure) is not measure:
+            raise UsageError(f"two measures are named {measure.key!r}")
+    return found
+
+
+def _searched(task: str) -> Iterator[str]:
+    """The tasks in the order in which a name is looked for: the one that is meant, then those whose
+    measures are imported already.
+    """
+    if task in TABLE or task in names():
+        yield task
+    others = [name for name in names() if name != task]
+    yield from sorted(others, key=lambda name: not _is_imported(name))
+
+
+def _is_imported(task: str) -> bool:
+    return sys.modules.keys() >= {*face_of(task).measures}
+
+
+def look_up(name: str, task: str = "") -> Measure | None:
+    """The measure of a name, with its default parameter; None when there is none.
+
+    The measures of the task are imported first, those of others only when it is not among them.
+
+    Parameters
+    ----------
+    name : str
+        Without a parameter.
+    task : str
+        Whose measure of that name is meant, where several tasks have one.
+
+    Returns
+    -------
+    Measure or None
+    """
+    for searched in _searched(task):
+        known = registry(searched)
+        if found := known.get(f"{task}/{name}") or known.get(name):
+            return found
+    return None
+
+
+def find(text: str, task: str = "") -> Measure:
+    """The measure that `NAME` or `NAME:PARAMETER` names.
+
+    Parameters
+    ----------
+    task : str
+        Whose measure of that name is meant, where several tasks have one.
+
+    Returns
+    -------
+    Measure
+        With its default parameter when none is given.
+
+    Raises
+    ------
+    UsageError
+        When there is no such measure (with what to use in its place, or the nearest name), or its
+        parameter is not understood.
+
+    Examples
+    --------
+    >>> import truecost as tc
+    >>> tc.find("eer").label, tc.find("eer:nearest").label
+    ('eer:rocch', 'eer:nearest')
+    """
+    name, _, parameter = text.partition(":")
+    found = look_up(name, task)
+    if name.lower() in REPLACED and (found is None or not found.task):
+        rule, why = REPLACED[name.lower()]
+        raise UsageError(f"{name} is no measure of truecost: {why} (truecost list advice: {rule})")
+    if found is None:
+        own = [m.name for m in registry(task or None).values()]
+        others = [m.name if m.task in ("", task) else m.key for m in registry().values()]
+        searched = (others, own) if name.lower() in others else (own, others)
+        every = (get_close_matches(name.lower(), names, n=1) for names in searched)
+        close = next(filter(None, every), [])
+        hint = f"did you mean {close[0]!r}? " if close else ""
+        raise UsageError(
+            f"measure {name!r} is not known: {hint}`truecost list measures` shows them all"
+        )
+    return found.at(parameter) if parameter else found
+
+
+def find_of_any_task(label: str, task: str = "") -> Measure:
+    """The measure of a row's label, whatever its task.
+
+    Parameters
+    ----------
+    label : str
+        `NAME` or `NAME:PARAMETER`.
+    task : str
+        The task that the row names (`Row.task`). Without it the parameter in the label tells
+        measures of one name apart.
+
+    Raises
+    ------
+    UsageError
+        As `find` says.
+    """
+    try:
+        return find(label, task)
+    except UsageError:
+        name = label.partition(":")[0]
+        others = [m.task for m in registry().values() if m.task and m.name == name]
+        if not others:
+            raise
+    return find(label, others[0])

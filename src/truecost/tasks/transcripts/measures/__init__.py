@@ -1,1 +1,0 @@
-"""Measures of transcripts: errors of words, phones or characters."""

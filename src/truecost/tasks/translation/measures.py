@@ -1,0 +1,211 @@
+"""Measures of translations: BLEU, chrF and TER from the statistics of sentences.
+
+Sums over sentences, so a corpus is weighed without looking at a text again. `ngrams` holds
+`matches1` to `matches4` (n-grams of the output that a reference has, each at most as often as the
+reference has it), `totals1` to `totals4` (n-grams of the output), `hypothesis` (tokens of the
+output) and `reference` (tokens of the reference nearest in length). `chrf` holds `matches1` to
+`matches6`, `hypothesis1` to `hypothesis6` and `reference1` to `reference6`, n-grams of characters.
+`edits` holds `edits`, `reference` (words, their mean over several references) and `shortest`
+(words of the shortest reference). The values are those of sacrebleu for the same sums.
+"""
+
+import math
+
+import numpy as np
+
+from truecost.core.application import Application
+from truecost.core.evidence import Totals
+from truecost.core.item_rules import of_sums
+from truecost.core.measure import Array, Floats, Measure, Result, share
+from truecost.core.rules import Rule
+
+ORDER = 4  # longest n-gram of BLEU
+CHARACTER_ORDER = 6  # and of chrF
+BETA = 2  # how much more recall weighs than precision in chrF2
+SMOOTHING: dict[str, float | None] = {"exp": None, "none": None, "floor": 0.1, "add-k": 1.0}
+Smoothing = tuple[str, float]
+
+
+def bleu(
+    totals: Totals, application: Application, smoothing: Smoothing
+) -> tuple[Array, Array | float, dict[str, Array]]:
+    """BLEU: 100 BP (p1 p2 p3 p4)^(1/4), BP = min(1, exp(1 - reference / hypothesis)).
+
+    p_n is the share of the n-grams of the output that match. Precisions without a match are
+    smoothed: `exp` takes 1 / (2^k total) for the k-th of them (mteval-v13a, the default),
+    `floor=F` F / total (F = 0.1 when left out), `add-k=K` adds K to matches and totals of orders
+    2 to 4 (K = 1 when left out), `none` leaves BLEU at 0. It is 0 without any match, and where the
+    output has no n-gram of an order. Chen and Cherry 2014 name these methods.
+
+    Range [0, 100], higher is better; the reference is the empty output, which gets 0. Undefined
+    where the references have no words. Beside it: `brevity_penalty`. Papineni et al. 2002; paper
+    004, appendix A.
+    """
+    del application
+    matches, ngrams = (_by_order(totals, "ngrams", name, ORDER) for name in ("matches", "totals"))
+    reference = totals.sums("ngrams", "reference")
+    penalty = _brevity_penalty(totals.sums("ngrams", "hypothesis"), reference)
+    precisions = _smoothed(matches, ngrams, *smoothing)
+    score = 100 * penalty * np.exp(np.log(precisions).mean(axis=-1))
+    score = np.where(matches.any(axis=-1), score, 0.0)
+    return np.where(reference > 0, score, np.nan), 0.0, {"brevity_penalty": penalty}
+
+
+def _by_order(totals: Totals, part: str, name: str, order: int) -> Floats:
+    """Sums of a statistic by order of the n-grams, in the last axis."""
+    sums = [totals.sums(part, f"{name}{n}") for n in range(1, order + 1)]
+    return np.stack(sums, axis=-1).astype(np.float64)
+
+
+def _brevity_penalty(hypothesis: Array, reference: Array) -> Floats:
+    """What an output that is shorter than its reference is multiplied by; 0 when it is empty."""
+    ratio = np.maximum(_share(reference, hypothesis), 1.0)
+    return np.where((hypothesis > 0) | (reference == 0), np.exp(1 - ratio), 0.0)
+
+
+def _smoothed(matches: Floats, ngrams: Floats, method: str, value: float) -> Floats:
+    """Precision of each order, 0 where there are no n-grams."""
+    if method == "add-k":
+        added = np.where(np.arange(matches.shape[-1]) > 0, value, 0.0)
+        matches, ngrams = matches + added, ngrams + added
+    empty = matches == 0
+    if method == "exp":
+        matches = np.where(empty, 0.5 ** np.cumsum(empty, axis=-1), matches)
+    if method == "floor":
+        matches = np.where(empty, value, matches)
+    return _share(matches, ngrams)
+
+
+def _share(part: Array, whole: Array) -> Floats:
+    """Part / whole, 0 of nothing."""
+    return np.asarray(np.nan_to_num(share(part, whole)))
+
+
+def smoothing_of(text: str) -> Smoothing:
+    """Method and value of a smoothing: `exp`, `none`, `floor`, `floor=0.1`, `add-k`, `add-k=1`.
+
+    Returns
+    -------
+    value : float
+        0 for the methods that take none.
+
+    Raises
+    ------
+    ValueError
+        When the method is not known, or the value is none that it takes.
+    """
+    method, _, said = text.partition("=")
+    if method not in SMOOTHING:
+        raise ValueError(f"choose one of {', '.join(SMOOTHING)}")
+    default = SMOOTHING[method]
+    if default is None:
+        if "=" in text:
+            raise ValueError(f"{method} takes no value: write {method!r} alone")
+        return method, 0.0
+    try:
+        value = float(said) if "=" in text else default
+    except ValueError:
+        value = math.nan
+    if not (math.isfinite(value) and value > 0):
+        raise ValueError(f"{method}={said} needs a number above 0, such as {method}={default:g}")
+    return method, value
+
+
+def chrf(totals: Totals, application: Application) -> Result:
+    """chrF2: 100 (1 + 4) P R / (4 P + R) of the n-grams of characters, blanks left out.
+
+    P and R are the means, over the orders 1 to 6 of which both sides have n-grams, of
+    matches / hypothesis and matches / reference. 0 without any match.
+
+    Range [0, 100], higher is better; the reference is the empty output, which gets 0. Undefined
+    where the references have no characters. Popović 2015, 2016.
+    """
+    del application
+    matches, hypothesis, reference = (
+        _by_order(totals, "chrf", name, CHARACTER_ORDER)
+        for name in ("matches", "hypothesis", "reference")
+    )
+    score = character_f(matches, hypothesis, reference)
+    return np.where(reference[..., 0] > 0, score, np.nan), 0.0
+
+
+def character_f(matches: Array, hypothesis: Array, reference: Array) -> Floats:
+    """chrF2 of counts of n-grams, 0 without any match.
+
+    Parameters
+    ----------
+    matches, hypothesis, reference : ndarray, shape (..., orders)
+
+    Returns
+    -------
+    ndarray of float64, shape (...)
+        From 0 to 100.
+    """
+    both = (hypothesis > 0) & (reference > 0)
+    precision, recall = (
+        share(np.where(both, _share(matches, side), 0.0).sum(axis=-1), both.sum(axis=-1))
+        for side in (hypothesis, reference)
+    )
+    return 100 * _share((1 + BETA**2) * precision * recall, BETA**2 * precision + recall)
+
+
+def ter(totals: Totals, application: Application) -> Result:
+    """Translation edit rate: (insertions + deletions + substitutions + shifts) / reference words.
+
+    With several references the fewest edits over the mean of their lengths. Range [0, inf), lower
+    is better; the reference is the empty output, which lacks each word of the shortest reference:
+    1 with one reference. Undefined where the references have no words. Snover et al. 2006.
+    """
+    del application
+    words = totals.sums("edits", "reference")
+    edits, shortest = (totals.sums("edits", name) for name in ("edits", "shortest"))
+    return share(edits, words), share(shortest, words)
+
+
+NO_WORDS = "the references have no words"
+MEASURES = (
+    Measure(
+        "bleu",
+        bleu,
+        ("ngrams",),
+        "BLEU",
+        "higher",
+        "Papineni et al. 2002; paper 004, appendix A",
+        parameter="exp",
+        parse=smoothing_of,
+        uses=(),
+        undefined=NO_WORDS,
+        cites=("bleu", "sacrebleu", "004"),
+        interval=Rule("logit100", size=("ngrams", "reference")),
+    ),
+    Measure(
+        "chrf",
+        chrf,
+        ("chrf",),
+        "chrF2",
+        "higher",
+        "Popović 2015",
+        uses=(),
+        undefined=NO_WORDS,
+        cites=("chrf", "sacrebleu"),
+        interval=Rule("logit100", size=("chrf", "reference1")),
+    ),
+    Measure(
+        "ter",
+        ter,
+        ("edits",),
+        "Translation edit rate",
+        "lower",
+        "Snover et al. 2006",
+        advice="ignores case, as sacrebleu and Tercom do by default; slow to count",
+        uses=(),
+        undefined=NO_WORDS,
+        shown_in="percent",
+        cites=("ter", "sacrebleu"),
+        interval=Rule(
+            rates=lambda totals, _: of_sums(totals, "edits", "edits", "reference"),
+            edge=True,
+            size=("edits", "reference"),
+        ),
+    ),
+)

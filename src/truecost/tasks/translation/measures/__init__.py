@@ -1,1 +1,0 @@
-"""Measures of translations: BLEU, chrF and TER."""

@@ -1,0 +1,382 @@
+"""Calibrating trials: trained on other data, cross-fitted by unit, or by given folds.
+
+What a calibration gives is a new system: its trials are scored as any others, and the calibrators
+stay as they are in every replicate. Sources: Brümmer and du Preez (2006); paper 002, section 4.2.5.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from truecost.calibration import Calibrator
+from truecost.calibration.base import plain, problems_of
+from truecost.core.application import Application
+from truecost.core.bayes import move_posteriors
+from truecost.core.scoring import Scoring
+from truecost.core.splits import shared_units
+from truecost.errors import InputError, UsageError, checked, first_five
+from truecost.formats import Table
+from truecost.names import ScoreType
+from truecost.study.columns import Options
+from truecost.tasks.trials.applying import bare_trials, beside, present, problems_of_scores
+from truecost.tasks.trials.counting import class_shares
+from truecost.tasks.trials.crossfitting import Fold, cross_fit, dealt, given, training_shares
+from truecost.tasks.trials.fitting import Fitting
+from truecost.tasks.trials.options import TrialsScoring
+from truecost.tasks.trials.records import Trials
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Train = Trials | Literal["self"] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Calibrated:
+    """A calibrated system.
+
+    Attributes
+    ----------
+    trials : Trials
+        Of type `llr` for detection. For classes of type `log-posterior`, at the shares of the
+        classes in these trials, as `score` takes for granted of posteriors.
+    method : str
+        A key of `truecost.calibration.METHODS`.
+    calibrators : tuple of Calibrator
+        What was fitted; in cross-fitting one for each fold, or pair of folds.
+    used : ndarray of int64, shape (N,)
+        Which of them calibrated each trial.
+    priors : tuple of float, optional
+        Priors of the classes in the loss that was minimised. The calibrators of classes give
+        log-posteriors at these priors. None where each fit has those of its own training trials:
+        cross-fitted, without a prior in the application.
+    trained : str
+        Where the calibrators come from, as in the signature: "train-dev", "self", or
+        "folds5:by-speaker:seed0".
+    problems : tuple of str
+        What a reader should know; `trials.problems` holds them too.
+    fittings : tuple of Fitting
+        What entered the fit of each calibrator.
+    kind : str
+        Type of the scores that the calibrators read.
+    """
+
+    trials: Trials
+    method: str
+    calibrators: tuple[Calibrator, ...]
+    used: Ints
+    priors: tuple[float, ...] | None
+    trained: str
+    problems: tuple[str, ...] = ()
+    fittings: tuple[Fitting, ...] = field(default=(), repr=False)
+    kind: ScoreType = "score"
+
+    @property
+    def parameters(self) -> list[dict[str, Any]]:
+        """The parameters of each calibrator."""
+        return [calibrator.parameters for calibrator in self.calibrators]
+
+    def table(self) -> Table:
+        """The columns as they were read, with the calibrated scores, one row a trial.
+
+        Returns
+        -------
+        Table
+            With a column `score` of log-likelihood ratios in nats, or one of log-posteriors for
+            each class, named by the class. A column that had the name before becomes `raw_NAME`.
+        """
+        trials = self.trials
+        rows = np.arange(len(trials.labels))
+        if trials.origin is not None:  # a soft label is several rows of one trial
+            rows = np.unique(trials.origin, return_index=True)[1]
+        frame = trials.frame[rows] if trials.frame.width else trials.frame
+        return beside(frame, trials.scores[rows], trials)
+
+    def apply(self, scores: npt.ArrayLike | Table, options: Options | None = None) -> Floats:
+        """Calibrated scores of trials that need no labels, by a calibration fitted once.
+
+        Parameters
+        ----------
+        scores : array_like of shape (N,) or (N, K), or Table
+            Of the type and the classes of the training trials.
+        options : Options, optional
+            What the columns of a table mean, and how the scores are to be read; those named
+            `score` when left out. Labels, units and weights are not looked at.
+
+        Returns
+        -------
+        ndarray of float64, shape (N,) or (N, K)
+            Log-likelihood ratios in nats; log-posteriors of classes at `priors`. NaN where a score
+            is missing and the options say `missing="drop"`.
+
+        Raises
+        ------
+        UsageError
+            When the calibration is cross-fitted, or the scores are of another type.
+        InputError
+            When scores are missing or cannot be used, or the classes differ.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import truecost as tc
+        >>> rng = np.random.default_rng(0)
+        >>> labels = np.arange(400) % 2
+        >>> dev = tc.Trials.of(5 + 3 * rng.normal(labels), labels, kind="score")
+        >>> tc.calibrate(dev, train="self").apply([4.0, 8.0]).round(2).tolist()
+        [-0.92, 0.62]
+        """
+        if len(self.calibrators) != 1:
+            raise UsageError(
+                f"{self.trials.name}: there are {len(self.calibrators)} calibrations, cross-fitted "
+                f"by trial: to apply one to other scores, fit it on one training set, with "
+                f"train='self' or train=TRIALS"
+            )
+        bare = bare_trials(scores, options, self.kind, self.trials)
+        kept = present(bare.scores)
+        [calibrator], [fitting] = self.calibrators, self.fittings
+        found = np.full(bare.scores.shape, np.nan)
+        found[kept] = calibrator(fitting.inputs(bare)[kept])
+        problems_of_scores(bare.name, found[kept])
+        return found
+
+    def applied(self, table: Table, options: Options) -> Table:
+        """The columns of a table without labels, with the calibrated scores, as `table` gives them.
+
+        Parameters
+        ----------
+        options : Options
+            As for `apply`.
+
+        Returns
+        -------
+        Table
+            Without the trials that have no score.
+
+        Raises
+        ------
+        UsageError, InputError
+            As `apply` does.
+        """
+        scores = self.apply(table, options)
+        kept = present(scores)
+        return beside(table.frame.filter(kept), scores[kept], self.trials)
+
+    def summary(self) -> dict[str, Any]:
+        """Method, training, priors ("empirical" where each fit has its own) and parameters as plain
+        values; infinities as text.
+        """
+        return {
+            "method": self.method,
+            "trained": self.trained,
+            "priors": "empirical" if self.priors is None else [*self.priors],
+            "fits": [
+                {"n_trials": int(count), **plain(parameters)}
+                for count, parameters in zip(
+                    np.bincount(self.used, minlength=len(self.calibrators)),
+                    self.parameters,
+                    strict=True,
+                )
+            ],
+        }
+
+
+def scoring_after(scoring: Scoring) -> Scoring:
+    """The same scoring for calibrated trials, without what belongs to the scores as they were: a
+    training prior, a deployed threshold and class shares.
+    """
+    own = scoring.chosen(TrialsScoring)
+    return replace(
+        scoring,
+        choices=replace(own, training_prior=None, threshold=None, whole_shares=None),
+    )
+
+
+def calibrate(
+    trials: Trials,
+    method: str = "affine",
+    *,
+    train: Train = None,
+    folds: int = 5,
+    fold: Fold | None = None,
+    application: Application | None = None,
+    training_prior: tuple[float, ...] | None = None,
+    clip: float | None = None,
+    seed: int = 0,
+    **options: Any,
+) -> Calibrated:
+    """Turn scores into log-likelihood ratios, or log-scores of classes into log-posteriors.
+
+    Without `train` the trials are cross-fitted: each is calibrated by what was fitted to the other
+    folds. Units are never split over the folds that are dealt. What a fit takes from labels, class
+    shares too, comes from its training trials; only the dealing, which balances the classes over
+    the folds, looks at all labels. A trial with units on two sides (or of two factors)
+    that lie in the folds i and j is calibrated by what was fitted to the trials with no unit in i
+    or j: with 5 folds that is a fit for each of 15 pairs, to some 36 % of the trials where i and j
+    differ.
+
+    Parameters
+    ----------
+    trials : Trials
+        To be calibrated; of any type but decisions and numbers.
+    method : {"affine", "temperature", "pav", "spline", "poly3"}
+        See `truecost.calibration`; the last three are for detection and for two classes.
+    train : Trials or "self", optional
+        Fit on these trials of the same type and classes. "self" fits on the trials themselves,
+        which is optimistic: a bound, no estimate of use.
+    folds : int
+        Number of folds, at least 2.
+    fold : str or array_like of shape (N,), optional
+        Fold of each trial, in place of dealt ones: a column of `trials.frame`, or labels.
+    application : Application, optional
+        Its effective prior (for classes its priors) weighs the classes in the loss of all
+        methods but `pav`; the shares in the training trials of each fit when it has none
+        or is left out.
+    training_prior : tuple of float, optional
+        Priors that posteriors contain (see `Scoring`); the shares in the training trials of each
+        fit when left out. Affine calibration does not depend on it.
+    clip : float, optional
+        Least probability that posteriors give a class before they are calibrated (see `Scoring`).
+    seed : int
+        Of the folds, from 0 up.
+    **options
+        Of the method: `laplace=True` for `pav`, Laplace's rule, which keeps likelihood ratios at
+        the ends finite (see `Pav.fit`); `ridge` for `affine`, a penalty on the scale (see
+        `Affine.fit`).
+
+    Raises
+    ------
+    UsageError
+        When the method is not known or not for these trials, it lacks an option, options do not go
+        together, or types differ.
+    InputError
+        When a training part lacks a class or cannot be fitted, or classes differ.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import truecost as tc
+    >>> rng = np.random.default_rng(0)
+    >>> labels, speakers = np.arange(400) % 2, np.arange(400) // 10
+    >>> scores = 5 + 3 * rng.normal(labels)
+    >>> trials = tc.Trials.of(scores, labels, kind="score", unit=speakers)
+    >>> calibrated = tc.calibrate(trials)
+    >>> calibrated.trials.signature
+    'type:score|calibrated:affine:folds5:by-unit:seed0:prior-empirical'
+    >>> [round(p["scale"], 2) for p in calibrated.parameters]
+    [0.35, 0.36, 0.43, 0.41, 0.38]
+    >>> scoring = tc.Scoring(measures=("cllr",), plan=tc.Plan(200))
+    >>> [cllr] = tc.score_system(calibrated.trials, scoring)
+    >>> round(cllr.value, 2)
+    0.81
+    """
+    checked("trials", trials, Trials, "Trials (truecost.load or truecost.Trials.of makes them)")
+    if trials.kind in ("decision", "number"):
+        raise UsageError(f"{trials.name}: type {trials.kind} has no scores to calibrate")
+    if trials.several_right:
+        raise UsageError(
+            f"{trials.name}: a calibration needs one true class a trial, and with --annotators any "
+            f"several labels may be right: count the votes with --annotators votes"
+        )
+    plain = Fitting(method, trials.detection, training_prior, (), clip, options)
+    source = train if isinstance(train, Trials) else trials
+    notes = [] if source is trials else _same_task(trials, source)
+    everything = np.ones(len(source.labels), bool)
+    shares = training_shares(source, everything, source.name)
+    chosen = application or Application()
+    empirical = ""
+    if train is None:
+        parts = dealt(trials, folds, seed) if fold is None else given(trials, fold)
+        fits, used, scores = cross_fit(trials, parts, plain, chosen)
+        trained = parts.said
+        notes += parts.problems
+        empirical = "" if chosen.priors else _empirical(chosen)
+    else:
+        if fold is not None:
+            raise UsageError("folds are for cross-fitting: leave out either train or fold")
+        fitting = plain.of(shares, chosen)
+        one = fitting.fit(fitting.inputs(source), source.labels, source.weights, source.name)
+        scores = one(fitting.inputs(trials))
+        fits, used = ((fitting, one),), np.zeros(len(scores), np.int64)
+        trained = "self" if source is trials else f"train-{source.name}"
+        notes += [OPTIMISTIC] if source is trials else []
+    fittings, calibrators = zip(*fits, strict=True)
+    notes += [*problems_of(calibrators), *problems_of_scores(trials.name, scores)]
+    if not trials.detection:
+        scores = _at_shares(trials, scores, used, fittings)
+    words = fittings[0].said(trained, trials.kind, training_prior, empirical)
+    result = replace(
+        trials,
+        name=f"{trials.name}+{method}",
+        kind="llr" if trials.detection else "log-posterior",
+        scores=scores,
+        signature=f"{trials.signature}|{words}",
+        problems=(*trials.problems, *notes),
+    )
+    return Calibrated(
+        result,
+        method,
+        calibrators,
+        used,
+        None if empirical else fittings[0].priors,
+        trained,
+        tuple(notes),
+        fittings,
+        trials.kind,
+    )
+
+
+def _empirical(application: Application) -> str:
+    """What is said of priors that each fit takes from its trials; unequal costs move them."""
+    if not application.plain_detection:
+        return "empirical"
+    ratio = application.cost_miss / application.cost_fa
+    return "empirical" if ratio == 1 else f"empirical-costs-{ratio:.6g}"
+
+
+def _at_shares(trials: Trials, scores: Floats, used: Ints, fittings: Sequence[Fitting]) -> Floats:
+    """Log-posteriors at the shares of the classes in these trials, which posteriors are taken to
+    contain: scoring takes these shares out again, so that they tell nothing of the truth.
+    """
+    shares = class_shares(trials)
+    moved = np.empty_like(scores)
+    for number, fitting in enumerate(fittings):
+        rows = used == number
+        moved[rows] = move_posteriors(scores[rows], fitting.priors, shares)
+    return moved
+
+
+OPTIMISTIC = (
+    "calibrated on the trials that are scored, which is optimistic: a bound for the scores, no "
+    "estimate of use"
+)
+
+
+def _same_task(trials: Trials, source: Trials) -> list[str]:
+    """Refuse training trials of another task; notes on what they share with those scored."""
+    if trials.kind != source.kind:
+        raise UsageError(
+            f"{source.name} has scores of type {source.kind}, {trials.name} of type {trials.kind}: "
+            f"a calibration is for scores of the type that it was trained on"
+        )
+    if (trials.classes, trials.detection) != (source.classes, source.detection):
+        raise InputError(
+            f"{source.name} has the classes {first_five(source.classes)}, {trials.name} "
+            f"{first_five(trials.classes)}: name them all with --classes"
+        )
+    shared = []
+    for name in sorted(set(trials.units) & set(source.units)):
+        sides = (np.concatenate(part.units[name]) for part in (trials, source))
+        shared.append((f"of the units of {name!r}", *shared_units(*sides)))
+    ids, others = trials.ids, source.ids
+    if ids is not None and others is not None and ids.dtype.kind in "OU":  # no row numbers
+        shared.append(("of the trial ids", *shared_units(ids, others)))
+    return [
+        f"{count} {what} {'stands' if count == 1 else 'stand'} in both {source.name} and "
+        f"{trials.name} ({examples}): the "
+        f"calibration has seen them, which is optimistic"
+        for what, count, examples in shared
+        if count
+    ]

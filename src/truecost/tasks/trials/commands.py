@@ -1,0 +1,147 @@
+"""`calibrate`: scores into likelihood ratios or log-posteriors, and what that saves."""
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from truecost.calibration.options import CalibrationTable
+from truecost.cli.flags import Flags, of_table
+from truecost.cli.options import NO_COSTS, NO_DATA, Costs, Data, Interval, study_of
+from truecost.cli.trials import report, said_instead
+from truecost.cli.writing import ToFile, aside, check_file, put, to_standard_output
+from truecost.errors import UsageError
+from truecost.options import check
+from truecost.study.tables import IntervalTable
+
+Names = Annotated[tuple[str, ...], Parameter(negative=())]
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from truecost.cli.terminal import Screen
+    from truecost.study import Outcome, Study
+
+
+if TYPE_CHECKING:
+
+    class Fit(Flags):
+        """What is fitted, and to which trials."""
+
+    class Resampling(Interval):
+        """How the intervals are made."""
+
+else:
+    Fit = of_table(CalibrationTable)
+    Resampling = of_table(IntervalTable, "level", "replicates", "seed", "jobs", heading="Interval")
+
+
+@Parameter(name="*", group="Output")
+@dataclass(frozen=True, kw_only=True)
+class Written(ToFile):
+    """Where the calibrated scores go."""
+
+    output: Annotated[str | None, Parameter(name=["--output", "-o"])] = None
+    """File for all columns that were read and the calibrated score; - for standard output."""
+
+
+FIT, RESAMPLING, WRITTEN = Fit(), Resampling(), Written()
+
+
+def calibrate(
+    *files: Annotated[str, Parameter(negative=())],
+    data: Data = NO_DATA,
+    fit: Fit = FIT,
+    measure: Names = (),
+    costs: Costs = NO_COSTS,
+    resampling: Resampling = RESAMPLING,
+    output: Written = WRITTEN,
+) -> int:
+    """Turn scores into log-likelihood ratios, or log-posteriors of classes.
+
+    Fitted on the first file and applied to the second; with one file cross-fitted by unit. Prints
+    what the calibrated scores cost, and the raw ones where their type has a cost: the difference is
+    the calibration loss. A second file without labels is calibrated and not scored.
+
+    Example: truecost calibrate dev.csv eval.csv --type score -o eval.calibrated.csv
+
+    Parameters
+    ----------
+    files
+        TRAIN and EVAL; TRAIN alone is cross-fitted. NAME=PATH names a system.
+    measure
+        NAME or NAME:PARAMETER; repeat or separate by commas. See: truecost list measures
+    """
+    from truecost.cli.terminal import Screen
+    from truecost.tasks.trials.calibrated import fitting_of, run_calibration
+
+    study = study_of(files, data, costs, resampling, measure, (), output.config)
+    table: CalibrationTable = fit.table()
+    check(table)
+    study = _placed(study, table)
+    if output.print_config:
+        raise UsageError(
+            "a calibration has no study file (a study scores systems as they are): leave out "
+            "--print-config"
+        )
+    if said_instead(study, output, table.settled("method")):
+        return 0
+    kind = check_file(output, study)  # before the work
+    screen = Screen(output)
+    with screen.progress() as progress:
+        calibrated, outcome = run_calibration(study, fitting_of(table), progress)
+    if output.output is None or kind is None:
+        return _told(outcome, output, screen)
+    note = put(calibrated, output.output, kind, force=output.force)
+    with aside(output):
+        code = _told(outcome, replace(output, output=None), screen)
+    if not to_standard_output(output.output):
+        screen.say(f"calibrated scores: {output.output}")
+    if note:
+        screen.say(note)
+    return code
+
+
+def _placed(study: "Study", table: CalibrationTable) -> "Study":
+    """The study with the key and metadata of its first system."""
+    import msgspec
+
+    given = {"key": table.train_key, "metadata": table.train_metadata}
+    changed: dict[str, Any] = {name: value for name, value in given.items() if value}
+    if not changed or not study.systems:
+        return study
+    if len(study.systems) == 1:
+        raise UsageError("--train-key and --train-metadata need two files: TRAIN and EVAL")
+    first, *rest = study.systems.items()
+    train = msgspec.structs.replace(first[1], **changed)
+    return msgspec.structs.replace(study, systems={first[0]: train, **dict(rest)})
+
+
+def _told(outcome: "Outcome", output: Written, screen: "Screen") -> int:
+    """Report what was scored; of trials without labels what was fitted."""
+    from truecost.tasks.trials.descriptions import Fitted
+
+    if outcome.parts:
+        return report(outcome, output, screen)
+    for reading in outcome.readings:
+        screen.say(reading)
+    if output.json:
+        print(outcome.to_json(), end="")
+    else:
+        [fitted] = outcome.described_as(Fitted)
+        screen.say(_fitted(fitted.summary))
+    screen.advise(outcome.problems)
+    return 0
+
+
+def _fitted(calibration: "Mapping[str, Any]") -> str:
+    """Method and parameters in one line; --json has those that are many in full."""
+    [fit] = calibration["fits"]
+    said = [f"{k} {_short(v)}" for k, v in fit.items() if k != "n_trials"]
+    return f"fitted: {calibration['method']}, {calibration['trained']}: {', '.join(said)}"
+
+
+def _short(value: Any) -> str:
+    """A parameter of a calibrator with six digits; the number of entries of a long list."""
+    if isinstance(value, list):
+        return f"({', '.join(map(_short, value))})" if len(value) <= 8 else f"({len(value)} values)"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

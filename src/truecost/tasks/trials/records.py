@@ -1,0 +1,278 @@
+"""Trial records: checked trials of one system, from a file (`loading.load`) or from arrays."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from truecost.core.subsets import Masks, masks_of
+from truecost.errors import InputError, UsageError, counted, first_five
+from truecost.formats import Table
+from truecost.names import Annotators, ScoreType
+from truecost.study.arguments import further_columns
+from truecost.study.columns import Options
+from truecost.task import named_labels
+from truecost.tasks.trials import MAP_KEYS
+from truecost.tasks.trials.annotators import Annotation
+
+Floats = npt.NDArray[np.float64]
+SIMILAR = {"units": "unit", "weights": "weight", "targets": "labels", "strata": "stratum"}
+
+
+@dataclass(frozen=True, eq=False)
+class Trials:
+    """Checked trials of one system.
+
+    Attributes
+    ----------
+    name : str
+        Name of the system.
+    kind : str
+        Score type, a key of `SCORE_TYPES`.
+    scores : ndarray of float64, shape (N,) or (N, K)
+        For decisions the index of the decided class (K = abstain); for detection from
+        posteriors of any kind the log posterior odds of the target.
+    labels : ndarray, shape (N,)
+        Index of the true class, or the true number.
+    classes : tuple of str
+        Class names; (nontarget, target) for detection, empty for numbers.
+    detection : bool
+        Whether class 1 is to be detected.
+    units : mapping of str to tuple of ndarray
+        For each factor the unit labels of each side; each trial its own unit when empty.
+    ids : ndarray, shape (N,), optional
+        Trial ids as text, or row numbers.
+    strata, weights : ndarray, shape (N,), optional
+        Stratum of the unit of each trial, and its weight.
+    frame : polars.DataFrame
+        The other columns, for subsets.
+    signature : str
+        Choices that entered while loading.
+    problems : tuple of str
+        What a reader should know.
+    origin : ndarray of int, shape (N,), optional
+        The trial that each row stands for, when soft labels or votes make several rows of one.
+    annotation : Annotation, optional
+        What several annotators said of the trials. When any label that they gave is right
+        (`several_right`), `labels` is the one of most votes, the first of those that tie.
+    """
+
+    name: str
+    kind: ScoreType
+    scores: Floats
+    labels: npt.NDArray[Any]
+    classes: tuple[str, ...]
+    detection: bool
+    units: Mapping[str, tuple[npt.NDArray[Any], ...]] = field(default_factory=dict)
+    ids: npt.NDArray[Any] | None = None
+    strata: npt.NDArray[Any] | None = None
+    weights: Floats | None = None
+    frame: pl.DataFrame = field(default_factory=pl.DataFrame)
+    signature: str = ""
+    problems: tuple[str, ...] = ()
+    origin: npt.NDArray[np.int64] | None = None
+    annotation: Annotation | None = None
+    about: ClassVar[Mapping[str, str]] = {}
+    item: ClassVar[str] = "trial"
+    task: ClassVar[str] = "trials"
+
+    def __len__(self) -> int:
+        """Number of trials; one with a soft label counts once though it has several rows."""
+        return len(self.scores) if self.origin is None else len(np.unique(self.origin))
+
+    @property
+    def summary(self) -> str:
+        """What there is, in a few words."""
+        classes = ", ".join(self.classes) or "none"
+        return f"{counted(len(self), 'trial')}, type {self.kind}, classes {classes}"
+
+    @property
+    def several_right(self) -> bool:
+        """Whether several labels of a trial may be right, so that it has no one class."""
+        return self.annotation is not None and self.annotation.rule == "any"
+
+    @staticmethod
+    def of(
+        scores: npt.ArrayLike,
+        labels: npt.ArrayLike,
+        *,
+        kind: ScoreType,
+        name: str = "system",
+        unit: npt.ArrayLike | None = None,
+        unit2: npt.ArrayLike | None = None,
+        stratum: npt.ArrayLike | None = None,
+        ids: npt.ArrayLike | None = None,
+        weight: npt.ArrayLike | None = None,
+        target: str | None = None,
+        annotators: Annotators | None = None,
+        accept: float | None = None,
+        **columns: npt.ArrayLike,
+    ) -> "Trials":
+        """Trials from arrays, with the same checks as files.
+
+        Parameters
+        ----------
+        scores : array_like, shape (N,) or (N, K)
+            Higher means target; one column a class for several classes.
+        labels : array_like, shape (N,) or (N, A)
+            1 or "target" and 0 or "nontarget" for detection; class names, or the place of the class
+            among the score columns; true numbers. With `annotators` one column an annotator, with
+            None, "" or NaN where one did not answer, or texts with labels separated by `|`.
+        kind : {"llr", "posterior", "log-posterior", "log-score", "score", "decision", "number"}
+            What the scores are (see `Options`).
+        name : str
+            Name of the system.
+        unit, unit2 : array_like, shape (N,), optional
+            What is resampled together; a second factor, crossed with the first.
+        stratum, ids, weight : array_like, shape (N,), optional
+            Stratum of the unit (or stream, for moving blocks), trial ids, trial weights.
+        target : str, optional
+            Label of the class to detect, where it is not clear.
+        annotators : {"votes", "any"}, optional
+            What counts as right when there are several annotators (see `Options`).
+        accept : float, optional
+            Least share of the annotators that makes a label right.
+        **columns : array_like, shape (N,)
+            Further columns, for subsets.
+
+        Raises
+        ------
+        InputError
+            When lengths differ, or scores, labels, units, ids or weights cannot be used.
+        UsageError
+            When the score type is not known or does not go with the arrays, or the name of a column
+            is nearly that of an argument.
+
+        Examples
+        --------
+        >>> import truecost as tc
+        >>> trials = tc.Trials.of([2.0, -1.0, 0.5], ["target", "nontarget", "target"], kind="llr")
+        >>> len(trials), trials.classes, trials.labels.tolist()
+        (3, ('nontarget', 'target'), [1, 0, 1])
+        """
+        given = {"unit": unit, "unit2": unit2, "stratum": stratum, "id": ids, "weight": weight}
+        given |= columns
+        said, matrix = np.asarray(labels), np.asarray(scores)
+        _check_shapes(name, {"scores": matrix, "labels": said}, 2)
+        _check_shapes(name, {k: np.asarray(v) for k, v in given.items() if v is not None}, 1)
+        people = [f"annotator {a}" for a in range(said.shape[1])] if said.ndim == 2 else []
+        flat = dict(zip(people, said.T, strict=True)) if people else {"label": said}
+        if near := {k: SIMILAR[k] for k in columns if k in SIMILAR}:
+            meant = ", ".join(f"{k} (did you mean {v}?)" for k, v in near.items())
+            raise UsageError(
+                f"{name}: there is no argument {meant}; call a further column otherwise"
+            )
+        if taken := [k for k in columns if k in (*flat, "label", "score", "id", "unit", "weight")]:
+            raise UsageError(
+                f"{name}: a further column cannot be named {first_five(taken)}: this is the name "
+                f"of what the arguments give; call it otherwise"
+            )
+        further_columns(columns, Trials.of, "trial", MAP_KEYS)
+        flat |= {k: np.asarray(v) for k, v in given.items() if v is not None}
+        if matrix.ndim == 1:
+            flat["score"] = matrix
+        sizes = {k: len(v) for k, v in flat.items()} | {"score": len(matrix)}
+        if len(set(sizes.values())) != 1:
+            raise InputError(
+                f"{name}: the arrays have different lengths ({sizes}); each needs one entry a trial"
+            )
+        table = Table(
+            name,
+            pl.DataFrame({k: pl.Series(v) for k, v in flat.items()}),
+            {"score": matrix} if matrix.ndim == 2 else {},
+            ordered=True,
+        )
+        mapped = {k: k for k in ("unit2", "stratum", "weight") if given[k] is not None}
+        if people or annotators is not None:
+            mapped["annotators"] = "+".join(people or ["label"])
+        options = Options(kind, mapped, target=target, annotators=annotators, accept=accept)
+        from truecost.tasks.trials.loading import load
+
+        return load(table, options, name)
+
+    def take(self, rows: npt.NDArray[Any]) -> "Trials":
+        """The trials at these rows.
+
+        Parameters
+        ----------
+        rows : ndarray of int or bool
+            Indices, or a mask of shape (N,).
+        """
+
+        def part(array: npt.NDArray[Any] | None) -> npt.NDArray[Any] | None:
+            return None if array is None else array[rows]
+
+        places = np.flatnonzero(rows) if rows.dtype == bool else rows
+        return replace(
+            self,
+            scores=self.scores[rows],
+            labels=self.labels[rows],
+            units={k: tuple(s[rows] for s in v) for k, v in self.units.items()},
+            ids=part(self.ids),
+            strata=part(self.strata),
+            weights=part(self.weights),
+            origin=part(self.origin),
+            annotation=None if self.annotation is None else self.annotation.take(rows),
+            frame=self.frame[places] if self.frame.width else self.frame,
+        )
+
+    def subset(self, expression: str) -> "list[tuple[str, Trials]]":
+        """The trials of each level of a column, or of a condition such as `snr < 10`.
+
+        Parameters
+        ----------
+        expression : str
+            Name of a column, or an SQL condition on columns.
+
+        Returns
+        -------
+        list of (str, Trials)
+            Names such as "noise=babble", in order of the levels; the condition itself.
+
+        Raises
+        ------
+        UsageError
+            When it is neither, or a column with very many levels.
+        InputError
+            When a condition holds for no trial.
+        """
+        return [(name, self.take(mask)) for name, mask in self.masks(expression)]
+
+    def masks(self, subset: str | tuple[str, str]) -> Masks:
+        """Name and rows of each subset; as `subset`, for trials that others are aligned with."""
+        return masks_of(self.frame, subset, self.name)
+
+    def frames(self) -> tuple[tuple[pl.DataFrame, str], ...]:
+        """The columns that subsets are told by, and what a row of them is."""
+        return ((self.frame, self.item),)
+
+    def right(self) -> tuple[pl.DataFrame, ...]:
+        """Ids with their labels, as a frame whose rows have no order."""
+        columns = {"id": self._ids, "label": named_labels(self.labels, self.classes)}
+        if self.annotation is not None or self.origin is not None:  # a trial has several labels
+            weights = np.ones(len(self.labels)) if self.weights is None else self.weights
+            columns["weight"] = pl.Series(weights)
+        return (pl.DataFrame(columns),)
+
+    def outputs(self) -> tuple[pl.DataFrame, ...]:
+        """Ids with their scores, as a frame whose rows have no order."""
+        scores = self.scores.reshape(len(self.scores), -1).T
+        return (pl.DataFrame({"id": self._ids, **{f"{k}": s for k, s in enumerate(scores)}}),)
+
+    @property
+    def _ids(self) -> pl.Series:
+        """Ids as text; places where there are none."""
+        ids = np.arange(len(self.labels)) if self.ids is None else self.ids
+        return pl.Series("id", ids).cast(pl.String)
+
+
+def _check_shapes(name: str, arrays: Mapping[str, npt.NDArray[Any]], most: int) -> None:
+    """Refuse single values and arrays of more dimensions than they may have."""
+    for what, array in arrays.items():
+        if not 1 <= array.ndim <= most:
+            has = f"the shape {array.shape}" if array.ndim else f"a single value, {array.item()!r}"
+            form = "(N,) or (N, K)" if most == 2 else "(N,)"
+            raise InputError(f"{name}: {what} has {has}: one entry a trial is needed, shape {form}")

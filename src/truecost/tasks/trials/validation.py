@@ -1,0 +1,211 @@
+"""Validation: everything that can be said of a file of scores before it is scored.
+
+`load` stops at the first fault; a participant wants them all. Each check runs the same code as
+scoring does and keeps its message. None needs the labels: a list of trials is enough, and without
+one the file is checked on its own.
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from truecost.errors import TruecostError, UsageError, counted, first_five
+from truecost.formats import Table
+from truecost.formats.mapped import refuse_repeated, refuse_rows
+from truecost.study import columns as read
+from truecost.study.checks import Check, State
+from truecost.study.columns import Options
+from truecost.study.config import Study
+from truecost.study.reader import Reader, options_of
+from truecost.study.sources import Source
+from truecost.tasks.trials.loading import load
+from truecost.tasks.trials.pairing import check_classes
+
+FEW_VALUES = 0.05  # distinct scores as a share of the trials: fewer are coarse
+
+
+def validate(
+    table: Table,
+    options: Options,
+    *,
+    trials: Table | None = None,
+    key: Table | None = None,
+    metadata: Sequence[tuple[str, Table]] = (),
+    name: str = "submission",
+    stated: bool = True,
+) -> list[Check]:
+    """All checks of a file of scores.
+
+    Parameters
+    ----------
+    table : Table
+        Scores.
+    options : Options
+        What the columns mean.
+    trials : Table, optional
+        The trials that have to be scored, with or without labels.
+    key : Table, optional
+        Trials with their labels: the whole loading is checked then.
+    metadata : sequence of (str, Table)
+        Further columns, each table with the column of the trials whose values are its ids.
+    name : str
+        Name of the system.
+    stated : bool
+        Whether the score type was stated; otherwise nothing is said of it.
+
+    Returns
+    -------
+    list of Check
+        In the order in which they were made; the file can be scored when none is an error.
+
+    Examples
+    --------
+    >>> import io
+    >>> import polars as pl
+    >>> import truecost as tc
+    >>> from truecost.formats import Table
+    >>> from truecost.tasks.trials.validation import validate
+    >>> scores = Table("mine.csv", pl.DataFrame({"id": ["a", "b"], "score": ["1.5", "x"]}))
+    >>> asked = Table("trials.csv", pl.DataFrame({"id": ["a", "c"]}))
+    >>> for check in validate(scores, tc.trials.Options("llr"), trials=asked):
+    ...     print(check.state, check.name)
+    ok rows
+    error trials
+    error trials
+    error scores
+    """
+    said = f" ({table.layout})" if table.layout else ""
+    found = [Check("rows", "ok", f"{table.source}: {counted(len(table), 'row')} read{said}")]
+    wanted = trials if trials is not None else key
+    if wanted is not None:
+        found += _all("trials", lambda: _same_ids(table, wanted, options))
+    else:
+        found.append(_tried("ids", lambda: _ids(table, options)))
+    scores = _tried("scores", lambda: _scores(table, options, stated))
+    found.append(scores)
+    if scores.state != "error" and options.kind not in ("decision",):
+        found += _spread(table, options)
+    labelled = options.column("label", table) in table.columns
+    if all(check.state != "error" for check in found) and (key is not None or labelled):
+        found.append(_tried("labels", lambda: _labels(table, options, name, key, metadata)))
+    return found
+
+
+def _all(name: str, checks: Callable[[], list[Check]]) -> list[Check]:
+    """What several checks say, or the error that stopped them."""
+    try:
+        return checks()
+    except TruecostError as error:
+        return [Check(name, "error", str(error))]
+
+
+def _tried(name: str, check: Callable[[], str]) -> Check:
+    """What a check says, or the error that it raised."""
+    try:
+        return Check(name, "ok", check())
+    except TruecostError as error:
+        return Check(name, "error", str(error))
+
+
+def _ids(table: Table, options: Options) -> str:
+    ids = read.trial_ids(table, options)
+    if ids is None:
+        return f"{table.source}: no id column; trials can be neither joined nor compared"
+    return f"{table.source}: {counted(len(ids), 'id')}, none empty, none repeated"
+
+
+def _same_ids(table: Table, wanted: Table, options: Options) -> list[Check]:
+    """The ids are those of the trials: foreign ones, and missing ones unless they are allowed."""
+    column = options.column("id", table)
+    if column is None:
+        raise UsageError(
+            f"{table.source}: no column gives the ids; {table.listed}: --map id=COLUMN"
+        )
+    own, asked = table.texts(column, "id"), wanted.texts(column, "id")
+    refuse_repeated(table.source, own)
+    refuse_repeated(wanted.source, asked)
+    extra = own.filter(~own.is_in(asked.implode()).fill_null(value=False)).fill_null("(empty)")
+    absent = asked.filter(~asked.is_in(own.implode()).fill_null(value=False))
+    found = []
+    if len(extra):
+        said = f"{counted(len(extra), 'id')} not in the list {wanted.source}: {first_five(extra)}"
+        found.append(Check("trials", "error", f"{table.source}: {said}"))
+    if len(absent):
+        said = f"{counted(len(absent), 'trial')} of the list {wanted.source} without a score"
+        state: State = "error" if options.missing == "error" else "warning"
+        found.append(Check("trials", state, f"{table.source}: {said}: {first_five(absent)}"))
+    said = f"{table.source}: the ids are those of the {counted(len(wanted), 'trial')} asked for"
+    return found or [Check("trials", "ok", said)]
+
+
+def _scores(table: Table, options: Options, stated: bool) -> str:
+    scores, _ = read.scores_of(table, options)
+    absent = np.isnan(scores if scores.ndim == 1 else scores.sum(axis=1))
+    refuse_rows(
+        table,
+        absent & (options.missing == "error") & (options.kind != "decision"),
+        ("score", "are", "missing or NaN"),
+        None,
+    )
+    kind = f"of type {options.kind}" if stated else "(their type was not stated: --type)"
+    if options.kind == "decision":
+        kind += "; which decisions there are is checked with the key"
+    return f"{table.source}: {counted(len(scores), 'score')} {kind}"
+
+
+def _spread(table: Table, options: Options) -> list[Check]:
+    """Warnings on scores that are right in form but odd."""
+    scores, _ = read.scores_of(table, options)
+    found = []
+    flat = scores if scores.ndim == 1 else scores[:, 0]
+    distinct = len(np.unique(flat[~np.isnan(flat)]))
+    if distinct == 1 and len(flat) > 1:
+        found.append(f"all scores are {flat[0]:g}: they tell nothing apart")
+    elif distinct < FEW_VALUES * len(flat) and scores.ndim == 1 and options.kind != "number":
+        found.append(
+            f"only {distinct} distinct scores in {counted(len(flat), 'trial')}: were they rounded? "
+            f"tied trials are accepted or rejected together"
+        )
+    if options.kind == "llr" and flat.min(initial=0.0) >= 0:
+        found.append(f"{read.NONE_BELOW}: are they posteriors or plain scores?")
+    return [Check("spread", "warning", f"{table.source}: {text}") for text in found]
+
+
+def _labels(
+    table: Table,
+    options: Options,
+    name: str,
+    key: Table | None,
+    metadata: Sequence[tuple[str, Table]],
+) -> str:
+    trials = load(table, options, name, key, metadata)
+    check_classes(trials)
+    if not trials.classes:
+        return f"{name}: {counted(len(trials), 'trial')} with true numbers"
+    counts = np.bincount(trials.labels, minlength=len(trials.classes))
+    classes = zip(counts, trials.classes, strict=True)
+    return f"{name}: {first_five(f'{n} {c}' for n, c in classes)}"
+
+
+def checks_of_trials(
+    source: Source, reader: Reader, study: Study, trials: str | None
+) -> list[Check]:
+    """All checks of a list of scores; InputError of trials, key or metadata that cannot be read."""
+    wanted = None if trials is None else reader.table(trials, study.data.key_format)
+    key, metadata = reader.joined(source.data)
+    try:
+        table = reader.table(source.file, source.data.input_format)
+        # A list of scores whose format does not state its type is checked as plain scores.
+        options = options_of(source.data, table, otherwise="score")
+    except TruecostError as error:
+        return [Check("file", "error", str(error))]
+    stated = bool(source.data.type or table.kind)
+    return validate(
+        table,
+        options,
+        trials=wanted,
+        key=key,
+        metadata=metadata,
+        name=source.name,
+        stated=stated,
+    )
