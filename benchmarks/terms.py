@@ -22,8 +22,7 @@ import numpy as np
 import truecost as tc
 from benchmarks.measuring import Row, Times, seconds, side_by_side
 from benchmarks.searched import Collection, write_collection, write_detections
-from truecost.formats.ecf import read_ecf
-from truecost.formats.kwlist import read_kwlist
+from truecost.formats.ecf import read_ecf, read_kwlist
 from truecost.formats.kwslist import read_kwslist
 from truecost.formats.lexemes import read_lexemes
 from truecost.resources import Resources, record

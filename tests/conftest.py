@@ -14,8 +14,8 @@ from truecost.core.factors import Factor
 from truecost.core.ranking import Ranking
 from truecost.core.sweep import Sweep
 from truecost.core.weights import Plan
-from truecost.report.svg import Drawing
-from truecost.study.naming import name_systems
+from truecost.report.section import Drawing
+from truecost.study.paths import name_systems
 
 settings.register_profile("truecost", deadline=None, derandomize=True, max_examples=50)
 settings.load_profile("truecost")

@@ -8,7 +8,7 @@ import numpy as np
 from taught import Drawn, Restorable, batch_of, events
 from truecost.corrections.speech_text import MICRO, region_name, region_of
 from truecost.learning.asking import Asking
-from truecost.learning.learners.outputs import of_texts
+from truecost.learning.learners.pool import of_texts
 from truecost.learning.lifelong.course import Course
 from truecost.learning.lifelong.helping import Help
 from truecost.learning.lifelong.living import Life, run_lifelong

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from truecost.formats.ecf import read_ecf
-from truecost.formats.kwlist import read_kwlist
+from truecost.formats.ecf import read_ecf, read_kwlist
 from truecost.formats.lexemes import Speech, read_lexemes
 from truecost.formats.terms import Listing
 from truecost.tasks.terms.reference import ReferenceOptions, load_reference

@@ -8,8 +8,7 @@ import numpy as np
 from truecost.learning.asking import Asking
 from truecost.learning.log import LogWriter
 from truecost.learning.loop import Budget, run_stream
-from truecost.learning.stream import Stream
-from truecost.learning.system import Batch, Outputs, generator
+from truecost.learning.system import Batch, Outputs, Stream, generator
 
 CLASSES = ("0", "1")
 

@@ -11,7 +11,7 @@ from scipy.stats import t as student
 
 import truecost as tc
 from truecost.calibration import Pav, Spline
-from truecost.core.splits import folds as deal
+from truecost.core.subsets import folds as deal
 from truecost.tasks.abba.calibrating import calibrate_machine
 from truecost.tasks.abba.records import CELLS, Deployment
 

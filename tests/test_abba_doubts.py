@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 import accepted
 from truecost.formats import Table
 from truecost.tasks.abba.checking import checks
-from truecost.tasks.abba.columns import LogOptions, load
+from truecost.tasks.abba.columns import LogOptions, doubts, is_far_below, load
 from truecost.tasks.abba.records import Deployment
 from truecost.tasks.abba.selecting import select
-from truecost.tasks.abba.warnings import doubts, is_far_below
 
 KEYS = dict(pair.split("=") for pair in accepted.MAP.split(","))
 A, B = accepted.THRESHOLDS

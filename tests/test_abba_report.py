@@ -14,7 +14,7 @@ from msgspec import structs
 import accepted
 from test_pictures import assert_readable
 from truecost import study
-from truecost.cli.output import Output
+from truecost.cli.options import Output
 from truecost.cli.terminal import Screen, result_table
 from truecost.errors import UsageError
 from truecost.report import plots, verdict
@@ -26,14 +26,14 @@ from truecost.report.story import Story, means
 from truecost.report.words import rule_said
 from truecost.study.directory import render_again
 from truecost.task import page_of
-from truecost.tasks.abba import deployed_checks, plane_sections
+from truecost.tasks.abba import commands as abba_simulations
 from truecost.tasks.abba import label_commands as abba_labels
+from truecost.tasks.abba import page as deployed_checks
+from truecost.tasks.abba import page as plane_sections
 from truecost.tasks.abba import sections as deployed_sections
-from truecost.tasks.abba import simulate_command as abba_simulations
 from truecost.tasks.abba.calibrating import calibrate_machine
 from truecost.tasks.abba.checks import Found
-from truecost.tasks.abba.describing import CellCounts, Description
-from truecost.tasks.abba.planes import Chosen, Plane
+from truecost.tasks.abba.describing import CellCounts, Chosen, Description, Plane
 from truecost.tasks.abba.records import CELLS, Deployment
 from truecost.tasks.abba.selecting import select
 from truecost.tasks.abba.simulating import simulate
@@ -273,7 +273,7 @@ def test_the_page_cites_the_paper(chosen):
 
 
 def test_a_page_of_trials_has_none_of_it():
-    rooms = ("abba.sections", "abba.deployed_checks", "abba.plane_sections")
+    rooms = ("abba.sections", "abba.page")
     ours = {make for make in page_of("abba").sections if make.__module__.endswith(rooms)}
     assert len(ours) == 7
     assert not ours & {*page_of("trials").sections}

@@ -11,7 +11,7 @@ from truecost.errors import UsageError
 from truecost.running import score
 from truecost.tasks.abba.arrays import collected_items
 from truecost.tasks.abba.counting import MOST_GROUPS, evidence_of, evidence_of_column, plan_of
-from truecost.tasks.abba.delta import Linear
+from truecost.tasks.abba.interval_choice import Linear
 from truecost.tasks.abba.measures import ESTIMATORS, Estimator, direct_ratio
 from truecost.tasks.abba.options import AbbaScoring
 from truecost.tasks.abba.records import CELLS, FEW, Traffic

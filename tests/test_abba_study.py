@@ -9,11 +9,10 @@ import truecost as tc
 from truecost.errors import InputError, UsageError
 from truecost.running import measures_for, pair
 from truecost.study import ResultFile, Study
+from truecost.study.directory import read_result
 from truecost.study.ranking import rank
-from truecost.study.reading import read_result
-from truecost.tasks.abba.describing import Description
+from truecost.tasks.abba.describing import Description, Plane
 from truecost.tasks.abba.options import AbbaScoring, AbbaTable
-from truecost.tasks.abba.planes import Plane
 
 COLUMNS = dict(pair.split("=") for pair in accepted.MAP.split(","))
 DATA = {"map": COLUMNS, "threshold_a": 0.5, "threshold_b": 0.6}

@@ -10,8 +10,8 @@ from truecost.errors import InputError, UsageError
 from truecost.tasks.abba.arrays import collected_items
 from truecost.tasks.abba.choosing import Curve
 from truecost.tasks.abba.counting import plan_of
+from truecost.tasks.abba.describing import Rule, improving
 from truecost.tasks.abba.options import AbbaScoring
-from truecost.tasks.abba.planes import Rule, improving
 from truecost.tasks.abba.thresholds import Choice, choose, grid_of
 
 # Paper 001, Table 5.

@@ -11,8 +11,7 @@ import truecost as tc
 from truecost.running import score
 from truecost.tasks.abba.arrays import collected_items
 from truecost.tasks.abba.counting import evidence_of, plan_of
-from truecost.tasks.abba.delta import Linear, standard_error
-from truecost.tasks.abba.interval_choice import few_labels, leans
+from truecost.tasks.abba.interval_choice import Linear, few_labels, leans, standard_error
 from truecost.tasks.abba.measures import WHOLE, ratio
 from truecost.tasks.abba.options import AbbaScoring
 from truecost.tasks.abba.records import Deployment, Traffic

@@ -17,8 +17,8 @@ FILE = '''
 
 import math
 
-from truecost.learning.strategies import reading
-from truecost.learning.strategies.kinds import Kind
+from truecost.learning.strategies import settings as reading
+from truecost.learning.strategies.settings import Kind
 
 
 class Nearest:

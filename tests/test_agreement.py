@@ -8,9 +8,10 @@ import pytest
 
 import truecost as tc
 from truecost.errors import counted, named, plural
-from truecost.formats import Table, encoding, nist, text, trial_lists
+from truecost.formats import Table, encoding, text, trial_lists
+from truecost.formats import trial_lists as nist
 from truecost.formats.trial_lists import read_lines
-from truecost.tasks.trials.pairing import check_classes, pair
+from truecost.tasks.trials.loading import check_classes, pair
 
 WRONG = re.compile(r"\b1 (\w+[- ])*\w+s (are|have|stand|give|were|lie)\b|\b1 trials\b")
 

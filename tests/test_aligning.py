@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from meeteval.wer import siso_word_error_rate
 
-from truecost.core.widths import width
-from truecost.outputs.aligning import align, count_characters, count_words
+from truecost.core.digits import width
+from truecost.outputs.aligning import WIDTH, align, alignment_lines, count_characters, count_words
 from truecost.outputs.normalising import normalise
-from truecost.outputs.showing import WIDTH, alignment_lines
 
 KINDS = ("hits", "substitutions", "deletions", "insertions")
 WORDS = st.lists(st.sampled_from(["a", "b", "ab", "ä", "日本"]), max_size=8).map(" ".join)

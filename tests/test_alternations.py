@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from truecost.outputs.aligning import count_words
-from truecost.outputs.alternations import resolve
+from truecost.outputs.normalising import resolve
 
 KINDS = ("hits", "substitutions", "deletions", "insertions")
 WORD = st.sampled_from(["a", "b", "c"])

@@ -6,8 +6,7 @@ import polars as pl
 import pytest
 
 import truecost as tc
-from truecost.formats.ecf import read_ecf
-from truecost.formats.kwlist import read_kwlist
+from truecost.formats.ecf import read_ecf, read_kwlist
 from truecost.formats.kwslist import read_kwslist
 from truecost.formats.lexemes import read_lexemes
 from truecost.running import score

@@ -6,7 +6,7 @@ import pytest
 import truecost as tc
 from truecost.protocol.ledger import Figure, Ledger, Line, Scored
 from truecost.protocol.ledger_sets import evaluation_sets
-from truecost.protocol.study.best_of import largest_of, marked, standings
+from truecost.protocol.study.evaluated import largest_of, marked, standings
 
 SPEAKERS, EACH, SETS = 60, 10, 400
 

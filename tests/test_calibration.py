@@ -32,9 +32,9 @@ from truecost.core.bayes import move_posteriors
 from truecost.kernels.calibrating import multinomial_pass
 from truecost.names import CalibrationMethod
 from truecost.report.citations import PAPERS, bibtex
+from truecost.tasks.trials.applying import Folds, cross_fit
 from truecost.tasks.trials.calibrating import scoring_after
 from truecost.tasks.trials.counting import class_shares
-from truecost.tasks.trials.crossfitting import Folds, cross_fit
 from truecost.tasks.trials.fitting import Fitting
 
 POINT = tc.Plan(replicates=1)

@@ -6,10 +6,9 @@ import pytest
 
 import truecost as tc
 from test_variance import method_of
+from truecost.core.claims import SingleRuns, scope, single_runs
 from truecost.core.flags import FLAGS
 from truecost.core.methods import compare_methods
-from truecost.core.scopes import scope
-from truecost.core.single_runs import SingleRuns, single_runs
 from truecost.core.variance import shares_of_variance
 from truecost.protocol.study.claims import Listed, claim_of, misleading, on_one_list
 

@@ -6,7 +6,7 @@ import pytest
 
 import truecost as tc
 from truecost import cli, study
-from truecost.cli.columns import Columns
+from truecost.cli.tables import Columns
 from truecost.core.comparison import compare
 from truecost.formats import Table
 from truecost.tasks.measures import registry

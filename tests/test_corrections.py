@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from diarized import turns
 from truecost.corrections import CORRECTORS, WHOLE, Part, corrector
-from truecost.corrections.regions import compared
+from truecost.corrections.kinds import compared
 from truecost.corrections.speech_text import Turn, region_name, region_of, text_of, turns_of
 from truecost.corrections.texts import edits
 from truecost.errors import InputError, UsageError

@@ -12,16 +12,16 @@ from truecost.errors import InputError
 from truecost.face import at
 from truecost.gates import Gate
 from truecost.study import Outcome, Part, ResultFile
+from truecost.study.directory import read_result
 from truecost.study.outcome import types_of
-from truecost.study.reading import read_result
 from truecost.tasks import TABLE, find
-from truecost.tasks.trials.descriptions import Claim, Fitted
+from truecost.tasks.trials.work import Claim, Fitted
 
 CLAIM = Claim(system="a", against="b", measure="eer", verdict="better", text="a is better")
 FITTED = Fitted(summary={"method": "affine"})
 SEEN = """
 import sys
-from truecost.study.reading import read_result
+from truecost.study.directory import read_result
 result = read_result(sys.argv[1])
 print(*(type(d).__name__ for of in result.described.values() for d in of))
 print(*(name for name in sys.modules if name.startswith("truecost.tasks.")))

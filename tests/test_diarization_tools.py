@@ -10,7 +10,7 @@ import pytest
 
 from diarized import counts, everywhere, random_turns, regions, told, turns
 from truecost.formats import Table
-from truecost.formats.rttm import read_rttm
+from truecost.formats.segments import read_rttm
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")

@@ -30,9 +30,7 @@ from truecost.learning.strategies import NAMES as STRATEGIES
 from truecost.learning.strategies import OPTIONS
 from truecost.learning.streams import NAMES as SOURCES
 from truecost.names import FORMATS, NORMALISATIONS, PolicyKind
-from truecost.outputs.diarization_options import DiarizationTable
-from truecost.outputs.transcripts_options import TranscriptsTable
-from truecost.outputs.translation_options import TranslationTable
+from truecost.outputs.options import DiarizationTable, TranscriptsTable, TranslationTable
 from truecost.protocol.options import TrainingTable
 from truecost.study import Study
 from truecost.study.config import table_types
@@ -51,8 +49,7 @@ from truecost.tasks.lifelong.kinds import kind_of
 from truecost.tasks.lifelong.options import LifelongTable, PolicyTable
 from truecost.tasks.measures import registry
 from truecost.tasks.streams.options import StreamTable
-from truecost.tasks.terms.compat import ALONE, COMPAT
-from truecost.tasks.terms.options import TermsTable
+from truecost.tasks.terms.options import ALONE, COMPAT, TermsTable
 from truecost.verbs import options_of
 
 ROOT = Path(__file__).parents[1]

@@ -17,7 +17,7 @@ import pytest
 
 import truecost as tc
 from truecost.formats.kwslist import read_kwslist
-from truecost.formats.toml import read_toml
+from truecost.formats.streams import read_toml
 from truecost.resources import read_resources
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "terms"

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 import truecost as tc
-from truecost.cli import values
+from truecost.cli import tables as values
 from truecost.core.captions import dims_of
 from truecost.core.flags import FLAGS, Flag, beware, raised
 from truecost.core.results import Row

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from truecost.errors import InputError
 from truecost.formats import kwslist, lexemes, xml
-from truecost.formats.fast_lines import values_of
-from truecost.formats.kwslist import DetectionList, of_blocks
+from truecost.formats.kwslist import DetectionList, of_blocks, values_of
 
 NAMES = ("b", "a")
 LINE = '<kw a="1" b="x y"/>\n'

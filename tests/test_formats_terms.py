@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 
 from truecost.errors import InputError, UsageError
 from truecost.formats import field_lines, read
-from truecost.formats.detections import of_table, read_detections, write_kwslist
-from truecost.formats.ecf import read_ecf
-from truecost.formats.kwlist import read_kwlist
+from truecost.formats.ecf import read_ecf, read_kwlist
 from truecost.formats.kwslist import ANSWERS, DetectionList, read_kwslist
 from truecost.formats.lexemes import read_lexemes
-from truecost.formats.occurrences import read_occurrences
+from truecost.formats.searches import detections_of_table as of_table
+from truecost.formats.searches import read_detections, read_occurrences, write_kwslist
 from truecost.formats.terms import document_of
 
 KWSLIST = """<?xml version="1.0" encoding="UTF-8"?>

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import truecost as tc
 from truecost import cli
 from truecost.gates import read_gates
-from truecost.study.reading import read_result
+from truecost.study.directory import read_result
 
 STUDY = b"""measures = ["act_dcf", "eer"]
 baseline = "a"

@@ -16,7 +16,7 @@ from gated import ROWS, row, states
 from truecost.core.comparison import compare
 from truecost.core.flags import FLAGS
 from truecost.gates import Gate, assert_gate, check, exit_code, parse_gate
-from truecost.gates.needed import needed
+from truecost.gates.checking import needed
 
 # -- the three states
 

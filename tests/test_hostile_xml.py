@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 
 from truecost.errors import InputError
 from truecost.formats import streams, xml
-from truecost.formats.detections import read_detections
-from truecost.formats.ecf import read_ecf
-from truecost.formats.kwlist import read_kwlist
+from truecost.formats.ecf import read_ecf, read_kwlist
 from truecost.formats.kwslist import of_blocks, read_kwslist
+from truecost.formats.searches import read_detections
 
 KW = '<kw file="F" channel="1" tbeg="10.5" dur="0.5" score="0.9" decision="YES"/>\n'
 BEGIN = '<kwslist system_id="x">\n<detected_kwlist kwid="K1" search_time="1" oov_count="0">\n'

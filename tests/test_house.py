@@ -29,7 +29,7 @@ TIERS = (
 # The table of tasks is light, and everybody's: their insides are not.
 TABLE = {"DEFAULT", "TABLE", "added", "faults", "find", "measures", "names"}
 # Commands and tables of a task for the terminal: imported by the command line only, by their names.
-COMMANDS = {"commands", "label_commands", "terminal", "simulate_command", "curve_command"}
+COMMANDS = {"commands", "label_commands", "terminal"}
 # Imports that still point up; none may be added.
 KNOWN = {
     ("outputs/sentences.py", "tasks"),
@@ -61,8 +61,8 @@ KNOWN = {
     ("study/reader.py", "tasks"),
     ("study/shown.py", "report"),
     ("task.py", "report"),
-    ("tasks/lifelong/lifelong_baselines.py", "learning"),
-    ("tasks/lifelong/lifelong_baselines.py", "learning.live"),
+    ("tasks/lifelong/work.py", "learning"),
+    ("tasks/lifelong/work.py", "learning.live"),
     ("tasks/trials/work.py", "protocol.study"),
 }
 TIER = {room: tier for tier, rooms in enumerate(TIERS) for room in rooms}

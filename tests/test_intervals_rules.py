@@ -9,7 +9,7 @@ import pytest
 import slow_rules as slow
 import truecost as tc
 from truecost.core.comparison import compare
-from truecost.core.rules import Rule
+from truecost.core.measure import Rule
 
 TIGHT = {"rel": 1e-9, "abs": 1e-12}
 FEW = tc.Plan(200, seed=3)

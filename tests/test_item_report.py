@@ -20,20 +20,20 @@ from test_report import Page
 from truecost import study
 from truecost.cli import run
 from truecost.cli.terminal import plan_table, result_table, standings_table
-from truecost.core import many
+from truecost.core import digits as many
 from truecost.core.comparison import compare
 from truecost.core.digits import between, figure, scale_of, signed
 from truecost.core.results import shown
 from truecost.errors import UsageError
 from truecost.gates import check, junit, markdown
-from truecost.outputs import item_sections
+from truecost.outputs import page as item_sections
 from truecost.outputs.read import frame_of_items
 from truecost.report import cases, page, plots, sections, sums, tables, units, verdict, words
 from truecost.report.plots.errors import BREAKDOWNS
 from truecost.report.story import Story
 from truecost.study.directory import render_again
-from truecost.study.planning import plan_rows
 from truecost.study.ranking import rank
+from truecost.study.running import plan_rows
 from truecost.task import page_of as page_of_task
 
 RATES = {"old": 0.12, "new": 0.06}
@@ -921,7 +921,7 @@ def test_the_worst_are_in_the_order_that_is_said(tmp_path, task, measures, most)
 
 
 def test_sentences_of_wide_letters_stay_within_their_columns():
-    from truecost.core.widths import width
+    from truecost.core.digits import width
     from truecost.outputs.translation import WIDTH
 
     long = "\u4f60\u597d\u4e16\u754c" * 60

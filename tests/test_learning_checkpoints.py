@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from truecost.errors import InputError
-from truecost.learning import finishing
+from truecost.learning import checkpoint as finishing
 from truecost.learning.asking import Asking
 from truecost.learning.checkpoint import folder_of, forget
 from truecost.learning.expert import ReferenceExpert
@@ -14,8 +14,7 @@ from truecost.learning.learners import build as learner_of
 from truecost.learning.log import LogWriter
 from truecost.learning.loop import Budget, run_stream
 from truecost.learning.strategies import NAMES, build
-from truecost.learning.stream import Stream
-from truecost.learning.system import Batch, Task
+from truecost.learning.system import Batch, Stream, Task
 
 CLASSES = ("0", "1")
 

@@ -12,13 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from truecost.errors import InputError, MissingExtraError, UsageError
-from truecost.learning.checking import check_outputs
+from truecost.learning.checking import check_outputs, softmax
 from truecost.learning.learners import NAMES, build
-from truecost.learning.learners.outputs import of_numbers, proper
-from truecost.learning.learners.pool import Pool, Scale, draws
-from truecost.learning.probabilities import softmax
-from truecost.learning.stream import Stream
-from truecost.learning.system import Answer, Answered, Batch, Learner, Restorable, Task
+from truecost.learning.learners.pool import Pool, Scale, draws, of_numbers, proper
+from truecost.learning.system import Answer, Answered, Batch, Learner, Restorable, Stream, Task
 
 pytest.importorskip("sklearn")
 
@@ -607,7 +604,7 @@ def test_a_model_has_one_thread_whatever_is_set_outside():
     from sklearn.base import BaseEstimator, ClassifierMixin
     from threadpoolctl import threadpool_info, threadpool_limits
 
-    from truecost.learning.learners.estimators import Scikit
+    from truecost.learning.learners.scikit import Scikit
 
     seen = []
 

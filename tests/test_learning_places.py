@@ -17,9 +17,9 @@ from choosing import (
     shares,
     told,
 )
-from truecost.kernels.nearest import lower
+from truecost.kernels.points import lower
 from truecost.learning.strategies import build
-from truecost.learning.strategies.memory import Memory
+from truecost.learning.strategies.keeping import Memory
 from truecost.learning.system import Batch, generator
 
 POINTS = st.lists(st.tuples(st.integers(-4, 4), st.integers(-4, 4)), min_size=1, max_size=9)

@@ -19,8 +19,16 @@ from truecost.errors import InputError, UsageError
 from truecost.learning.checking import check_outputs
 from truecost.learning.learners import build, messages, process
 from truecost.learning.learners import program as protocol
-from truecost.learning.stream import Stream
-from truecost.learning.system import Answer, Answered, Batch, Question, Restorable, System, Task
+from truecost.learning.system import (
+    Answer,
+    Answered,
+    Batch,
+    Question,
+    Restorable,
+    Stream,
+    System,
+    Task,
+)
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="process groups are POSIX")
 
@@ -563,7 +571,7 @@ def pids(folder):
     ],
 )
 def test_nothing_survives_an_error_or_a_goodbye(text, close, start, tmp_path, monkeypatch):
-    monkeypatch.setattr("truecost.learning.learners.channel.FAREWELL", 0.5)
+    monkeypatch.setattr("truecost.learning.learners.process.FAREWELL", 0.5)
     learner = start(HELPER + PREDICTED + text, folder=str(tmp_path))
     program, helper = pids(tmp_path)
     assert alive(program)

@@ -8,8 +8,7 @@ import pytest
 from truecost.errors import InputError, UsageError
 from truecost.learning.checking import check_outputs
 from truecost.learning.learners import build
-from truecost.learning.stream import Stream
-from truecost.learning.system import Answer, Answered, Batch, Learner, Restorable, Task
+from truecost.learning.system import Answer, Answered, Batch, Learner, Restorable, Stream, Task
 
 pytest.importorskip("river")
 

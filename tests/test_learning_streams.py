@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from truecost.errors import InputError, MissingExtraError, UsageError
 from truecost.learning.streams import Items, Source, divided, read_items, streams_of
-from truecost.learning.streams.drawing import even, exact, stratified
-from truecost.learning.streams.fingerprints import fingerprints
-from truecost.learning.streams.orders import dirichlet_order, time_order
+from truecost.learning.streams.making import fingerprints
+from truecost.learning.streams.orders import dirichlet_order, even, exact, stratified, time_order
 from truecost.learning.system import generator
 
 TABLE = Source(name="table", file="none")

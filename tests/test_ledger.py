@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from truecost import cli
 from truecost.errors import InputError
-from truecost.protocol.ledger import Figure, Line, Scored, encoded, read_ledger
-from truecost.protocol.ledger_keeping import keep
+from truecost.protocol.ledger import Figure, Line, Scored, encoded, keep, read_ledger
 from truecost.protocol.ledger_sets import evaluation_sets
 
 
@@ -144,7 +143,7 @@ WRITER = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from test_ledger import scoring
-from truecost.protocol.ledger_keeping import keep
+from truecost.protocol.ledger import keep
 for k in range(15):
     keep(sys.argv[2], [scoring(f"set {k}"), scoring(f"{sys.argv[3]} {k}")])
 """

@@ -19,7 +19,7 @@ from truecost import cli
 from truecost.protocol.ledger import read_ledger
 from truecost.protocol.options import LedgerTable
 from truecost.protocol.study.evaluated import Hasher
-from truecost.study.reading import read_result
+from truecost.study.directory import read_result
 
 RULE, FLAG = "choices-on-evaluation-data", "best_of_many"
 

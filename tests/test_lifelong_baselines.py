@@ -16,10 +16,11 @@ from truecost.errors import InputError
 from truecost.learning import Batch, LogWriter, Outputs
 from truecost.learning.checking import check_outputs
 from truecost.learning.lifelong import Course, DomainExpert, Help, Life, run_lifelong
-from truecost.learning.lifelong.jobs import COURSES, PASSES
-from truecost.learning.live.lifelong_recipes import jobs_of
-from truecost.learning.stream import Stream
-from truecost.study import Study, lifelong_runs
+from truecost.learning.lifelong.passes import COURSES, PASSES
+from truecost.learning.live.lifelong import jobs_of
+from truecost.learning.system import Stream
+from truecost.study import Study
+from truecost.study import paths as lifelong_runs
 
 OF_HELP = ["penalised_score", "adapted_score", "penalty", "n_corrections", "help_words"]
 LISTENER = '''

@@ -16,11 +16,11 @@ from truecost.corrections import corrector
 from truecost.corrections.speech_text import Turn, region_of, text_of, turns_of
 from truecost.errors import InputError, UsageError
 from truecost.learning.learners import build
-from truecost.learning.learners.diarizer.grid import Grid
-from truecost.learning.learners.diarizer.heaps import (
+from truecost.learning.learners.diarizer.grid import (
     NEVER,
     TRUST,
     Evidence,
+    Grid,
     evidence_of,
     threshold,
 )

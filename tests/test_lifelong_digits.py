@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from msgspec import structs
 
-import truecost.cli.demo
+import truecost.cli.studies
 from described import of_type
 from truecost import cli
 from truecost.errors import UsageError
@@ -219,7 +219,7 @@ def test_the_example_is_the_demo():
 
 
 def test_the_demo_runs_without_any_file(tmp_path, monkeypatch, capfd):
-    whole = truecost.cli.demo._study
+    whole = truecost.cli.studies._study
 
     def shrunk(folder):
         study = whole(folder)
@@ -232,7 +232,7 @@ def test_the_demo_runs_without_any_file(tmp_path, monkeypatch, capfd):
             interval=structs.replace(study.interval, replicates=20),
         )
 
-    monkeypatch.setattr("truecost.cli.demo._study", shrunk)
+    monkeypatch.setattr("truecost.cli.studies._study", shrunk)
     assert cli.run(["demo", "lifelong", "-o", str(tmp_path / "out")]) == 0
     _, err = capfd.readouterr()
     assert "one forgets, one rehearses" in err

@@ -15,7 +15,7 @@ import pytest
 from lifelong_studies import table, tables_of, tree, write_study
 from processes import being_written, end, started, wait_for
 from truecost import cli
-from truecost.learning.live.lifelong_recipes import jobs_of, recipe_of
+from truecost.learning.live.lifelong import jobs_of, recipe_of
 from truecost.study import Study
 
 LOGS = {

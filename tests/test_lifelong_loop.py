@@ -25,7 +25,7 @@ from truecost.errors import InputError, UsageError
 from truecost.formats.event_checks import check_events
 from truecost.formats.events import read_events
 from truecost.learning.asking import Asking
-from truecost.learning.learners.outputs import of_texts
+from truecost.learning.learners.pool import of_texts
 from truecost.learning.lifelong.course import Course, check_course, moment
 from truecost.learning.lifelong.helping import Help
 from truecost.learning.lifelong.living import Life, run_lifelong

@@ -15,8 +15,8 @@ from truecost.report.page import render
 from truecost.report.story import Story
 from truecost.study.outcome import ResultFile
 from truecost.task import page_of
-from truecost.tasks.lifelong.lifelong_store import frame_of_lives
 from truecost.tasks.lifelong.newest_rows import main_of, newest
+from truecost.tasks.lifelong.page import frame_of_lives
 
 EVERY = (*ageing.STATES, "penalised")
 POLICIES = tuple(ageing.ASKED)

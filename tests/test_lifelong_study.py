@@ -10,8 +10,8 @@ import truecost as tc
 from lifelogs import life, write
 from truecost.errors import InputError, UsageError
 from truecost.study.checks import validate
+from truecost.study.directory import read_result
 from truecost.study.directory import write as write_result
-from truecost.study.reading import read_result
 from truecost.tasks.lifelong.descriptions import LifelongDescription
 from truecost.tasks.lifelong.read import columns_of
 from truecost.tasks.lifelong.settings import policies_of

@@ -16,10 +16,17 @@ from truecost.corrections import corrector
 from truecost.corrections.texts import edits
 from truecost.errors import InputError, UsageError
 from truecost.learning.learners import build
-from truecost.learning.learners.translator.aligning import EMPTY, LEAN, _best, aligned
-from truecost.learning.learners.translator.decoding import translate
-from truecost.learning.learners.translator.phrases import learnt
-from truecost.learning.learners.translator.words import source_words, target_words, written
+from truecost.learning.learners.translator.learner import translate
+from truecost.learning.learners.translator.phrases import (
+    EMPTY,
+    LEAN,
+    _best,
+    aligned,
+    learnt,
+    source_words,
+    target_words,
+    written,
+)
 from truecost.learning.lifelong.course import check_course
 from truecost.learning.lifelong.living import Help, Life, run_lifelong
 from truecost.learning.lifelong.person import DomainExpert

@@ -22,8 +22,8 @@ from truecost.tasks.measures import find, registry
 
 SOURCE = Path(tc.__file__).parent
 READERS = {
-    *("events", "event_lines", "event_tables", "kwslist", "kwlist", "ecf", "lexemes", "nist"),
-    *("arrays", "plain", "rttm", "seglst", "segments", "stm", "tables", "trial_lists", "trn"),
+    *("events", "event_lines", "event_rows", "kwslist", "ecf", "lexemes", "arrays", "plain"),
+    *("seglst", "segments", "tables", "transcripts", "trial_lists"),
 }
 COMMON = ("truecost.tasks.measures", "truecost.resources.measures")
 
@@ -63,9 +63,9 @@ def test_every_measure_is_of_a_task():
     ("name", "text", "task", "readers"),
     [
         ("a.csv", "id,score\na,1\n", "trials", {"tables"}),
-        ("a.txt", "e t 1.5 target\n", "trials", {"nist", "rttm", "tables", "trial_lists"}),
-        ("a.trn", "words (a)\n", "transcripts", {"trn", "plain"}),
-        ("a.rttm", "SPEAKER r 1 0 1 <NA> <NA> A <NA>\n", "diarization", {"rttm"}),
+        ("a.txt", "e t 1.5 target\n", "trials", {"segments", "tables", "trial_lists"}),
+        ("a.trn", "words (a)\n", "transcripts", {"transcripts", "plain"}),
+        ("a.rttm", "SPEAKER r 1 0 1 <NA> <NA> A <NA>\n", "diarization", {"segments"}),
     ],
 )
 def test_the_readers_of_a_format_are_loaded_alone(tmp_path, name, text, task, readers):

@@ -7,10 +7,10 @@ from scipy.special import stdtrit
 
 import truecost as tc
 from truecost.core import methods
+from truecost.core.claims import scope
 from truecost.core.factors import Factor
 from truecost.core.jackknife import LeftOut
 from truecost.core.methods import weighted_mean
-from truecost.core.scopes import scope
 from truecost.errors import InputError, UsageError
 
 PLAN = tc.Plan(replicates=400, seed=5)

@@ -15,7 +15,7 @@ from described import of_type
 from processes import gone
 from truecost.cli import run as command
 from truecost.errors import UsageError
-from truecost.protocol.commands import Command, commands_of
+from truecost.protocol.training_runs import Command, commands_of
 
 PROGRAM = """
 import csv, os, random, sys, time

@@ -11,9 +11,8 @@ from truecost import cli
 from truecost.cli import lists
 from truecost.options import check_fields, declared
 from truecost.outputs.diarization import DiarizationOptions
-from truecost.outputs.diarization_options import DiarizationTable
+from truecost.outputs.options import DiarizationTable, TranslationTable
 from truecost.outputs.translation import TranslationOptions
-from truecost.outputs.translation_options import TranslationTable
 from truecost.outputs.utterances import TextOptions
 from truecost.study.tables import DataTable, IntervalTable
 from truecost.tasks import find, names

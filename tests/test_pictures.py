@@ -31,7 +31,8 @@ import truecost as tc
 from truecost.core.comparison import compare
 from truecost.core.digits import figure
 from truecost.gates import check
-from truecost.report import curves, numbers, plots
+from truecost.report import curves, plots
+from truecost.report import tables as numbers
 from truecost.report.curves.base import Weighed
 from truecost.report.curves.cost import costs_at
 from truecost.report.curves.reliability import pooled

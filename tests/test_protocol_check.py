@@ -13,7 +13,7 @@ from truecost.core.weights import Plan
 from truecost.errors import InputError, UsageError
 from truecost.formats.table import Table
 from truecost.protocol.checking import check
-from truecost.protocol.divisions import Division, role_of
+from truecost.protocol.findings import Division, role_of
 from truecost.protocol.samples import samples_of
 from truecost.protocol.sharing import families
 

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from truecost.errors import InputError, UsageError
 from truecost.formats.table import Table
 from truecost.protocol.copies import Scaled, close_to_another
-from truecost.protocol.features import equal_rows, features_of
-from truecost.protocol.samples import samples_of
+from truecost.protocol.samples import equal_rows, features_of, samples_of
 
 
 def brute(features, codes, limit):

@@ -6,7 +6,7 @@ import pytest
 
 from truecost.core.weights import Plan
 from truecost.formats.table import Table
-from truecost.kernels.close import square_distances
+from truecost.kernels.points import square_distances
 from truecost.protocol.checking import check
 from truecost.protocol.copies import Scaled, close_to_another
 from truecost.protocol.samples import samples_of

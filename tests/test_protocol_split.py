@@ -11,7 +11,7 @@ import truecost as tc
 from truecost.errors import InputError, UsageError
 from truecost.protocol import Samples, split
 from truecost.protocol.dealing import TRIED, deal_shares, imbalance, profiles_of
-from truecost.protocol.strata import Axis, condition_axis
+from truecost.protocol.grouping import Axis, condition_axis
 
 PLANS = st.sampled_from(
     [

@@ -18,16 +18,16 @@ from truecost.core.digits import between, figure
 from truecost.core.flags import FLAGS
 from truecost.core.results import Row, verdict_of
 from truecost.report import curves, page, plots, sections, tables, verdict, words
-from truecost.report import svg as drawing
+from truecost.report import section as drawing
 from truecost.report.citations import AUTHORS, PAPERS
-from truecost.report.section import Section
+from truecost.report.section import Drawing, Section
 from truecost.report.story import Story
-from truecost.report.svg import Drawing
 from truecost.study.ranking import rank
 from truecost.task import page_of
 from truecost.tasks.lifelong.verdict import against_zero
 from truecost.tasks.measures import registry
-from truecost.tasks.trials import cost_sections, curve_sections
+from truecost.tasks.trials import curve_sections
+from truecost.tasks.trials import page as cost_sections
 
 pytestmark = pytest.mark.pictures
 
@@ -709,5 +709,5 @@ def test_pictures_are_laid_out_once_as_saving_would(monkeypatch):
 
     drawing = Drawing("", draw, lambda width: width / 2, "two bars", None)
     once = drawing.both("k")
-    monkeypatch.setattr("truecost.report.svg._lay_out", lambda figure: None)
+    monkeypatch.setattr("truecost.report.section._lay_out", lambda figure: None)
     assert drawing.both("k") == once

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 import truecost as tc
 from truecost import cli, resources
 from truecost.resources import Machine, Resources, load_of, merge, phase_of, record, rows_of
-from truecost.resources import machine as machines
+from truecost.resources import recording as machines
 from truecost.resources.measures import (
     MEASURES,
     indexing_speed_factor,

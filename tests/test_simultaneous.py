@@ -12,8 +12,7 @@ import boards
 import truecost as tc
 from truecost import cli
 from truecost.core.comparison import compare
-from truecost.core.leaderboard import standings
-from truecost.core.simultaneous import Contrasts, beaten, marked, step_down
+from truecost.core.leaderboard import Contrasts, beaten, marked, standings, step_down
 
 LEVEL = 0.95
 
@@ -90,7 +89,7 @@ def slow_beaten(family, replicates, pairs):
 @pytest.mark.parametrize("block", [7, 4_000_000])
 @pytest.mark.parametrize("seed", range(25))
 def test_step_down_and_best_agree_with_plain_loops(seed, block, monkeypatch):
-    monkeypatch.setattr("truecost.core.simultaneous.CELLS", block * 60)
+    monkeypatch.setattr("truecost.core.leaderboard.CELLS", block * 60)
     family, replicates, pairs = case(seed)
     centred = replicates[pairs[0]] - replicates[pairs[1]] - family.value[:, None]
     fast = step_down(family, lambda some: centred[some], replicates.shape[1], LEVEL)

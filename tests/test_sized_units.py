@@ -9,7 +9,7 @@ from scipy import stats
 
 import truecost as tc
 from truecost.core.unit_index import Slots
-from truecost.kernels import counts
+from truecost.kernels import sums as counts
 
 KEY = np.uint64(0x1234), np.uint64(0x9876)
 DRAWS = 100_000

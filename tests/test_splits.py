@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truecost.core.splits import folds, shared_units
+from truecost.core.subsets import folds, shared_units
 from truecost.errors import InputError, UsageError
 
 TRIALS = st.lists(

@@ -8,11 +8,19 @@ from threadpoolctl import threadpool_limits
 
 import truecost as tc
 from truecost.errors import InputError, UsageError
-from truecost.kernels.softmax import softmax_pass
+from truecost.kernels.calibrating import softmax_pass
 from truecost.protocol import predicting
 from truecost.protocol.encoding import MOST, Levels, Numbers, alike, by_text, column_of, encoded
-from truecost.protocol.predicting import Predicting, alone_in_units, predict
-from truecost.protocol.predictors import MODELS, PENALTIES, boosting, logistic, shares
+from truecost.protocol.predicting import (
+    MODELS,
+    PENALTIES,
+    Predicting,
+    alone_in_units,
+    boosting,
+    logistic,
+    predict,
+    shares,
+)
 
 
 def drawn(seed, groups=40, each=8, classes=2, effect=0.0, of_group=False):

@@ -9,8 +9,8 @@ import pytest
 import truecost as tc
 from truecost import cli
 from truecost.study import run as run_study
-from truecost.study.reading import read_result
-from truecost.tasks.trials.spurious_sections import is_predictor
+from truecost.study.directory import read_result
+from truecost.tasks.trials.page import is_predictor
 
 COMMAND = ("protocol", "spurious", "samples.csv", "--map", "id=utt,label=y,group=spk")
 ASKED = (*COMMAND, "--conditions", "device,duration", "--replicates", "200")

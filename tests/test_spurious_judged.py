@@ -10,7 +10,7 @@ import truecost as tc
 from truecost.core.results import verdict_of
 from truecost.protocol.study.spurious import BASELINE, FOUND, _decide, _judged
 from truecost.report.words import against_naive
-from truecost.tasks.trials.spurious_sections import line_of
+from truecost.tasks.trials.page import line_of
 
 KNOWN = SimpleNamespace(main=("only device",), titled=lambda name: "device")
 

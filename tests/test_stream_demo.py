@@ -5,7 +5,7 @@ import json
 import pytest
 from msgspec import structs
 
-import truecost.cli.demo
+import truecost.cli.studies
 from lived import result_of, tree
 from truecost import cli
 from truecost.study import Study
@@ -28,7 +28,7 @@ def run(capfd):
 @pytest.fixture
 def small(monkeypatch):
     """The demo with one target, two seeds and two budgets."""
-    whole = truecost.cli.demo._study
+    whole = truecost.cli.studies._study
 
     def shrunk(folder):
         study = whole(folder)
@@ -41,7 +41,7 @@ def small(monkeypatch):
             interval=structs.replace(study.interval, replicates=50),
         )
 
-    monkeypatch.setattr("truecost.cli.demo._study", shrunk)
+    monkeypatch.setattr("truecost.cli.studies._study", shrunk)
 
 
 def test_the_study_of_the_demo_is_what_the_specification_says(run):

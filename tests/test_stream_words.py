@@ -13,10 +13,9 @@ from truecost.core.comparison import compare
 from truecost.core.results import Estimate
 from truecost.errors import InputError, UsageError
 from truecost.learning.learners.messages import Predicted, read
-from truecost.learning.streams.reading import read_table
+from truecost.learning.streams.items import read_table
 from truecost.learning.streams.source import Source
-from truecost.study.directory import render_again
-from truecost.study.reading import read_result
+from truecost.study.directory import read_result, render_again
 from truecost.tasks.streams.describing import OnlineDescription
 from truecost.tasks.streams.sweep import SweepAdvice
 

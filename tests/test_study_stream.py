@@ -13,9 +13,9 @@ from truecost.formats.events import read_events
 from truecost.study import Study
 from truecost.study.settings import scoring_of
 from truecost.study.tables import DataTable
-from truecost.tasks.streams.ending import without_open_end
-from truecost.tasks.streams.online import files_of, stream_options
+from truecost.tasks.streams.logs import files_of, stream_options
 from truecost.tasks.streams.options import Prices, StreamScoring, StreamTable
+from truecost.tasks.streams.reading import without_open_end
 from truecost.tasks.streams.records import Online
 
 DATA = {"labels": "labels.csv"}
@@ -239,7 +239,7 @@ def test_several_applications_and_collections(folder):
 
 
 def test_labels_are_read_once_for_all_systems(folder, monkeypatch):
-    from truecost.tasks.streams import online
+    from truecost.tasks.streams import logs as online
 
     calls = []
     make = online._labels

@@ -10,11 +10,11 @@ from truecost import InputError, UsageError, cli
 from truecost import study as studies
 from truecost.resources.load import Load
 from truecost.study import Study
-from truecost.study.naming import files_of, name_systems, unique_names
+from truecost.study.paths import files_of, name_systems, unique_names
 from truecost.tasks.terms.describing import SearchDescription
 from truecost.tasks.terms.options import TermsTable
+from truecost.tasks.terms.read import alignment_frame, query_frame
 from truecost.tasks.terms.records import Search
-from truecost.tasks.terms.searches import alignment_frame, query_frame
 
 DATA = {"ecf": "e.ecf.xml", "rttm": "r.rttm", "kwlist": "t.kwlist.xml"}
 SYSTEMS = {n: {"file": f"submissions/{n}.kwslist.xml"} for n in ("fair", "good")}
@@ -60,7 +60,7 @@ def test_nothing_submitted_is_certain(folder, tmp_path):
 
 
 def test_the_reference_is_read_once(folder, monkeypatch):
-    from truecost.tasks.terms import searches
+    from truecost.tasks.terms import read as searches
 
     calls = []
     load = searches.read_reference

@@ -105,7 +105,7 @@ def test_names_of_systems_in_a_stored_result(scored, capsys):
 
 
 def test_progress(monkeypatch):
-    from truecost.cli.output import Output
+    from truecost.cli.options import Output
     from truecost.cli.terminal import Screen
 
     class Terminal(io.StringIO):
@@ -129,8 +129,8 @@ def test_progress(monkeypatch):
 
 
 def test_a_table_has_no_markup_in_its_names(monkeypatch, capsys):
-    from truecost.cli.columns import Columns
-    from truecost.cli.output import Output
+    from truecost.cli.options import Output
+    from truecost.cli.tables import Columns
     from truecost.cli.terminal import Screen
 
     monkeypatch.setenv("COLUMNS", "80")

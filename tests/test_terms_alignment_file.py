@@ -13,9 +13,9 @@ from sought import case
 from truecost.formats import Table, encoding
 from truecost.formats.kwslist import read_kwslist
 from truecost.formats.writers import content_of
-from truecost.tasks.terms.alignment_file import COLUMNS, alignment_of
-from truecost.tasks.terms.compat import parse_compat
+from truecost.tasks.terms.options import parse_compat
 from truecost.tasks.terms.searching import load_search
+from truecost.tasks.terms.tables import COLUMNS, alignment_of
 
 F4DE = {"compat": parse_compat(["f4de"])}
 EDGES = (

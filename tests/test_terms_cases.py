@@ -9,8 +9,7 @@ import truecost as tc
 from sought import case
 from truecost.formats.kwslist import read_kwslist
 from truecost.running import score
-from truecost.tasks.terms.compat import parse_compat
-from truecost.tasks.terms.options import TermsScoring
+from truecost.tasks.terms.options import TermsScoring, parse_compat
 from truecost.tasks.terms.searching import SearchOptions, load_search
 
 COMPAT = parse_compat(["f4de"])
@@ -152,7 +151,7 @@ def test_without_quirks_the_threshold_may_accept_nothing(shared):
 
 def test_queries_by_themselves(shared):
     """The tool's table by keyword: optimum, supremum and average precision."""
-    from truecost.tasks.terms.by_query import per_query
+    from truecost.tasks.terms.tables import per_query
 
     root = shared / "cases/terms" / SUB2
     reference = case(root, compat=COMPAT)

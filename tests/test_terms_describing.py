@@ -17,9 +17,9 @@ from searches import (
     search_of,
 )
 from truecost.running import score
-from truecost.tasks.terms.by_query import per_query
 from truecost.tasks.terms.describing import describe
 from truecost.tasks.terms.options import TermsScoring
+from truecost.tasks.terms.tables import per_query
 
 SEARCH = tc.Application.detection(100, 1, 0.00015)
 SEEDS = st.integers(0, 10_000)

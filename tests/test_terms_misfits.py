@@ -15,7 +15,7 @@ from truecost.formats.terms import Listing
 from truecost.tasks.terms.files import read_reference, read_search
 from truecost.tasks.terms.reference import ReferenceOptions, load_reference
 from truecost.tasks.terms.searching import load_search
-from truecost.tasks.terms.sources import meant
+from truecost.tasks.terms.stretches import meant
 
 ONE = audio(("F", "1", 0, 250, ""))
 SAID = listed(("Q0", "F", "1", 10, 11), ("Q1", "F", "1", 200, 201))

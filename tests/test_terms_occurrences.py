@@ -7,8 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sought import WORD, words
-from truecost.tasks.terms.occurrences import find_terms, split_characters, words_of
-from truecost.tasks.terms.tree import Tree
+from truecost.tasks.terms.occurrences import Tree, find_terms, split_characters, words_of
 
 SUBTYPES = ("lex", "lex", "lex", "frag", "fp", "un-lex")
 SAID = st.lists(

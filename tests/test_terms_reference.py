@@ -21,7 +21,7 @@ from sought import (
 )
 from truecost.errors import InputError, UsageError
 from truecost.formats.terms import Listing
-from truecost.tasks.terms.compat import ALONE, COMPAT, parse_compat
+from truecost.tasks.terms.options import ALONE, COMPAT, parse_compat
 from truecost.tasks.terms.reference import ReferenceOptions, load_reference
 from truecost.tasks.terms.searching import SearchOptions
 

@@ -23,11 +23,11 @@ from truecost.resources import rows_of as load_rows
 from truecost.resources.load import Load
 from truecost.study.directory import render_again
 from truecost.task import page_of
-from truecost.tasks.terms import resource_sections
+from truecost.tasks.terms import page as resource_sections
 from truecost.tasks.terms import sections as search_sections
 from truecost.tasks.terms.curves import Operating, TwvCurve
 from truecost.tasks.terms.describing import QueryValue, ScoreBin, SearchDescription
-from truecost.tasks.terms.resource_sections import machine_said
+from truecost.tasks.terms.page import machine_said
 
 WIDTHS = (7.2, 4.2)
 TABLES = {
@@ -247,7 +247,7 @@ def test_the_page_repeats_itself_from_what_is_stored(scored, tmp_path):
 
 
 def test_a_page_of_trials_has_none_of_it():
-    rooms = ("terms.sections", "terms.resource_sections")
+    rooms = ("terms.sections", "terms.page")
     ours = {make for make in page_of("terms").sections if make.__module__.endswith(rooms)}
     assert len(ours) == 7
     assert not ours & {*page_of("trials").sections}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sought import audio, case, listed, speech, terms
 from truecost.errors import InputError, UsageError
 from truecost.formats.kwslist import DetectionList, read_kwslist
-from truecost.tasks.terms.compat import parse_compat
+from truecost.tasks.terms.options import parse_compat
 from truecost.tasks.terms.reference import ReferenceOptions, load_reference
 from truecost.tasks.terms.searching import SearchOptions, load_search
 

@@ -10,7 +10,7 @@ import pytest
 import searched
 from truecost import cli
 from truecost.formats.kwslist import read_kwslist
-from truecost.tasks.terms.validating import check_list, check_queries, floors_differ
+from truecost.tasks.terms.files import check_list, check_queries, floors_differ
 
 ASKED = "--ecf e.ecf.xml --kwlist t.kwlist.xml"
 

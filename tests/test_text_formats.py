@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from truecost.errors import InputError, UsageError
-from truecost.formats import alternations, field_lines, read
+from truecost.formats import field_lines, read
+from truecost.formats import transcripts as alternations
 from truecost.names import FORMATS
 from truecost.tasks import DEFAULT, find, names
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from truecost.errors import InputError, UsageError
 from truecost.formats import Table, read
-from truecost.outputs.timed_words import words_of_segments
+from truecost.outputs.transcripts import words_of_segments
 from truecost.tasks.transcripts import TextOptions, count
 
 

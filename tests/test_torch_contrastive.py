@@ -18,8 +18,7 @@ from truecost.learning.learners.network import (
     rows_paired,
     train,
 )
-from truecost.learning.stream import Stream
-from truecost.learning.system import Answer, Answered, Batch, Learner, Restorable, Task
+from truecost.learning.system import Answer, Answered, Batch, Learner, Restorable, Stream, Task
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.torch

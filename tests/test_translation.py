@@ -19,7 +19,7 @@ import truecost as tc
 from truecost.core.scoring import Scoring
 from truecost.formats.plain import read_lines
 from truecost.formats.table import Table
-from truecost.kernels.ngrams import ngram_matches
+from truecost.kernels.texts import ngram_matches
 from truecost.outputs import sentences as sentences_module
 from truecost.outputs.sentences import tokeniser
 from truecost.running import compare_systems, score

@@ -7,7 +7,7 @@ import pytest
 
 import truecost as tc
 from truecost import cli
-from truecost.outputs.text_columns import unspaced
+from truecost.outputs.normalising import unspaced
 from truecost.study import Study
 
 SIDES = "utt,text,pred_text,speaker\nu-1,the cat sat,the cat,ann\nu-2,it rained,it rained,bob\n"

@@ -152,7 +152,7 @@ def test_a_limit_is_a_number_of_bytes(put, monkeypatch, capsys, value):
 CHILD = """
 import resource, sys
 import truecost as tc
-from truecost.formats.detections import read_detections
+from truecost.formats.searches import read_detections
 from truecost.tasks.lifelong.read import columns_of
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 for read in (tc.read, read_detections, columns_of):

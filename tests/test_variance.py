@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import truecost as tc
+from truecost.core.claims import single_runs
 from truecost.core.comparison import compare
-from truecost.core.single_runs import single_runs
 from truecost.core.variance import shares_of_variance
 
 REPLICATES = 40

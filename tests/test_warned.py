@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import truecost as tc
+from truecost.core.captions import detailed, few_errors, without_interval
 from truecost.core.results import Kind
-from truecost.core.warnings import detailed, few_errors, without_interval
 
 
 def trials(misses, targets, alarms, nontargets, units=None):

@@ -14,7 +14,7 @@ from truecost.learning.live.live import run_live
 from truecost.report import curves, plots
 from truecost.report.units import units_of
 from truecost.tasks.abba.arrays import collected_items
-from truecost.tasks.abba.planes import Plane
+from truecost.tasks.abba.describing import Plane
 from truecost.tasks.abba.thresholds import Choice, choose
 from truecost.tasks.streams import OnlineDescription
 from truecost.tasks.terms import SearchDescription

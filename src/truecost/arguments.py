@@ -192,7 +192,7 @@ def _unknown(verb: str, face: Face, key: str, names: set[str]) -> str:
 
 def _systems(data: Any, columns: _Columns, held: Held) -> dict[str, str]:
     """The files of the systems by their names; those in memory are held."""
-    from truecost.study.naming import name_systems
+    from truecost.study.paths import name_systems
 
     if isinstance(data, Mapping) and any(is_path(of) or is_table(of) for of in data.values()):
         systems = {str(name): of for name, of in data.items()}

@@ -157,7 +157,7 @@ def plan(data: Any = None, /, *, half_width: float | None = None, **options: Any
     >>> planned.rows[0]["n_units"], planned.rows[0]["more_units"]
     (120, 456)
     """
-    from truecost.study.planning import plan_rows
+    from truecost.study.running import plan_rows
     from truecost.study.shown import Planned
 
     if not (half_width is None or isinstance(half_width, int | float)):

@@ -1,53 +1,127 @@
-"""The words that users choose from, in one light module that the command line's help can load."""
+"""The words that users choose from, and values from the texts of flags: light, for the help of
+commands.
+"""
 
+from pathlib import Path
 from typing import Literal
 
+from truecost.errors import InputError, UsageError
+
 ScoreType = Literal["llr", "posterior", "log-posterior", "log-score", "score", "decision", "number"]
+
+
 Missing = Literal["error", "drop", "worst"]
+
+
 Annotators = Literal["votes", "any"]
+
+
 Outside = Literal["error", "drop"]
+
+
 Mismatch = Literal["error", "drop"]
+
+
 SpeakerMapping = Literal["scored", "evaluated"]
+
+
 Estimator = Literal["mean", "run"]
+
+
 ChosenBy = Literal["point", "upper"]
+
+
 LabelTarget = Literal["rfpr", "rrecall", "both", "fpr"]
+
+
 TrialUnit = Literal["occurrence", "segment", "document"]  # what a trial of a search for terms is
+
+
 SearchFactor = Literal["query", "document", "both"]  # what is resampled of a search
+
+
 Queried = Literal["right", "removed", "model"]  # what a queried item counts as, postquentially
+
+
 Pooling = Literal["micro", "macro"]  # of streams
+
+
 AnnotationSet = Literal["queries", "bootstrap", "development", "training", "pretraining"]
+
+
 Empty = Literal["nothing", "error"]  # what a batch without targets adds to the misses
+
+
 LastBatch = Literal["kept", "dropped"]
+
+
 OnlineDecision = Literal["own", "bayes"]
+
+
 OnlineFactor = Literal["batch", "stream", "seed", "both"]  # what is resampled of event logs
+
+
 Objective = Literal["imlm", "imlm_seconds", "total_price", "imlm_money", "act_dcf"]  # of a sweep
+
+
 LifelongKind = Literal["classes", "transcripts", "translation", "diarization"]  # of outputs
+
+
 LifelongFactor = Literal["item", "seed", "both"]  # what is resampled of a life cycle
+
+
 PolicyKind = Literal["recent", "uniform", "conservative", "table"]
+
+
 Normalise = Literal["lowercase", "none"]
+
+
 Scheme = Literal["multinomial", "poisson", "blocks"]
+
+
 Method = Literal["auto", "percentile", "bca"]
+
+
 Ends = Literal["auto", "percentile", "bca", "delta"]  # how the ends of an interval were made
+
+
 ICC = 0.1  # of the trials of a unit, as far as the data do not show it
+
+
 MachineMethod = Literal["spline", "poly3", "affine", "pav"]  # of machine labels
+
+
 CalibrationMethod = Literal["affine", "temperature", "pav", "spline", "poly3"]
 
+
 POSTERIORS: tuple[str, ...] = ("posterior", "log-posterior", "log-score")
+
+
 PARTS = ("collection", "application")  # each has a section of a report and gates of its own
+
+
 # What rows are about, in the order of tables; strategies and budgets are those of streams,
 # versions and policies those of lifelong learning.
 DIMS = (
     *("system", *PARTS, "strategy", "budget", "estimator", "subset", "phase"),
     *("version", "policy"),
 )
+
+
 COLUMNS: dict[str, tuple[str, ...]] = {  # names that need no --map, the first of them canonical
     "score": ("score", "scores"),
     "label": ("label", "labels", "targets"),
     "id": ("id",),
     "unit": ("unit",),
 }
+
+
 NO_NUMBER = ("na", "nan", "null", "none")  # in lower case: what says that there is no number
+
+
 STANDARD_INPUT = ("-", "/dev/stdin")
+
+
 SCORE_TYPES: dict[str, str] = {
     "llr": "natural-log likelihood ratios (target over nontarget); --llr-base for others",
     "posterior": "posterior of the target, or one posterior a class",
@@ -57,6 +131,8 @@ SCORE_TYPES: dict[str, str] = {
     "decision": "the decided class (or reject/accept)",
     "number": "a predicted number (regression)",
 }
+
+
 ITEM_MAP_KEYS: dict[str, str] = {  # of items of any task
     "id": "id of the utterance or sentence: joins files",
     "unit": "what items share (speaker, document): resampled together",
@@ -64,6 +140,8 @@ ITEM_MAP_KEYS: dict[str, str] = {  # of items of any task
     "stratum": "stratum of the unit (or stream, for moving blocks)",
     "weight": "weight of the item (inverse inclusion probability)",
 }
+
+
 PROTOCOL_MAP_KEYS: dict[str, str] = {  # of tables of samples
     "id": "id of the sample",
     "label": "its class",
@@ -73,6 +151,8 @@ PROTOCOL_MAP_KEYS: dict[str, str] = {  # of tables of samples
     "source": "sample or recording that it was cut out of or made from (chunks, augmentation)",
     "content": "what is the same for copies: a text, a hash, or the path of a file with --files",
 }
+
+
 NORMALISATIONS: dict[str, str] = {  # of the texts of transcripts
     "nfc": "Unicode's composed form: a letter and its marks are one character where there is one",
     "nfkc": "Unicode's compatibility form: full-width letters, ligatures and the like become plain",
@@ -85,6 +165,8 @@ NORMALISATIONS: dict[str, str] = {  # of the texts of transcripts
     "no-words=A+B": "these words go, as they are written after the steps before: no-words=uh+um",
     "characters": "every character becomes a word (texts without blanks between words)",
 }
+
+
 FORMATS: dict[str, str] = {  # of tables and lists of trials, which are written too
     "csv": "comma-separated columns with a header line (.csv)",
     "tsv": "tab-separated columns with a header line (.tsv)",
@@ -102,3 +184,111 @@ FORMATS: dict[str, str] = {  # of tables and lists of trials, which are written 
     "nist-sre": "tab-separated columns modelid segmentid side LLR, or a key with targettype and "
     "partitions",
 }
+
+
+# What an option with pairs holds, for messages: the form of a pair, and an example.
+_PAIRS = {
+    "--map": ("KEY=COLUMN", "score=s,label=y,unit=speaker"),
+    "--system-map": ("KEY=COLUMN", "id=utt,score=s"),
+    "--shares": ("NAME=SHARE", "train=0.8,dev=0.1,eval=0.1"),
+    "--priors": ("CLASS=P", "keyword=0.01,other=0.99"),
+    "--rates": ("CELL=RATE", "10A=0.2,01B=0.1"),
+    "--before": ("SET=NUMBER", "training=1000"),
+}
+
+
+def pairs(text: str, flag: str = "--map") -> dict[str, str]:
+    """`KEY=COLUMN,...` as a mapping; UsageError where it is none."""
+    found: dict[str, str] = {}
+    for part in filter(None, text.split(",")):
+        key, mark, column = part.partition("=")
+        if not mark or not column:
+            form, example = _PAIRS.get(flag, ("KEY=COLUMN", "text=words"))
+            raise UsageError(
+                f"{flag} {part!r} is not understood: write {form}, such as {flag} {example}"
+            )
+        if key in found:
+            raise UsageError(f"{flag} names {key} twice")
+        found[key.strip()] = column.strip()
+    return found
+
+
+def number_pairs(text: str, flag: str) -> dict[str, float]:
+    """`NAME=NUMBER,...` as a mapping; UsageError where it is none."""
+    found = {}
+    for name, number in pairs(text, flag).items():
+        try:
+            found[name] = float(number)
+        except ValueError as error:
+            form, example = _PAIRS[flag]
+            raise UsageError(
+                f"{flag} {name}={number} is not understood: write {form}, such as {flag} {example}"
+            ) from error
+    return found
+
+
+def numbers(text: str, flag: str) -> tuple[float, ...]:
+    """Comma-separated numbers; UsageError where they are none."""
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError as error:
+        raise UsageError(
+            f"{flag} {text!r} is not understood: write numbers separated by commas"
+        ) from error
+
+
+def whole_numbers(text: str, flag: str) -> tuple[int, ...]:
+    """Comma-separated whole numbers; UsageError where they are none."""
+    try:
+        return tuple(int(part) for part in text.split(",")) if text else ()
+    except ValueError as error:
+        raise UsageError(
+            f"{flag} {text!r} is not understood: write whole numbers separated by commas"
+        ) from error
+
+
+def number_or_numbers(text: str, flag: str) -> float | tuple[float, ...]:
+    """A number, or several separated by commas."""
+    found = numbers(text, flag)
+    return found[0] if len(found) == 1 else found
+
+
+def words(text: str, flag: str) -> tuple[str, ...]:
+    """Words separated by commas; UsageError where one is empty."""
+    found = tuple(part.strip() for part in text.split(",")) if text else ()
+    if not all(found):
+        raise UsageError(f"{flag} {text!r} is not understood: write names separated by commas")
+    return found
+
+
+def joined(text: str, flag: str) -> tuple[str, ...]:
+    """Words joined by +."""
+    del flag
+    return tuple(text.split("+"))
+
+
+def matrix(text: str, flag: str = "--cost-matrix") -> tuple[tuple[float, ...], ...]:
+    """A matrix from `0 1; 10 0`, or from a file with one row a line."""
+    source = text
+    if Path(text).is_file():
+        source = _text(text).strip().replace("\n", ";")
+    try:
+        return tuple(
+            tuple(float(x) for x in row.replace(",", " ").split())
+            for row in source.split(";")
+            if row.strip()
+        )
+    except ValueError as error:
+        kind = InputError if source is not text else UsageError
+        raise kind(
+            f"{flag} {text!r} is not understood ({error}): write rows of numbers separated by "
+            f"';', such as \"0 1; 10 0\", or name a file"
+        ) from error
+
+
+def _text(path: str) -> str:
+    """A small text file."""
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read as UTF-8 text ({error})") from error

@@ -13,20 +13,18 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import polars as pl
 
-    from truecost.core.batches import Batch
     from truecost.core.flags import Flag
     from truecost.core.measure import Measure
     from truecost.core.results import Estimate, Row
-    from truecost.core.scoring import Scoring
+    from truecost.core.scoring import Batch, Scoring
     from truecost.core.subsets import Masks
-    from truecost.report.lines import Group, Line
-    from truecost.report.section import Section
+    from truecost.report.section import Group, Line, Section
     from truecost.report.story import Story
     from truecost.study.checks import Check
     from truecost.study.config import Study
     from truecost.study.outcome import Case, Outcome, Part, Problem
     from truecost.study.reader import Reader
-    from truecost.study.sources import Source
+    from truecost.study.settings import Source
     from truecost.study.tables import ApplicationTable, DataTable
 
 Dims = Mapping[str, str]
@@ -314,7 +312,7 @@ class Live:
 
 def flagged(flag: "Flag", rows: "Sequence[Estimate]", every: int, parts: "Sequence[Part]") -> str:
     """The advice of a flag of some rows of all."""
-    from truecost.core.warnings import detailed
+    from truecost.core.captions import detailed
 
     del every, parts
     return detailed(flag.name, rows) or flag.advice
@@ -435,7 +433,7 @@ class Work(Generic[R]):
     unjudged: "Callable[[Study, str | None], Study]" = _as_given
     checks: "Callable[[Source, Reader, Study, str | None], Iterable[Check]]" = _read_alone
     page: str = "truecost.report.sections:PAGE"
-    layout: str = "truecost.cli.layout:LAYOUT"
+    layout: str = "truecost.cli.tables:LAYOUT"
 
     def score(
         self,
@@ -457,7 +455,7 @@ class Work(Generic[R]):
 
 
 def _rows(batches: "Iterable[Batch]", scoring: "Scoring") -> "list[Estimate]":
-    from truecost.core.batches import estimated
+    from truecost.core.scoring import estimated
 
     return estimated(
         batches,

@@ -39,19 +39,19 @@ app = App(
 METHODS = (
     ("score", "methods:score", "Score methods: sets of runs over seeds and training sets."),
     ("compare", "methods:compare", "Compare methods with the first."),
-    ("run", "methods_run:run", "Train methods over seeds and training sets, and score them."),
+    ("run", "methods:run", "Train methods over seeds and training sets, and score them."),
 )
 PROTOCOL = (
     ("split", "protocol_split:split", "Split samples into sets or folds, groups whole."),
     ("check", "protocol_check:check", "Check a split: leaks, copies, shifts, too few units."),
     ("spurious", "protocol_spurious:spurious", "Predict the class from what should not tell it."),
-    ("ledger", "protocol_ledger:ledger", "How often an evaluation set was scored."),
+    ("ledger", "protocol_split:ledger", "How often an evaluation set was scored."),
 )
 GLOBAL = (
     ("run", "studies:run", "Run a study: several systems, applications, subsets, collections."),
     ("gate", "gate:gate", "Check a result against limits: pass, fail or undecided."),
     ("report", "studies:report", "Draw report.html again from a stored result."),
-    ("convert", "convert:convert", "Convert between file formats."),
+    ("convert", "writing:convert", "Convert between file formats."),
     (
         "list",
         "lists:show",
@@ -59,7 +59,7 @@ GLOBAL = (
     ),
     ("schema", "lists:schema", "JSON schema of result.json or of study.toml."),
     ("resources", "resources:resources", "Run a program and measure its CPU time and peak memory."),
-    ("demo", "demo:demo", "Detectors, searches, learners on streams or across time: evaluated."),
+    ("demo", "studies:demo", "Detectors, searches, learners on streams or across time: evaluated."),
 )
 methods = App(name="methods", help="Methods: runs over seeds and training sets.")
 protocol = App(name="protocol", help="Data protocol: splits, leaks, spurious correlations.")

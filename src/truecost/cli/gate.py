@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from truecost.cli.output import Output
+from truecost.cli.options import Output
 from truecost.errors import UsageError
 
 if TYPE_CHECKING:
-    from truecost.cli.columns import Columns
+    from truecost.cli.tables import Columns
     from truecost.gates import Verdict
 
 Texts = Annotated[tuple[str, ...], Parameter(negative=())]
@@ -82,7 +82,7 @@ def gate(
     from truecost.formats.publishing import publish
     from truecost.gates import append_step_summary, check, exit_code, markdown
     from truecost.gates.reading import gates_of
-    from truecost.study.reading import read_result
+    from truecost.study.directory import read_result
 
     asked = gates_of(gate, gates)
     _refuse_inputs(written, (result, gates))
@@ -122,7 +122,7 @@ def _show(verdicts: Sequence["Verdict"], written: Written) -> None:
 
 def _table(verdicts: Sequence["Verdict"]) -> "Columns":
     """A row for each verdict; columns that hold nothing are left out."""
-    from truecost.cli.columns import Columns
+    from truecost.cli.tables import Columns
     from truecost.core.digits import between, percent
     from truecost.core.results import shown
 

@@ -6,15 +6,82 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from truecost.cli.flags import Flag, Whole, headings, merged
-from truecost.cli.output import CHECKED, KEPT, PLAIN, Checked, Kept, Output
-from truecost.errors import UsageError
+from truecost.cli.options import (
+    CHECKED,
+    KEPT,
+    PLAIN,
+    Checked,
+    Flag,
+    Kept,
+    Output,
+    Whole,
+    headings,
+    merged,
+)
+from truecost.errors import UsageError, first_five, message
 from truecost.face import VERBS, Face, at
 from truecost.options import Declared, declared
 from truecost.verbs import further_of
 
 if TYPE_CHECKING:
     from truecost.study import Study
+    from truecost.study.checks import Check
+
+
+def ranked(study: "Study", keep_going: bool, output: Output) -> int:
+    """Rank the systems of a study and print their standings."""
+    from truecost.cli.terminal import Screen, beside_board, standings_table
+    from truecost.cli.trials import report, said_instead
+    from truecost.study import check_target
+    from truecost.study.ranking import rank
+
+    if said_instead(study, output):
+        return 0
+    if output.output is not None:
+        check_target(output.output)
+    screen = Screen(output)
+    with screen.progress() as progress:
+        outcome = rank(study, progress, keep_going=keep_going)
+    table = standings_table(outcome, screen.out.width)
+    code = report(outcome, output, screen, lambda _: [table])
+    if not output.json and (said := beside_board(outcome, table, output.output)):
+        screen.say(said)
+    return code
+
+
+EXIT_INPUT = 3
+
+
+def validated(
+    study: "Study",
+    checks: "Callable[[Study], Mapping[str, Sequence[Check]]]",
+    strict: bool,
+    output: Checked,
+) -> int:
+    """Print the checks of the files of a study; the exit code says whether they are valid."""
+    import json
+
+    from truecost.cli.trials import said_instead
+
+    if output.output is not None:
+        raise UsageError("validate writes no directory: leave out --output")
+    if said_instead(study, output):
+        return 0
+    found = checks(study)
+    bad = {"error", "warning"} if strict else {"error"}
+    wrong = [n for n, of in found.items() if any(c.state in bad for c in of)]
+    if output.json:
+        content = {n: [vars(c) for c in of] for n, of in found.items()}
+        print(json.dumps({"valid": not wrong, "systems": content}, indent=2))
+        return EXIT_INPUT if wrong else 0
+    for listed in found.values():
+        for c in listed:
+            if not (output.quiet and c.state == "ok"):
+                print(message(f"{c.state}: {c.message}"))
+    of = f": {len(wrong)} of {len(found)} ({first_five(wrong)})" if len(found) > 1 else ""
+    print(message(f"NOT VALID{of}") if wrong else "valid")
+    return EXIT_INPUT if wrong else 0
+
 
 HELP = {
     "measure": "NAME or NAME:PARAMETER; repeat or separate by commas. See: truecost list measures",
@@ -26,8 +93,14 @@ HELP = {
     "further": "A further reference; may be repeated.",
     "worst": "How many of the worst are kept with their alignment; 0 for none. Default: 5.",
 }
+
+
 NAMES = Annotated[tuple[str, ...], Parameter(negative=())]
+
+
 Command = Callable[..., Any]
+
+
 P = inspect.Parameter
 
 
@@ -182,8 +255,6 @@ def done(
 
         return planned(study, others["half_width"], output)
     if name == "leaderboard":
-        from truecost.cli.leaderboard import ranked
-
         return ranked(study, others["keep_going"], output)
     if name == "compare" and len(study.systems) < 2:
         lead = "a reference and " if face.leading else ""
@@ -204,7 +275,7 @@ def study_from(
     others: Mapping[str, Any],
 ) -> "Study":
     """The study that the options of a command make, laid over that of --config."""
-    from truecost.study.naming import name_systems
+    from truecost.study.paths import name_systems
     from truecost.verbs import study_of
 
     return study_of(
@@ -222,7 +293,6 @@ def study_from(
 
 def _validated(study: "Study", others: Mapping[str, Any]) -> int:
     """Check the files of a study; the exit code says whether they are valid."""
-    from truecost.cli.validate import validated
     from truecost.study.checks import validate
 
     wanted = others.get("wanted")

@@ -1,13 +1,29 @@
-"""`methods score` and `methods compare`: sets of runs over seeds and training sets."""
+"""`methods score`, `compare` and `run`: sets of runs over seeds and training sets, and their
+training.
+"""
 
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from truecost.cli.flags import Flags, of_table
-from truecost.cli.options import NO_COSTS, NO_DATA, NO_INTERVAL, Costs, Data, Interval, study_of
-from truecost.cli.output import KEPT, Kept, Output
+from truecost.cli.options import (
+    KEPT,
+    NO_COSTS,
+    NO_DATA,
+    NO_INTERVAL,
+    Costs,
+    Data,
+    Flag,
+    Flags,
+    Interval,
+    Kept,
+    Output,
+    Whole,
+    of_table,
+    study_of,
+)
 from truecost.cli.trials import execute
+from truecost.errors import UsageError
 from truecost.study.tables import MethodsTable
 
 if TYPE_CHECKING:
@@ -23,7 +39,9 @@ else:
     Runs = of_table(MethodsTable, "runs", "column")
     Compared = of_table(MethodsTable, "runs", "column", "estimator")
 
+
 RUNS, COMPARED = Runs(), Compared()
+
 
 Names = Annotated[tuple[str, ...], Parameter(negative=())]
 
@@ -88,3 +106,44 @@ def _execute(
     """Lay what was given over [methods] of the study, and run it."""
     given = MethodsTable(files=files, compare=compare or None, **runs.keys())
     return execute(study.with_table(given.over(study.table(MethodsTable))), output)
+
+
+def run(
+    study: str,
+    /,
+    *,
+    resume: Annotated[bool, Flag] = False,
+    workers: Whole = None,
+    interval: Interval = NO_INTERVAL,
+    output: Kept = KEPT,
+) -> int:
+    """Train methods over seeds and training sets, score every run, and compare the methods.
+
+    Each run is a program of yours: [training] of the study says how it is called, with {train},
+    {seed} and {out} in its words. Runs that are done stay done, whatever is killed (--resume).
+
+    Example: truecost methods run methods.toml -o out
+
+    Parameters
+    ----------
+    study
+        TOML file; paths in it are meant from its folder. See: truecost schema study
+    resume
+        Go on where runs are: after a fault, or with more seeds, training sets or methods.
+    workers
+        Trainings at the same time; the result does not depend on it. Default: one a core.
+    """
+    import msgspec
+
+    from truecost.cli.studies import live
+    from truecost.protocol.study.trainings import check_training
+    from truecost.study import Study
+
+    if output.config is not None:
+        raise UsageError("methods run takes its settings from the study file: leave out --config")
+    chosen = Study(interval=interval.table()).over(Study.read(study))
+    if workers is not None:
+        training = msgspec.structs.replace(chosen.training, workers=workers)
+        chosen = msgspec.structs.replace(chosen, training=training)
+    check_training(chosen)
+    return live(chosen, output, resume=resume, beside=study)

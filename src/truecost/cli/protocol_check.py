@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from truecost.cli.flags import Flag, Flags, headings, merged
-from truecost.cli.output import Output
+from truecost.cli.options import Flag, Flags, Output, headings, merged
 from truecost.errors import UsageError
 from truecost.options import declared, picked
 from truecost.protocol.options import CheckTable
@@ -15,7 +14,7 @@ from truecost.study.tables import DataTable, IntervalTable
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from truecost.cli.columns import Columns
+    from truecost.cli.tables import Columns
     from truecost.cli.terminal import Screen
     from truecost.protocol.findings import Checked as Found
     from truecost.protocol.findings import Finding, SetSummary
@@ -163,7 +162,7 @@ def _is_file(path: str) -> bool:
 def _verified(found: "Found", paths: "Sequence[str]") -> "tuple[Found, list[str]]":
     """What was found, and whether files are still the splits that were written; signatures."""
     from truecost.protocol.findings import in_order
-    from truecost.protocol.verifying import changed
+    from truecost.protocol.writing import changed
 
     more, plans = [], []
     for path in paths:
@@ -210,7 +209,7 @@ def _line(finding: "Finding") -> str:
 
 def _sets(sets: "Sequence[SetSummary]") -> "Columns":
     """The sets in figures: samples, groups of each column, samples of each class."""
-    from truecost.cli.columns import Columns
+    from truecost.cli.tables import Columns
 
     groups, classes = [*sets[0].groups], [*sets[0].classes]
     each = classes if len(classes) <= MOST_CLASSES else []

@@ -4,9 +4,18 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from truecost.cli.flags import Flags, flags_of, merged, of_table
-from truecost.cli.options import NO_COSTS, NO_INTERVAL, Costs, Interval
-from truecost.cli.output import PLAIN, Output
+from truecost.cli.options import (
+    NO_COSTS,
+    NO_INTERVAL,
+    PLAIN,
+    Costs,
+    Flags,
+    Interval,
+    Output,
+    flags_of,
+    merged,
+    of_table,
+)
 from truecost.errors import UsageError
 from truecost.options import declared, picked
 from truecost.protocol.options import SpuriousTable
@@ -99,7 +108,7 @@ def study_of(
     output: Output,
 ) -> "Study":
     """The study that the options make, laid over that of --config."""
-    from truecost.study.naming import name_systems
+    from truecost.study.paths import name_systems
 
     given = dict(merged(options))
     drawn = {option.key: value for option, value in given.items() if option.table == "interval"}

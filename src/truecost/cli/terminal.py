@@ -11,11 +11,8 @@ from textwrap import fill
 from rich.console import Console
 from rich.markup import escape
 
-from truecost.cli.columns import Columns
-from truecost.cli.fit_width import parts_of
-from truecost.cli.layout import layout_of
-from truecost.cli.output import Output
-from truecost.cli.values import ABOVE, about, dims_shown, values
+from truecost.cli.options import Output
+from truecost.cli.tables import ABOVE, Columns, about, dims_shown, layout_of, parts_of, values
 from truecost.core.digits import ShownIn, between, figure, scale_of, signed
 from truecost.core.flags import marks
 from truecost.core.results import Comparison, Row, Standing, figures

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from truecost.cli.output import Output
+from truecost.cli.options import Output
 from truecost.errors import UsageError
 from truecost.tasks import DEFAULT
 from truecost.tasks import find as find_task
@@ -12,7 +12,7 @@ from truecost.tasks import find as find_task
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from truecost.cli.columns import Columns
+    from truecost.cli.tables import Columns
     from truecost.cli.terminal import Screen
     from truecost.face import Face
     from truecost.names import ScoreType
@@ -68,7 +68,7 @@ def planned(
     from truecost import study
     from truecost.cli.terminal import Screen, plan_table
     from truecost.study.outcome import json_text
-    from truecost.study.planning import plan_rows
+    from truecost.study.running import plan_rows
 
     if output.output is not None:
         raise UsageError("plan writes no directory: leave out --output")
@@ -122,7 +122,7 @@ def execute(
     `further` writes what else is made of the outcome, before anything is printed. A ledger is kept
     `beside` the file of a study.
     """
-    from truecost.cli.ledgers import ledger_of, noted
+    from truecost.cli.studies import ledger_of, noted
     from truecost.cli.terminal import Screen
     from truecost.study import run
 
@@ -186,7 +186,7 @@ def report(
     `table` makes the tables that are printed; values and comparisons when left out.
     """
     from truecost import study
-    from truecost.cli.layout import layout_of
+    from truecost.cli.tables import layout_of
     from truecost.cli.terminal import brief, result_table
     from truecost.core.captions import assumed
 

@@ -12,8 +12,7 @@ import numpy.typing as npt
 from truecost.core.flags import raised
 from truecost.core.intervals import ONE_UNIT, ends, finite
 from truecost.core.intervals.rates import Limits, arms, difference_limits, ratio_limits
-from truecost.core.intervals.smooth import smooth_limits
-from truecost.core.intervals.spread import correlation, spread
+from truecost.core.intervals.smooth import correlation, smooth_limits, spread
 from truecost.core.jackknife import LeftOut
 from truecost.core.measure import difference
 from truecost.core.results import Comparison, Estimate

@@ -1,10 +1,17 @@
-"""Numbers as readers see them: four significant digits, shares in percent, ends of intervals."""
+"""Numbers and texts as readers see them: significant digits, shares in percent, counts, widths."""
 
 import math
+import unicodedata
 from typing import Literal
 
+from truecost import errors
+
 ShownIn = Literal["", "percent"]
+
+
 Scale = Literal["", "%", "pp"]  # pp: percentage points
+
+
 SIGN: dict[Scale, str] = {"%": "%", "pp": " pp"}
 
 
@@ -71,3 +78,36 @@ def scale_of(shown_in: ShownIn, difference: bool = False) -> Scale:
     if not shown_in:
         return ""
     return "pp" if difference else "%"
+
+
+def width(text: str) -> int:
+    """Columns that a text takes on a terminal: 2 for wide characters, 0 for marks above others."""
+    return sum(
+        0
+        if unicodedata.category(c) in ("Mn", "Me", "Cf")
+        else 2
+        if unicodedata.east_asian_width(c) in "WF"
+        else 1
+        for c in text
+    )
+
+
+LONG = 10_000  # shorter ones are read at a glance
+
+
+def amount(number: float) -> str:
+    """A count: a whole number, or a mean of some with four digits.
+
+    Examples
+    --------
+    >>> from truecost.core.digits import amount
+    >>> amount(160966), amount(2939), amount(12.3456)
+    ('160,966', '2939', '12.35')
+    """
+    whole = abs(number) >= LONG and number == int(number)
+    return f"{int(number):,}" if whole else errors.amount(number)
+
+
+def counted(number: float, noun: str) -> str:
+    """A count with its noun: `1 trial`, `160,966 words`."""
+    return f"{amount(number)} {noun if number == 1 else errors.plural(noun)}"

@@ -45,7 +45,8 @@ def _draw_sized(
     rows: Counts, first: int, factor: Factor, plan: "Plan", k0: np.uint64, k1: np.uint64
 ) -> None:
     """Fill `rows` where labels stand for several units."""
-    from truecost.kernels import counts, draws
+    from truecost.kernels import draws
+    from truecost.kernels import sums as counts
 
     sizes = np.asarray(factor.sizes, np.int64)
     if plan.scheme_of(factor.name) == "poisson":

@@ -22,7 +22,7 @@ from truecost.core.factors import Factor
 from truecost.core.flags import raised
 from truecost.core.intervals import ONE_UNIT, ends, finite
 from truecost.core.intervals.auto import Auto, Found
-from truecost.core.intervals.leaving import Leaving
+from truecost.core.intervals.counted import Leaving
 from truecost.core.intervals.resting import Resting
 from truecost.core.jackknife import LeftOut
 from truecost.core.measure import Measure, Values

@@ -1,7 +1,17 @@
-"""Leaderboards: many systems on the same trials, with ranks that hold together.
+"""Many systems at once: which differences hold together, and the ranks that follow from them.
+
+D is a difference, D_b that in replicate b, SE its jackknife standard error with nu degrees of
+freedom (`truecost.core.intervals.smooth`), and T_b = (D_b - D) / SE. The maximum of T_b over a
+family of differences has the quantile q; a difference holds when |D| > c SE, with
+c = t^-1_nu(Phi(q sqrt(n / (n - 1)))): replicates of n units vary by (n - 1) / n too little, and an
+SE that few units carry is itself uncertain. c is never below the limit of one difference alone.
+
+- `step_down` keeps the family-wise error: after what holds was taken out, q is that of the rest
+  (Romano and Wolf 2005).
+- `beaten` is the comparison with the best (Hsu 1981): one-sided, each system against all others.
 
 A rank is a claim about order, so it comes from the paired differences of all pairs, judged together
-by the step-down of Romano and Wolf (`truecost.core.simultaneous`): a system is worse than another
+by the step-down of Romano and Wolf (`truecost.core.leaderboard`): a system is worse than another
 when their difference holds among all pairs and its own interval excludes 0, or when a third one
 stands between them. The rank of a system is one more than the number of systems that it is worse
 than, so systems of one rank form a tie group: none of them is worse than another. The places that a
@@ -12,19 +22,238 @@ one, or worse than another one, is not. That a rank is wrong has the probability
 over the whole board; so has that a given best system is said not to be.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from truecost.core.comparison import compare, derived, paired
+from truecost.core.flags import raised
+from truecost.core.intervals.smooth import spread
+from truecost.core.jackknife import LeftOut
 from truecost.core.measure import difference
-from truecost.core.results import Comparison, Estimate, Standing, verdict_of
-from truecost.core.simultaneous import Bools, Contrasts, beaten, contrast, step_down
+from truecost.core.results import MOST_UNDEFINED, Comparison, Estimate, Standing, verdict_of
 from truecost.errors import UsageError
 
 Floats = npt.NDArray[np.float64]
+
+
 Ints = npt.NDArray[np.int64]
+
+
+Bools = npt.NDArray[np.bool_]
+
+
+CELLS = 4_000_000  # differences in replicates that are held at a time
+
+
+STILL = 1e-9  # an SE below this share of the difference is none
+
+
+@dataclass(frozen=True, eq=False)
+class Contrasts:
+    """Differences and how surely their spread is known; arrays of one shape.
+
+    Attributes
+    ----------
+    value : ndarray of float64
+        NaN when undefined, or undefined in more than 5 % of the replicates.
+    se : ndarray of float64
+        Standard error; 0 where no unit changes the difference.
+    nu : ndarray of float64
+        Degrees of freedom of the standard error.
+    lift : ndarray of float64
+        sqrt(n / (n - 1)) for n units: what replicates vary too little by.
+    """
+
+    value: Floats
+    se: Floats
+    nu: Floats
+    lift: Floats
+
+    @staticmethod
+    def of(found: Sequence[tuple[float, float, float, float]]) -> "Contrasts":
+        """From what `contrast` gives, one for each difference."""
+        columns = np.array(found, np.float64).reshape(-1, 4).T
+        return Contrasts(*columns)
+
+    def square(self, first: Ints, second: Ints, systems: int) -> "Contrasts":
+        """Differences of pairs as matrices: row minus column, 0 with itself."""
+
+        def filled(of: Floats, sign: int, diagonal: float) -> Floats:
+            found = np.full((systems, systems), diagonal)
+            found[first, second], found[second, first] = of, sign * of
+            return found
+
+        columns = (self.value, -1, 0.0), (self.se, 1, 0.0), (self.nu, 1, 1.0), (self.lift, 1, 1.0)
+        return Contrasts(*(filled(*column) for column in columns))
+
+    @property
+    def scores(self) -> Floats:
+        """|value| / SE, as the normal quantile that is as rare; 0 where there is none."""
+        from scipy.special import ndtri, stdtr
+
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = -ndtri(stdtr(self.nu, -np.abs(self.value) / self.se))
+        return np.where(np.isnan(found), 0.0, found)
+
+
+def contrast(
+    value: float, left: Sequence[LeftOut], replicates: Floats, units: int
+) -> tuple[float, float, float, float]:
+    """A difference, its standard error, degrees of freedom and lift, as `Contrasts` has them.
+
+    Parameters
+    ----------
+    value : float
+        The difference.
+    left : sequence of LeftOut
+        The difference without single units of each resampled factor. Where there is none
+        (percentile intervals), or one is not finite, the replicates tell the standard error.
+    replicates : ndarray of float64, shape (replicates,)
+        The difference in each replicate.
+    units : int
+        Number of units.
+    """
+    fewest = min([units, *map(_fewest, left)])
+    lift = float(np.sqrt(fewest / (fewest - 1))) if fewest > 1 else 1.0
+    known = replicates[np.isfinite(replicates)]
+    if not np.isfinite(value) or len(known) < (1 - MOST_UNDEFINED) * len(replicates):
+        return float("nan"), 0.0, 1.0, lift
+    found = spread(left, value)
+    se, nu = (found.se, found.nu) if found else (0.0, max(1.0, fewest - 1.0))
+    if found is None and len(known) > 1:
+        se = float(known.std(ddof=1)) * lift
+    return value, se if se > STILL * abs(value) else 0.0, nu, lift
+
+
+def _fewest(left: LeftOut) -> int:
+    """Units of the smallest stratum: that is where replicates vary most too little."""
+    if left.strata is None:
+        return left.units
+    held = np.bincount(left.strata, left.copies)
+    return int(held[held > 0].min())
+
+
+def step_down(
+    family: Contrasts, centred: Callable[[Ints], Floats], replicates: int, level: float
+) -> Bools:
+    """Which differences hold together: that any of them is false has the probability 1 - level.
+
+    Parameters
+    ----------
+    family : Contrasts
+        Of shape (differences,).
+    centred : callable
+        Gives D_b - D of the differences at some places, shape (places, replicates).
+
+    Returns
+    -------
+    ndarray of bool, shape (differences,)
+        One without a standard error holds unless it is 0: its own interval has to confirm it.
+    """
+    from scipy.special import ndtri
+
+    # Below the limit of one difference alone nothing holds together with others.
+    alone = family.scores > ndtri((1 + level) / 2)
+    scores = np.where(alone, family.scores / family.lift, 0.0)
+    order = np.argsort(scores, kind="stable")  # the surest last: each is judged with those before
+    highest, limits = np.zeros(replicates), np.empty(len(order))
+    step = max(1, CELLS // max(1, replicates))
+    for start in range(0, len(order), step):
+        some = order[start : start + step]
+        t = np.abs(_scaled(centred(some), family.se[some, None]))
+        np.maximum(t[0], highest, out=t[0])
+        np.maximum.accumulate(t, axis=0, out=t)
+        limits[start : start + step] = np.quantile(t, level, axis=1)
+        highest = t[-1]
+    failing = np.flatnonzero(scores[order] <= limits)
+    held = np.zeros(len(order), bool)
+    held[order[failing[-1] + 1 if len(failing) else 0 :]] = True
+    return held
+
+
+def _scaled(centred: Floats, se: Floats) -> Floats:
+    """T_b; 0 without a standard error, and where the difference is undefined."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = centred / se
+    return np.where(np.isfinite(found), found, 0.0)
+
+
+def beaten(against: Contrasts, replicates: Floats, level: float) -> Bools:
+    """Which systems are not the best, for another one beats them (Hsu 1981).
+
+    System i is beaten when v_i - v_j > c_ij SE_ij for some j, with c_i from the quantile of
+    max_j T_ij,b. A given best system is beaten with the probability 1 - level at most.
+
+    Parameters
+    ----------
+    against : Contrasts
+        Of shape (systems, systems), row minus column; lower values are better.
+    replicates : ndarray of float64, shape (systems, replicates)
+        Values of the systems.
+
+    Returns
+    -------
+    ndarray of bool, shape (systems,)
+    """
+    from scipy.special import ndtr, ndtri, stdtrit
+
+    found = np.zeros(len(replicates), bool)
+    for i, own in enumerate(replicates):
+        value, se = against.value[i], against.se[i]
+        with np.errstate(invalid="ignore"):  # infinite replicates of both
+            centred = own - replicates - value[:, None]
+        t = _scaled(centred, se[:, None])
+        q = float(np.quantile(t.max(axis=0), level))
+        least = np.maximum(q * against.lift[i], ndtri(level))
+        limit = stdtrit(against.nu[i], ndtr(least)) * se
+        found[i] = bool(((se > 0) & (value > limit)).any())
+    return found
+
+
+def marked(comparisons: Sequence[Comparison]) -> list[Comparison]:
+    """Comparisons of one run, with the flag `alone` on the differences that hold only alone.
+
+    A family is all differences of a measure: of all systems, subsets, collections and applications.
+
+    Returns
+    -------
+    list of Comparison
+        In their order; `counts["compared"]` of a flagged difference is the size of its family.
+    """
+    families: dict[object, list[int]] = {}
+    for k, one in enumerate(comparisons):
+        row = one.difference
+        families.setdefault((row.label, row.n_replicates, row.level), []).append(k)
+    found = [*comparisons]
+    for places in families.values():
+        rows = [comparisons[k].difference for k in places]
+        for k, row, holds in zip(places, rows, _together(rows), strict=True):
+            if not holds and verdict_of(row) in ("better", "worse"):
+                found[k] = _flagged(comparisons[k], len(rows))
+    return found
+
+
+def _flagged(one: Comparison, compared: int) -> Comparison:
+    row = one.difference
+    counts = {**row.counts, "compared": float(compared)}
+    flags = (*row.flags, *raised(alone=True))
+    return replace(one, difference=msgspec.structs.replace(row, counts=counts, flags=flags))
+
+
+def _together(rows: Sequence[Estimate]) -> Bools:
+    """Which differences hold together; one alone does."""
+    if len(rows) == 1:
+        return np.ones(1, bool)
+    family = Contrasts.of([contrast(r.point, r.left_out, r.replicates, r.n_units) for r in rows])
+
+    def centred(some: Ints) -> Floats:
+        return np.stack([rows[k].replicates - rows[k].point for k in some.tolist()])
+
+    return step_down(family, centred, rows[0].n_replicates, rows[0].level)
 
 
 def standings(estimates: Sequence[Estimate]) -> tuple[Standing, ...]:

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING
 from truecost.lazy import attach
 
 if TYPE_CHECKING:
-    from truecost.corrections.base import WHOLE as WHOLE
-    from truecost.corrections.base import Corrector as Corrector
-    from truecost.corrections.base import Part as Part
-    from truecost.corrections.base import References as References
     from truecost.corrections.kinds import CORRECTORS as CORRECTORS
     from truecost.corrections.kinds import corrector as corrector
+    from truecost.corrections.texts import WHOLE as WHOLE
+    from truecost.corrections.texts import Corrector as Corrector
+    from truecost.corrections.texts import Part as Part
+    from truecost.corrections.texts import References as References
 else:
     __getattr__, __dir__, __all__ = attach(
         __name__,
         {
-            ".base": ("Corrector", "Part", "References", "WHOLE"),
             ".kinds": ("CORRECTORS", "corrector"),
+            ".texts": ("Corrector", "Part", "References", "WHOLE"),
         },
     )

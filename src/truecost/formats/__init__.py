@@ -10,8 +10,8 @@ from truecost.lazy import attach
 
 if TYPE_CHECKING:
     from truecost.formats.reading import read as read
-    from truecost.formats.stored import read_bytes as read_bytes
-    from truecost.formats.stored import sha256 as sha256
+    from truecost.formats.streams import read_bytes as read_bytes
+    from truecost.formats.streams import sha256 as sha256
     from truecost.formats.table import Table as Table
     from truecost.formats.writers import write as write
     from truecost.names import STANDARD_INPUT as STANDARD_INPUT
@@ -20,7 +20,7 @@ else:
         __name__,
         {
             ".reading": ("read",),
-            ".stored": ("read_bytes", "sha256"),
+            ".streams": ("read_bytes", "sha256"),
             ".table": ("Table",),
             ".writers": ("write",),
             "truecost.names": ("STANDARD_INPUT",),

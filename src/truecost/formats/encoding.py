@@ -16,10 +16,9 @@ import numpy.typing as npt
 import polars as pl
 
 from truecost.errors import InputError, UsageError, counted, first_five, named
-from truecost.formats.nist import RENAMED, TRIAL
 from truecost.formats.table import WITHOUT_TEXT, Table
 from truecost.formats.tables import SEPARATORS
-from truecost.formats.trial_lists import DIGITS, LAYOUTS, WORDS
+from truecost.formats.trial_lists import DIGITS, LAYOUTS, RENAMED, TRIAL, WORDS
 from truecost.names import COLUMNS
 
 AT_ONCE = 1 << 16  # rows of text that are in memory at a time

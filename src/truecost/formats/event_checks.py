@@ -8,10 +8,11 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from truecost.formats.event_findings import Finding, item_of
 from truecost.formats.event_order import (
+    Finding,
     asked_beside_predictions,
     batches_in_order,
+    item_of,
     steps_in_order,
     stretches_of,
 )

@@ -192,7 +192,7 @@ def read_events(path: str, format: str | None = None) -> EventLog:  # noqa: A002
         When the file cannot be read, a line is no JSON object, a column is missing or a value is
         not what it should be; with the line.
     """
-    from truecost.formats.stored import read_bytes, shown
+    from truecost.formats.streams import read_bytes, shown
 
     source, data = shown(path), read_bytes(path)
     if not data:
@@ -216,7 +216,7 @@ def of_table(table: Table) -> EventLog:
     InputError
         As `read_events` says.
     """
-    from truecost.formats.event_tables import events_of
+    from truecost.formats.event_rows import events_of
 
     log = EventLog(table.source, events_of(table), (), max(table.first_line, 0))
     return _checked(log, table.columns)
@@ -232,7 +232,7 @@ def _checked(log: EventLog, seen: Sequence[str]) -> EventLog:
 
 def _kind(data: bytes, path: str, stated: str | None) -> str:
     """The format: the stated one, else by ending, else by content."""
-    from truecost.formats import sniffing
+    from truecost.formats import declared as sniffing
     from truecost.formats.declared import EVENT_LOGS
 
     if stated is not None:

@@ -18,7 +18,8 @@ from dataclasses import dataclass
 import polars as pl
 
 from truecost.errors import InputError
-from truecost.formats import rttm, xml
+from truecost.formats import segments as rttm
+from truecost.formats import xml
 from truecost.formats.field_lines import (
     cut,
     fields_of,
@@ -28,7 +29,7 @@ from truecost.formats.field_lines import (
     regular_fields,
     seconds,
 )
-from truecost.formats.stored import read_bytes, shown
+from truecost.formats.streams import read_bytes, shown
 from truecost.formats.terms import document_of
 
 WORDS = ("document", "channel", "start", "duration", "word", "subtype", "speaker", "line")

@@ -1,4 +1,4 @@
-r"""Texts, one a line: `lines` has nothing else, `kaldi-text` an id before each.
+r"""Texts, one a line, with or without an id before each, and lists of ids.
 
 | name | line | where it comes from |
 |---|---|---|
@@ -14,10 +14,17 @@ the text. The last line may lack its line break. Both give the columns `id` and 
   may only stand at the end. Ids may repeat: the task refuses them.
 """
 
+import re
+from dataclasses import replace
+from pathlib import Path
+
 import polars as pl
 
 from truecost.errors import InputError
+from truecost.formats import declared as sniffing
 from truecost.formats.field_lines import BLANKS, LOOK
+from truecost.formats.reading import formats_of, read
+from truecost.formats.streams import read_bytes
 from truecost.formats.table import Table
 from truecost.formats.text import clean, decoded, line_blocks, refuse_carriage_returns
 
@@ -84,3 +91,43 @@ def _texts(lines: pl.Series, before: int, source: str) -> pl.DataFrame:
         )
     parts = stripped.str.extract_groups(r"^([^ \t]+)[ \t]*(.*)$")
     return parts.struct.rename_fields(["id", "text"]).struct.unnest()
+
+
+_FIELDS = re.compile(rb"[^\s][ \t]+[^\s]")  # a line with more than an id
+
+
+_OTHER = (b"PAR1", b"{", b"[")
+
+
+def read_ids(path: str, input_format: str | None, task: str) -> Table:
+    """The table of a file that says which utterances, sentences or recordings there are.
+
+    Parameters
+    ----------
+    path : str
+        A file with an id a line, or any file of the task; its texts do not matter.
+    input_format : str, optional
+        As `truecost.read` takes it; a file with an id a line has none.
+
+    Returns
+    -------
+    Table
+        With `id` alone where there is an id a line.
+
+    Raises
+    ------
+    UsageError, InputError
+        As `truecost.read` does.
+    """
+    silent = input_format is None and Path(path).is_file()
+    if silent and sniffing.by_ending(path, formats_of(task)) is None:
+        data = read_bytes(path)
+        if one_a_line(data):
+            table = read_kaldi(data, path)
+            return replace(table, frame=table.frame.select("id"))
+    return read(path, input_format, task)
+
+
+def one_a_line(data: bytes) -> bool:
+    """Whether text has one value a line, without blanks inside."""
+    return bool(data.strip()) and not data.startswith(_OTHER) and not _FIELDS.search(data)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from truecost.errors import InputError, UsageError
 from truecost.formats.declared import Formats, loaded
-from truecost.formats.stored import read_bytes, shown
+from truecost.formats.streams import read_bytes, shown
 from truecost.formats.table import Table
 from truecost.names import STANDARD_INPUT
 from truecost.tasks import find as face_of
@@ -14,13 +14,13 @@ from truecost.tasks import find as face_of
 READERS = {  # formats of several tasks; lists of trials and arrays are read below
     "lines": "truecost.formats.plain:read_lines",
     "kaldi-text": "truecost.formats.plain:read_kaldi",
-    "trn": "truecost.formats.trn:read_trn",
-    "stm": "truecost.formats.stm:read_stm",
-    "ctm": "truecost.formats.stm:read_ctm",
-    "rttm": "truecost.formats.rttm:read_rttm",
-    "uem": "truecost.formats.rttm:read_uem",
+    "trn": "truecost.formats.transcripts:read_trn",
+    "stm": "truecost.formats.transcripts:read_stm",
+    "ctm": "truecost.formats.transcripts:read_ctm",
+    "rttm": "truecost.formats.segments:read_rttm",
+    "uem": "truecost.formats.segments:read_uem",
     "seglst": "truecost.formats.seglst:read_spoken",
-    "nist-sre": "truecost.formats.nist:read_tsv",
+    "nist-sre": "truecost.formats.trial_lists:read_tsv",
 }
 
 
@@ -66,7 +66,7 @@ def read(
         When there is no such file, or it is empty, damaged or malformed, or no layout fits; names
         the line where it can.
     """
-    from truecost.formats import sniffing
+    from truecost.formats import declared as sniffing
 
     if not isinstance(path, str | Path):
         raise UsageError(
@@ -88,7 +88,7 @@ def read(
             return found
     table = _of_content(data, source, stated, formats)
     if table.format == "tsv" and input_format is None and "nist-sre" in formats.texts:
-        from truecost.formats import nist
+        from truecost.formats import trial_lists as nist
 
         return nist.from_columns(table) if nist.is_header(table.columns) else table
     return table
@@ -101,8 +101,8 @@ def formats_of(task: str | Formats | None) -> Formats:
 
 def _of_folder(path: str, stated: str | None, formats: Formats, empty: bool) -> Table | None:
     """The table of the files of a folder; None where folders are not read."""
-    from truecost.formats import empty as nothing
-    from truecost.formats import folders
+    from truecost.formats import arrays as folders
+    from truecost.formats import arrays as nothing
 
     if "npy" in formats.texts and stated in (None, "npy"):
         from truecost.formats import arrays
@@ -126,7 +126,7 @@ def _of_nothing(
     data: bytes, source: str, stated: str | None, formats: Formats, empty: bool
 ) -> Table | None:
     """The table of a file without records, where that is allowed; an empty file is refused else."""
-    from truecost.formats import empty as nothing
+    from truecost.formats import arrays as nothing
 
     kind = nothing.may_be_empty(stated, formats.plainest)
     table = nothing.read_nothing(data, source, kind) if empty and kind else None
@@ -162,7 +162,8 @@ def _parse(data: bytes, kind: str, source: str, formats: Formats) -> Table:
     if place := formats.readers.get(kind) or READERS.get(kind):
         table: Table = loaded(place)(data, source)
         return table
-    from truecost.formats import sniffing, tables
+    from truecost.formats import declared as sniffing
+    from truecost.formats import tables
 
     if kind in tables.KINDS:
         return tables.read_columns(data, kind, source)
@@ -195,7 +196,7 @@ def table_of_bytes(data: bytes, path: str, stated: str | None, task: str | Forma
     UsageError, InputError
         As `read` says.
     """
-    from truecost.formats import sniffing
+    from truecost.formats import declared as sniffing
 
     formats = formats_of(task)
     if not data:

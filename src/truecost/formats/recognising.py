@@ -21,7 +21,8 @@ import re
 import polars as pl
 
 from truecost.errors import InputError, UsageError, counted
-from truecost.formats import rttm, xml
+from truecost.formats import segments as rttm
+from truecost.formats import xml
 from truecost.formats.declared import Formats
 from truecost.formats.field_lines import COMMENTS, LOOK, cut, record_blocks
 from truecost.formats.tables import SEPARATORS

@@ -19,9 +19,9 @@ import polars as pl
 
 from truecost.errors import InputError
 from truecost.formats.segments import segments_of
-from truecost.formats.stm import numbered
 from truecost.formats.table import Table
 from truecost.formats.text import clean
+from truecost.formats.transcripts import numbered
 
 RENAMED = {
     "session_id": "recording",

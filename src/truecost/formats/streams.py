@@ -1,30 +1,42 @@
-"""Files that are read a block at a time, so that memory does not grow with them, within limits.
+"""The bytes of files, read whole or a block at a time within limits; how paths are shown; TOML.
 
 A gzipped file is unpacked on the way, a block at a time too, so that one that would fill the memory
 when unpacked does not. How much a compressed file may hold and how long a line may be is limited;
 environment variables lift that (`UNPACKED`, `LINE`). Devices are no files.
 """
 
+import hashlib
 import io
 import math
 import os
 import stat
+import tomllib
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from truecost.errors import InputError, UsageError
 from truecost.formats.publishing import tidy
 from truecost.names import STANDARD_INPUT
 
 BLOCK = 1 << 18
+
+
 GZIP = b"\x1f\x8b"
+
+
 WITH_HEADER = 31  # zlib's window bits of gzip data
+
+
 HELD = 1 << 28  # bytes that are kept while the size of what is packed is found out
+
+
 BEFORE = b"\xef\xbb\xbf\xfe\xff\0 \t\r\n"  # what may stand before the first sign of a text
+
+
 LINELESS = (b"<", b"[", b"PK", b"PAR1", b"\x93NUMPY")  # XML, JSON, arrays: they need no lines
 
 
@@ -59,6 +71,8 @@ class Limit:
 
 
 UNPACKED = Limit("TRUECOST_MAX_UNPACKED", 2e9)
+
+
 LINE = Limit("TRUECOST_MAX_LINE", 64e6)
 
 
@@ -255,3 +269,66 @@ def _unpacked(packed: Iterator[bytes], source: str, size: int) -> Iterator[bytes
         raise InputError(f"{source}: the gzip data are damaged ({error})") from error
     if not unpacker.eof:
         raise InputError(f"{source}: the gzip data are cut short")
+
+
+def shown(path: str) -> str:
+    """How a path is named in messages."""
+    return "standard input" if path in STANDARD_INPUT else path
+
+
+def read_bytes(path: str) -> bytes:
+    """The bytes of a file or of standard input, unpacked when gzipped.
+
+    Raises
+    ------
+    InputError
+        When it cannot be read, is a device, the gzip data are damaged or cut short, or it holds
+        more than the limits of `truecost.formats.streams`.
+    """
+    return whole(path)
+
+
+def sha256(path: str) -> str:
+    """Hash of a file's bytes, or of the names and bytes of all files of a folder, by name.
+
+    Returns
+    -------
+    str
+        SHA-256 in hexadecimal.
+
+    Raises
+    ------
+    InputError
+        When a file cannot be read.
+    """
+    digest, files = hashlib.sha256(), [Path(path)]
+    if Path(path).is_dir():
+        from truecost.formats.arrays import files_of
+
+        files = files_of(Path(path))
+    for file in files:
+        if len(files) > 1:
+            digest.update(file.name.encode() + b"\0")
+        for block in stored_blocks(str(file)):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def read_toml(path: str) -> dict[str, Any]:
+    """The tables of a TOML file.
+
+    Raises
+    ------
+    InputError
+        When it cannot be read.
+    UsageError
+        When it is no TOML; says the line.
+    """
+    data = read_bytes(path)
+    try:
+        return tomllib.loads(data.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise InputError(f"{path}, line {line}: the text is not UTF-8; save the file so") from error
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{path}: this is no valid TOML: {error}") from error

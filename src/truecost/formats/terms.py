@@ -16,11 +16,11 @@ import numpy.typing as npt
 import polars as pl
 
 from truecost.errors import InputError, UsageError, counted, first_five
-from truecost.formats import sniffing, tables, xml
+from truecost.formats import declared as sniffing
+from truecost.formats import tables, xml
 from truecost.formats.declared import SEARCHES
 from truecost.formats.reading import table_of_bytes
-from truecost.formats.stored import read_bytes, shown
-from truecost.formats.streams import blocks
+from truecost.formats.streams import blocks, read_bytes, shown
 from truecost.formats.table import Table
 from truecost.formats.trial_lists import is_number
 

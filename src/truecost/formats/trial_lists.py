@@ -1,4 +1,4 @@
-"""Lists of verification trials without a header: one trial a line, fields apart by blanks or tabs.
+"""Lists of verification trials without a header, and the score files and keys of NIST's SRE.
 
 | name | line | where it comes from |
 |---|---|---|
@@ -12,15 +12,26 @@
 A table has the columns `id` (enroll and test with a blank between), `enroll`, `test`, `score`,
 `label`, as far as the layout has them; utt2spk gives `id` and `speaker`. All stay text, so that
 numbers keep their digits. Label words are kept as they are written.
+
+Tab-separated columns with a header line, in any order. A system output has
+`modelid segmentid side LLR` (LLR: natural logarithm of the likelihood ratio), a key has
+`modelid segmentid side targettype` and columns that partition the trials (such as `gender` and
+`num_enroll_segs`); `targettype` is target or nontarget. The first three columns name a trial.
+Source: NIST SRE evaluation plans, "System Output" (since 2016).
+
+A table has `id` (the three joined by blanks), `modelid`, `segmentid`, `side`, then `score` (LLR)
+and `label` (targettype) where there are any, then the partition columns. As LLR says what the
+scores are, the table's `kind` is "llr".
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
-from truecost.errors import InputError, UsageError, counted
+from truecost.errors import InputError, UsageError, counted, first_five, named
 from truecost.formats.table import Table
+from truecost.formats.tables import read_columns
 from truecost.formats.text import (
     clean,
     field_counts,
@@ -29,10 +40,14 @@ from truecost.formats.text import (
     line_blocks,
     refuse_carriage_returns,
 )
-from truecost.names import NO_NUMBER
+from truecost.names import NO_NUMBER, ScoreType
 
 ORDER = ("id", "enroll", "test", "speaker", "score", "label")
+
+
 WIDEST = 4
+
+
 LOOK = 1 << 22  # bytes that are looked at as text together when no layout fits
 
 
@@ -58,6 +73,8 @@ class Layout:
 
 
 WORDS, DIGITS = ("target", "nontarget"), ("1", "0")
+
+
 LAYOUTS: dict[str, Layout] = {
     "kaldi-trials": Layout(("enroll", "test", "label"), WORDS),
     "kaldi-scores": Layout(("enroll", "test", "score")),
@@ -219,3 +236,76 @@ def _table(fields: pl.DataFrame, name: str, source: str) -> Table:
     frame = frame.select([c for c in ORDER if c in frame.columns])
     layout = f"{name}: {LAYOUTS[name].line}"
     return Table(source, frame, first_line=1, format=name, layout=layout)
+
+
+TRIAL = ("modelid", "segmentid", "side")
+
+
+RENAMED = {"LLR": "score", "targettype": "label"}
+
+
+FIRST = ("id", *TRIAL, "score", "label")
+
+
+def is_header(names: list[str]) -> bool:
+    """Whether the names of a TSV file are those of an SRE."""
+    return {"modelid", "segmentid"} <= set(names)
+
+
+def read_tsv(data: bytes, source: str) -> Table:
+    """A table from the bytes of a score file or a key.
+
+    Parameters
+    ----------
+    source : str
+        Name for messages.
+
+    Raises
+    ------
+    InputError
+        When it is no TSV, lacks a column of the trial, or an LLR or a targettype is none.
+    """
+    return from_columns(read_columns(data, "tsv", source))
+
+
+def from_columns(table: Table) -> Table:
+    """A TSV table with the canonical names.
+
+    Raises
+    ------
+    InputError
+        When a column of the trial is missing, or an LLR or a targettype is none.
+    """
+    absent = [name for name in TRIAL if name not in table.columns]
+    clash = [name for name in ("id", "score", "label") if name in table.columns]
+    if absent or clash:
+        names, what = (absent, "missing") if absent else (clash, "not expected")
+        said = f"{named('column', names)} {what}"
+        raise InputError(
+            f"{table.source}, line 1: {said}; nist-sre has modelid, segmentid, side, then "
+            f"LLR or targettype, then partitions; read any other columns with --input-format tsv"
+        )
+    header = " ".join(table.columns)
+    frame = table.frame.rename(RENAMED, strict=False)
+    for name, original in (("score", "LLR"), ("label", "targettype")):
+        if name in frame.columns:
+            _refuse(table, original, frame[name])
+    frame = frame.with_columns(pl.concat_str(TRIAL, separator=" ", ignore_nulls=True).alias("id"))
+    first = [name for name in FIRST if name in frame.columns]
+    kind: ScoreType | None = "llr" if "score" in frame.columns else None
+    frame = frame.select(*first, pl.exclude(first))
+    layout = f"nist-sre: {header}"
+    return replace(table, frame=frame, format="nist-sre", layout=layout, kind=kind)
+
+
+def _refuse(table: Table, name: str, column: pl.Series) -> None:
+    """Refuse LLRs that are no numbers, and labels of another set."""
+    good = is_number(column) if name == "LLR" else column.is_in(list(WORDS))
+    rows = (~good.fill_null(name == "LLR")).arg_true()
+    if len(rows):
+        expected = "numbers" if name == "LLR" else " or ".join(WORDS)
+        examples = first_five(f"{column[r]!r} at {table.where(r)}" for r in rows.head(6))
+        raise InputError(
+            f"{table.source}: {counted(len(rows), 'value')} of {name}: {examples}; "
+            f"{expected} were expected"
+        )

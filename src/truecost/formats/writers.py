@@ -11,9 +11,8 @@ from pathlib import Path
 
 from truecost.errors import InputError, UsageError
 from truecost.formats import encoding
-from truecost.formats.declared import WRITTEN
+from truecost.formats.declared import WRITTEN, by_ending
 from truecost.formats.publishing import publish, tidy
-from truecost.formats.sniffing import by_ending
 from truecost.formats.table import Table
 from truecost.names import FORMATS
 

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from truecost.gates.reading import parse_gate as parse_gate
     from truecost.gates.reading import read_gates as read_gates
     from truecost.gates.verdict import Verdict as Verdict
-    from truecost.gates.writing import append_step_summary as append_step_summary
-    from truecost.gates.writing import junit as junit
-    from truecost.gates.writing import markdown as markdown
+    from truecost.gates.verdict import append_step_summary as append_step_summary
+    from truecost.gates.verdict import junit as junit
+    from truecost.gates.verdict import markdown as markdown
 else:
     __getattr__, __dir__, __all__ = attach(
         __name__,
@@ -38,7 +38,6 @@ else:
             ".checking": ("check", "exit_code"),
             ".gate": ("Gate",),
             ".reading": ("parse_gate", "read_gates"),
-            ".verdict": ("Verdict",),
-            ".writing": ("append_step_summary", "junit", "markdown"),
+            ".verdict": ("Verdict", "append_step_summary", "junit", "markdown"),
         },
     )

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from truecost.errors import UsageError
-from truecost.formats.toml import read_toml
+from truecost.formats.streams import read_toml
 from truecost.gates.gate import DIMS, LIMITS, Gate
 from truecost.tasks.measures import find_of_any_task
 

@@ -1,4 +1,13 @@
-"""Where weights meet sums: for each replicate, the weighted sums of a tally's entries.
+"""Where weights meet sums, and weights of labels that stand for many equal units.
+
+Exact binomial and Poisson counts: by inversion where the mean is small, otherwise by transformed
+rejection with a squeeze (BTRS and PTRS of Hörmann 1993, "The generation of binomial random
+variates", J. Stat. Comput. Simul. 46, and "The transformed rejection method for generating Poisson
+random variables", Insurance: Mathematics and Economics 12). A count depends only on (key,
+replicate, stratum, place among the labels drawn in this way, attempt); its counters never meet
+those of `draws`, whose second word is 0.
+Arrays: `rows` is (replicates x labels) uint32, `sizes` (labels,) says how many units each stands
+for, `large` names the labels drawn by their size.
 
 An entry is (one slot per side, one cell, one number per statistic). A slot is a column of the
 weight block; an entry weighs the product of its slots' weights. Replicates lie in the last,
@@ -6,12 +15,206 @@ contiguous axis, so the inner loop runs over replicates side by side while each 
 adds its entries in their order: no sum depends on threads or vector width.
 """
 
+import math
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from truecost.kernels import kernel
+from truecost.kernels import inline_kernel, kernel
+from truecost.kernels.draws import CALLS, LARGE, draw_units, fill_words, philox
+
+Rows = npt.NDArray[np.uint32]
+
+
+Ints = npt.NDArray[np.int64]
+
+
+Word = np.uint64
+
+
+At = tuple[int, Word, Word, Word, Word]  # place, replicate, stratum and key of a count
+
+
+INVERT_BELOW = 10.0  # the rejection methods are made for means from 10 up
+
+
+NEGLIGIBLE = 2.0**-54  # below the step of a uniform number: ends the tail of an inversion
+
+
+FIRST_ATTEMPT = 1 << 32  # the second word of the counter is the attempt, from 1
+
+
+@inline_kernel
+def uniform(high: Word, low: Word) -> float:
+    """The middle of one of 2^52 equal parts of (0, 1): exact, never 0 or 1."""
+    part = (high << np.uint64(20)) | (low >> np.uint64(12))
+    return (np.float64(np.int64(part)) + 0.5) * 2.0**-52
+
+
+@kernel
+def uniforms(at: At, attempt: int) -> tuple[float, float]:
+    """The two uniform numbers of an attempt."""
+    place, replicate, stratum, k0, k1 = at
+    w0, w1, w2, w3 = philox(np.uint64(place), np.uint64(attempt), replicate, stratum, k0, k1)
+    return uniform(w0, w1), uniform(w2, w3)
+
+
+@inline_kernel
+def inverted(u: float, first: float, a: float, s: float) -> int:
+    """Least k with P(X <= k) >= u, where P(X = 0) is `first` and P(k) = P(k - 1) (a / k - s)."""
+    k, p = 0, first
+    while u > p > NEGLIGIBLE:
+        u -= p
+        k += 1
+        p *= a / k - s
+    return k
+
+
+@kernel
+def poisson(mean: float, u: float, v: float, at: At) -> int:
+    """A Poisson count; `u` and `v` are the uniforms of the first attempt."""
+    if mean < INVERT_BELOW:
+        return inverted(u, math.exp(-mean), mean, 0.0)
+    b = 0.931 + 2.53 * math.sqrt(mean)
+    a = -0.059 + 0.02483 * b
+    squeeze = 0.9277 - 3.6224 / (b - 2.0)
+    attempt = 1
+    while True:
+        x = u - 0.5
+        edge = 0.5 - abs(x)
+        k = np.floor((2.0 * a / edge + b) * x + mean + 0.43)
+        if edge >= 0.07 and v <= squeeze:
+            return int(k)
+        if k >= 0.0 and (edge >= 0.013 or v <= edge):
+            hat = (1.1239 + 1.1328 / (b - 3.4)) / (a / (edge * edge) + b)
+            if math.log(v * hat) <= k * math.log(mean) - mean - math.lgamma(k + 1.0):
+                return int(k)
+        attempt += 1
+        u, v = uniforms(at, attempt)
+
+
+@kernel
+def binomial(n: int, p: float, u: float, v: float, at: At) -> int:
+    """A binomial count, p at most 1/2; `u` and `v` are the uniforms of the first attempt."""
+    if n * p < INVERT_BELOW:
+        odds = p / (1.0 - p)
+        return min(n, inverted(u, math.exp(n * math.log1p(-p)), (n + 1) * odds, odds))
+    spread = math.sqrt(n * p * (1.0 - p))
+    b = 1.15 + 2.53 * spread
+    a = -0.0873 + 0.0248 * b + 0.01 * p
+    squeeze = 0.92 - 4.2 / b
+    attempt = 1
+    while True:
+        x = u - 0.5
+        edge = 0.5 - abs(x)
+        k = np.floor((2.0 * a / edge + b) * x + n * p + 0.5)
+        if edge >= 0.07 and v <= squeeze:
+            return int(k)
+        if 0.0 <= k <= n:
+            mode = np.floor((n + 1) * p)
+            hat = (2.83 + 5.1 / b) * spread / (a / (edge * edge) + b)
+            chance = math.lgamma(mode + 1.0) + math.lgamma(n - mode + 1.0)
+            chance -= math.lgamma(k + 1.0) + math.lgamma(n - k + 1.0)
+            if math.log(v * hat) <= chance + (k - mode) * math.log(p / (1.0 - p)):
+                return int(k)
+        attempt += 1
+        u, v = uniforms(at, attempt)
+
+
+@kernel
+def share_of(draws: int, size: int, units: int, u: float, v: float, at: At) -> int:
+    """How many of `draws` among `units` fall on `size` of them: binomial, exact at both ends."""
+    if size == units:
+        return draws
+    if 2 * size > units:
+        return draws - binomial(draws, (units - size) / units, u, v, at)
+    return binomial(draws, size / units, u, v, at)
+
+
+@kernel
+def poisson_counts(
+    rows: Rows, first_replicate: int, sizes: Ints, large: Ints, k0: Word, k1: Word
+) -> None:
+    """An independent Poisson weight for each label in `large`, its size the mean."""
+    words = np.empty((4, CALLS), np.uint64)
+    for r in range(rows.shape[0]):
+        replicate = np.uint64(first_replicate + r)
+        for done in range(0, len(large), CALLS):
+            fill_words(words, FIRST_ATTEMPT + done, replicate, np.uint64(0), k0, k1)
+            for j in range(min(CALLS, len(large) - done)):
+                label = large[done + j]
+                u, v = uniform(words[0, j], words[1, j]), uniform(words[2, j], words[3, j])
+                at = (done + j, replicate, np.uint64(0), k0, k1)
+                rows[r, label] = poisson(np.float64(sizes[label]), u, v, at)
+
+
+@kernel
+def draw_large(
+    row: npt.NDArray[np.uint32],
+    sizes: Ints,
+    large: Ints,
+    units: int,
+    words: npt.NDArray[np.uint64],
+    replicate: Word,
+    stratum: Word,
+    k0: Word,
+    k1: Word,
+) -> int:
+    """Spread draws over the large labels of a stratum of `units`, as many as it has units; returns
+    how many are left for the others.
+
+    A label takes a binomial share of what the labels before it left.
+    """
+    left = units
+    for done in range(0, len(large), CALLS):
+        fill_words(words, FIRST_ATTEMPT + done, replicate, stratum, k0, k1)
+        for j in range(min(CALLS, len(large) - done)):
+            label = large[done + j]
+            u, v = uniform(words[0, j], words[1, j]), uniform(words[2, j], words[3, j])
+            at = (done + j, replicate, stratum, k0, k1)
+            count = share_of(left, sizes[label], units, u, v, at)
+            row[label] = count
+            left -= count
+            units -= sizes[label]
+    return left
+
+
+@kernel
+def multinomial_counts(
+    rows: Rows,
+    first_replicate: int,
+    sizes: Ints,
+    large: Ints,
+    large_start: Ints,
+    single: Ints,
+    single_start: Ints,
+    k0: Word,
+    k1: Word,
+) -> None:
+    """As many draws with replacement from each stratum as it has units.
+
+    The large labels of stratum s are `large[large_start[s]:large_start[s + 1]]`; `single` names, in
+    the same way, the label of each unit of all others: these are drawn one by one, as in `draws`.
+    """
+    rows[:] = 0
+    words = np.empty((4, CALLS), np.uint64)
+    for r in range(rows.shape[0]):
+        replicate = np.uint64(first_replicate + r)
+        for s in range(len(large_start) - 1):
+            stratum = np.uint64(s)
+            offset = single_start[s]
+            size = single_start[s + 1] - offset
+            chosen = large[large_start[s] : large_start[s + 1]]
+            units = size
+            for label in chosen:
+                units += sizes[label]
+            left = draw_large(rows[r], sizes, chosen, units, words, replicate, stratum, k0, k1)
+            each = CALLS * (2 if size > LARGE else 4)
+            for done in range(0, left, each):
+                fill_words(words, done // each * CALLS, replicate, stratum, k0, k1)
+                draw_units(rows[r], single, offset, size, words, min(each, left - done))
+
 
 Columns = npt.NDArray[np.floating[Any]]  # float64 where weights may exceed 2^24
 

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from truecost.learning.loop import run_passive as run_passive
     from truecost.learning.loop import run_stream as run_stream
     from truecost.learning.strategies import build as _build_strategy
-    from truecost.learning.stream import Stream as Stream
     from truecost.learning.streams import Source as Source
     from truecost.learning.streams import streams_of as streams_of
     from truecost.learning.system import Answer as Answer
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
     from truecost.learning.system import Outputs as Outputs
     from truecost.learning.system import Question as Question
     from truecost.learning.system import Restorable as Restorable
+    from truecost.learning.system import Stream as Stream
     from truecost.learning.system import System as System
     from truecost.learning.system import Task as Task
     from truecost.learning.system import generator as generator
@@ -59,7 +59,6 @@ else:
             ".log": ("LogWriter",),
             ".loop": ("Budget", "run_passive", "run_stream"),
             ".strategies": ("build as build_strategy",),
-            ".stream": ("Stream",),
             ".streams": ("Source", "streams_of"),
             ".system": (
                 "Answer",
@@ -70,6 +69,7 @@ else:
                 "Outputs",
                 "Question",
                 "Restorable",
+                "Stream",
                 "System",
                 "Task",
                 "generator",

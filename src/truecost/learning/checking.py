@@ -1,4 +1,5 @@
-"""What passes between a loop, its system and its expert: refused where it cannot be right.
+"""What passes between a loop, its system and its expert, refused where it cannot be right;
+probabilities.
 
 Each message names who said it and in which batch.
 """
@@ -11,9 +12,53 @@ from dataclasses import replace
 import numpy as np
 
 from truecost.errors import InputError, UsageError, counted, first_five
-from truecost.learning.probabilities import improper
-from truecost.learning.stream import Stream
-from truecost.learning.system import NO_SCORES, Answer, Array, Batch, Outputs, Question
+from truecost.learning.system import (
+    NO_SCORES,
+    Answer,
+    Array,
+    Batch,
+    Floats,
+    Outputs,
+    Question,
+    Stream,
+)
+
+ROUNDING = 1e-4  # by which a sum may differ from 1: learners with 32-bit numbers
+
+
+def improper(values: Array) -> Array:
+    """Which rows are no probabilities: one is negative or NaN, or |sum - 1| is above 1e-4.
+
+    Parameters
+    ----------
+    values : ndarray, shape (..., classes)
+
+    Returns
+    -------
+    ndarray of bool, shape (...)
+    """
+    near = np.abs(values.sum(axis=-1) - 1) <= ROUNDING
+    bad: Array = ~(near & (values >= 0).all(axis=-1))
+    return bad
+
+
+def softmax(logits: Floats) -> Floats:
+    """Probabilities whose logarithms differ as the logits do: exp(logit) / sum of exp(logits).
+
+    Parameters
+    ----------
+    logits : ndarray of float64, shape (items, classes)
+        -inf for what cannot be; not for every class of an item.
+
+    Returns
+    -------
+    ndarray of float64, shape (items, classes)
+        In [0, 1]; each row adds up to 1.
+    """
+    powers = np.exp(logits - logits.max(axis=1, keepdims=True))
+    shares: Floats = powers / powers.sum(axis=1, keepdims=True)
+    return shares
+
 
 TEXTS = ("transcripts", "translation", "diarization")  # kinds whose outputs are texts
 

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, TypeVar
 
 import msgspec
 
-from truecost.learning.finishing import clear
+from truecost.learning.checkpoint import clear
 from truecost.learning.parallel import run_parallel
 from truecost.learning.streams import Source
 

@@ -29,8 +29,7 @@ from truecost.learning.checkpoint import Keeper, State
 from truecost.learning.log import LogWriter
 from truecost.learning.options import LoopTable
 from truecost.learning.stepping import Learning, Teaching
-from truecost.learning.stream import Stream
-from truecost.learning.system import Answer, Answered, Batch, Expert, Learner, System
+from truecost.learning.system import Answer, Answered, Batch, Expert, Learner, Stream, System
 from truecost.options import check, check_fields
 
 LABELS = "labels"  # the expert of the passive baseline

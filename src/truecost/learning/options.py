@@ -6,8 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 import msgspec
 
-from truecost.flag_texts import whole_numbers, words
-from truecost.names import Objective
+from truecost.names import Objective, whole_numbers, words
 from truecost.options import Option, PartialTable
 
 Kind = Literal["detection", "classes", "numbers", "transcripts", "translation", "diarization"]

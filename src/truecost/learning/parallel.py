@@ -1,5 +1,8 @@
 """Jobs in processes of their own: equal results for any number of them, nothing left behind.
 
+When the input ends while a job runs, the job is interrupted as Ctrl-C would, so that it closes what
+it opened; what does not heed that is ended after a while. See `parallel` for the other side.
+
 Each worker is a fresh interpreter whose numerical libraries have one thread, so that a job computes
 the same in whichever worker it falls, beside however many others. A worker reads jobs from its
 standard input, one JSON object a line, and answers on its standard output. It ends when its input
@@ -10,6 +13,7 @@ reaches the one who started it only, who then ends them all.
 does not stand, and leaves workers behind when their parent is killed; these would go on writing.)
 """
 
+import importlib
 import json
 import os
 import queue
@@ -17,24 +21,87 @@ import signal
 import subprocess
 import sys
 import threading
+import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import IO, Any, Self
 
 from truecost import errors
 from truecost.errors import InputError, TruecostError
-from truecost.learning.worker import GRACE
+
+GRACE = 5.0  # seconds in which a worker that is told to stop may close what it opened
+
+
+def main() -> None:
+    """Work until the input ends, or whoever gives the jobs is gone."""
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a learner prints is no answer
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # also where it was ignored
+    with suppress(KeyboardInterrupt, BrokenPipeError):
+        _work(json.loads(sys.stdin.readline()), answers)
+    sys.stderr.flush()
+    os._exit(0)  # a thread that still reads would break an orderly end
+
+
+def _work(start: Mapping[str, Any], answers: IO[bytes]) -> None:
+    """Job after job."""
+    jobs: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    busy = threading.Event()
+    threading.Thread(target=_listen, args=(jobs, busy), daemon=True).start()
+    while (job := jobs.get()) is not None:
+        busy.set()
+        said = _outcome(start, job["job"], answers)
+        busy.clear()
+        _answer(answers, said)
+
+
+def _listen(jobs: "queue.SimpleQueue[Any]", busy: threading.Event) -> None:
+    """Take jobs in; at the end of the input, stop what is being done."""
+    for line in sys.stdin:
+        jobs.put(json.loads(line))
+    jobs.put(None)
+    if busy.is_set():
+        os.kill(os.getpid(), signal.SIGINT)
+        threading.Event().wait(GRACE)
+        os._exit(1)
+
+
+def _outcome(start: Mapping[str, Any], job: Any, answers: IO[bytes]) -> dict[str, Any]:
+    """Run a job; what is said of it."""
+    try:
+        module, _, name = start["call"].partition(":")
+        function = getattr(importlib.import_module(module), name)
+        function(start["shared"], job, lambda told: _answer(answers, {"told": told}))
+    except Exception as error:  # it is raised again on the other side
+        return {
+            "error": type(error).__name__,
+            "message": str(error),
+            "trace": traceback.format_exc(),
+        }
+    return {"done": True}
+
+
+def _answer(answers: IO[bytes], content: Mapping[str, Any]) -> None:
+    answers.write(json.dumps(content).encode() + b"\n")
+    answers.flush()
+
 
 Heard = Callable[[int, Any], None]
+
+
 THREADS = (  # what numerical libraries call the number of their threads
     *("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"),
     *("VECLIB_MAXIMUM_THREADS", "NUMEXPR_NUM_THREADS", "NUMBA_NUM_THREADS"),
     *("POLARS_MAX_THREADS", "LOKY_MAX_CPU_COUNT"),
 )
+
+
 SETTINGS = {**dict.fromkeys(THREADS, "1"), "PYTHONHASHSEED": "0"}  # of every worker
+
+
 BOOT = (
     "import json, sys; sys.path[:] = json.loads(sys.stdin.readline()); "
-    "from truecost.learning.worker import main; main()"
+    "from truecost.learning.parallel import main; main()"
 )
 
 

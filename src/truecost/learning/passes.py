@@ -11,9 +11,8 @@ import msgspec
 from truecost.learning.jobs import OWN, Job, Recipe
 from truecost.learning.log import LogWriter
 from truecost.learning.loop import Budget, run_passive, run_stream
-from truecost.learning.stream import Stream
 from truecost.learning.streams import Items, Source, divided, read_items
-from truecost.learning.system import Expert, Learner, System, Task
+from truecost.learning.system import Expert, Learner, Stream, System, Task
 from truecost.learning.working import Kind, Tell, Telling, about, asking, closing, recorded
 
 

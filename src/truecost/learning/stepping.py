@@ -18,7 +18,6 @@ from truecost.learning.checking import (
 )
 from truecost.learning.checkpoint import Keeper, State, Waiting
 from truecost.learning.log import Event, LogWriter
-from truecost.learning.stream import Stream
 from truecost.learning.system import (
     Answer,
     Answered,
@@ -27,6 +26,7 @@ from truecost.learning.system import (
     Learner,
     Outputs,
     Question,
+    Stream,
     System,
 )
 

@@ -22,7 +22,7 @@ import numpy as np
 from truecost.errors import InputError, TruecostError, UsageError
 from truecost.face import at
 from truecost.formats.publishing import publish
-from truecost.learning.finishing import complete, unfinished
+from truecost.learning.checkpoint import complete, unfinished
 from truecost.learning.jobs import OWN, AnyJob, LoggedJob, Shared
 from truecost.learning.system import Learner, System
 

@@ -30,12 +30,11 @@ from truecost.errors import UsageError, counted, first_five
 from truecost.formats import Table
 from truecost.names import Missing, SpeakerMapping
 from truecost.options import check_fields, check_keys
-from truecost.outputs.diarization_options import DiarizationTable
+from truecost.outputs.aligning import Stretches
 from truecost.outputs.items import Counting, Items
+from truecost.outputs.options import DiarizationTable
 from truecost.outputs.recordings import Recordings, gather
-from truecost.outputs.stretches import Stretches
-from truecost.speech.spans import MICRO, Ints, Speech
-from truecost.speech.sweeping import Pairs, Scene, Swept, mapped
+from truecost.speech.spans import MICRO, Ints, Pairs, Scene, Speech, Swept, mapped
 from truecost.study.tables import DataTable
 from truecost.tasks.diarization import MAP_KEYS
 

@@ -17,7 +17,7 @@ import polars.selectors as cs
 
 from truecost.errors import InputError, counted, first_five
 from truecost.formats import Table
-from truecost.formats.mapped import filled, refuse_rows
+from truecost.formats.table import filled, refuse_rows
 from truecost.names import Missing
 from truecost.outputs.items import Counting, Items, Lines
 

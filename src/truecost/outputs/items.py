@@ -13,17 +13,16 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.core.batches import Batch
 from truecost.core.estimates import Context
 from truecost.core.evidence import Evidence, Totals
 from truecost.core.factors import Factor, refuse_divided
 from truecost.core.flags import raised
 from truecost.core.measure import Measure
-from truecost.core.scoring import Scoring
+from truecost.core.scoring import Batch, Scoring
 from truecost.core.subsets import Masks, masks_of
 from truecost.core.tally import Tally
 from truecost.errors import InputError, UsageError, counted, first_five, plural
-from truecost.formats.mapped import is_whole
+from truecost.formats.table import is_whole
 from truecost.task import Dims
 from truecost.tasks.measures import find, registry
 

@@ -1,20 +1,106 @@
-"""Normalising texts before they are compared: named steps, in the order in which they are given.
+"""Texts before they are compared: their columns, named steps of normalisation, alternatives.
 
 Nothing is changed that was not asked for, but for white space: words are what stands between runs
 of it. Numbers are never spelled out, and no word is ever replaced by another one.
+
+They may be nested; their readers refuse malformed ones. Of all texts that a reference stands for,
+that with the fewest errors is the reference of the utterance; of several, that with the most hits,
+then the first in the order of the text. It is found exactly, without writing out the combinations.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
 
+import numpy as np
 import polars as pl
 
-from truecost.errors import UsageError, near
+from truecost.errors import InputError, UsageError, counted, first_five, near
+from truecost.formats import Table
 from truecost.names import NORMALISATIONS
 
+FIXED = ("kaldi-text", "trn", "lines", "stm", "ctm")  # formats that name their columns themselves
+
+
+FIRST = ("id", "text")
+
+
+# Scripts without blanks between words, and more letters than a word has on average where texts are
+# cut into words all the same: in Chinese and Japanese about two, in Thai about four.
+UNSPACED = {
+    r"[\p{Han}\p{Hiragana}\p{Katakana}ー]": 2.5,
+    r"[\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]": 8.0,
+}
+
+
+class Mapped(Protocol):
+    """Options that say which columns hold ids and texts."""
+
+    @property
+    def columns(self) -> Mapping[str, str]:
+        """Of the output."""
+
+    @property
+    def reference_columns(self) -> Mapping[str, str] | None:
+        """Of the reference; None where they are those of the output."""
+
+
+def columns_of(
+    options: Mapped, references: Sequence[Table], hypothesis: Table
+) -> list[Mapping[str, str]]:
+    """The columns of each reference, then those of the output.
+
+    Beside a table, a file whose format names its columns keeps their names: the mapping is of the
+    table then.
+
+    Returns
+    -------
+    list of mapping of str to str
+        As many as there are tables.
+    """
+    theirs = options.columns if options.reference_columns is None else options.reference_columns
+    fixed = [table.format in FIXED for table in (*references, hypothesis)]
+    given = [*[theirs] * len(references), options.columns]
+    if all(fixed):
+        return given
+    return [_own(columns) if own else columns for columns, own in zip(given, fixed, strict=True)]
+
+
+def _own(columns: Mapping[str, str]) -> Mapping[str, str]:
+    """A mapping without ids and texts."""
+    return {key: column for key, column in columns.items() if key not in FIRST}
+
+
+def unspaced(texts: pl.Series) -> bool:
+    """Whether texts are of a script without blanks between words, and have few blanks.
+
+    Returns
+    -------
+    bool
+        A whole sentence would count as one word then.
+    """
+    letters = _matches(texts, r"\p{L}")
+    return any(
+        2 * _matches(texts, script) > letters
+        and _matches(texts, script) > longest * _matches(texts, f"{script}+")
+        for script, longest in UNSPACED.items()
+    )
+
+
+def _matches(texts: pl.Series, pattern: str) -> int:
+    return int(texts.str.count_matches(pattern).sum())
+
+
 NO_WORDS = "no-words="
+
+
 UNEVEN = r"[^\S ]|  |^ | $"  # white space that is more than single blanks between words
+
+
 # Noncharacters of Unicode, which no text has, keep the place of what stays while the rest goes.
 APOSTROPHE, HYPHEN, POINT, COMMA, COLON = "\ufdd0", "\ufdd1", "\ufdd2", "\ufdd3", "\ufdd4"
+
+
 PLACES = {APOSTROPHE: "'", HYPHEN: "-", POINT: ".", COMMA: ",", COLON: ":"}
 
 
@@ -128,3 +214,137 @@ _STEPS: dict[str, Callable[[pl.Series], pl.Series]] = {
     "no-tags": lambda texts: texts.str.replace_all(r"<[^<>]*>|\[[^\[\]]*\]", " "),
     "characters": lambda texts: texts.str.replace_all(r"(\S\p{M}*)", "$1 "),
 }
+
+
+OPEN, NEXT, CLOSE, NOTHING = "{", "/", "}", "@"
+
+
+BRACES = r"[{}]"
+
+
+BLOCK = 1 << 13  # references whose graphs are held together
+
+
+def refuse_alternations(table: Table, column: str) -> None:
+    """Refuse outputs that leave open what was said; InputError with the first lines."""
+    rows = table.texts(column, "text").fill_null("").str.contains(BRACES).arg_true()
+    if len(rows):
+        raise InputError(
+            f"{table.source}: {counted(len(rows), 'text', 'have')} alternatives in braces "
+            f"({first_five(table.where(int(r)) for r in rows.head(6))}): the output of a system "
+            f"has to say one thing; only references may leave it open"
+        )
+
+
+def resolve(references: pl.Series, hypotheses: pl.Series, steps: Sequence[str]) -> pl.Series:
+    """Normalised references, of alternatives the one that is nearest to the hypothesis.
+
+    Parameters
+    ----------
+    references : polars.Series of str
+        As they were read, alternations well formed.
+    hypotheses : polars.Series of str
+        Normalised.
+    steps : sequence of str
+        Steps of the normalisation; each alternative is normalised by itself.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from truecost.outputs.normalising import resolve
+    >>> output = pl.Series(["so i have"])
+    >>> resolve(pl.Series(["so { i've / i have } { uh / @ } seen"]), output, [])[0]
+    'so i have seen'
+    """
+    texts = normalise(without_nothing(references), steps)
+    rows = references.str.contains(BRACES).arg_true()
+    for block in (rows[start : start + BLOCK] for start in range(0, len(rows), BLOCK)):
+        texts.scatter(block, _settled(references.gather(block), hypotheses.gather(block), steps))
+    return texts
+
+
+def _settled(references: pl.Series, hypotheses: pl.Series, steps: Sequence[str]) -> list[str]:
+    """The nearest text of each of some references."""
+    graphs = [_parsed(text) for text in references]
+    runs = normalise(pl.Series([run for g in graphs for run in g.runs], dtype=pl.String), steps)
+    words = iter(runs.str.split(" ").to_list())
+    return [
+        _nearest_alternative(g, words, text) for g, text in zip(graphs, hypotheses, strict=True)
+    ]
+
+
+def without_nothing(texts: pl.Series) -> pl.Series:
+    """Texts without `@`, which stands for no word in the formats that have alternations."""
+    return normalise(texts, [f"no-words={NOTHING}"])
+
+
+@dataclass
+class _Graph:
+    """A reference as a graph: each edge goes from a node up to another and carries a run of words.
+
+    Node 0 is the begin; the last node, which no edge leaves, is the end. The edges that leave a
+    node stand in the order of the text.
+    """
+
+    sources: list[int] = field(default_factory=list)
+    targets: list[int] = field(default_factory=list)
+    runs: list[str] = field(default_factory=list)
+    nodes: int = 1
+
+    def add(self, source: int, run: list[str]) -> int:
+        """An edge to a node that is not known yet; gives its number."""
+        self.sources.append(source)
+        self.targets.append(-1)
+        self.runs.append(" ".join(word for word in run if word != NOTHING))
+        return len(self.sources) - 1
+
+    def join(self, edges: list[int]) -> int:
+        """A new node, to which these edges go."""
+        for edge in edges:
+            self.targets[edge] = self.nodes
+        self.nodes += 1
+        return self.nodes - 1
+
+
+def _parsed(text: str) -> _Graph:
+    """The graph of a text."""
+    graph = _Graph()
+    groups: list[tuple[int, list[int]]] = []  # of open braces the node, and edges that end in them
+    node, run = 0, list[str]()
+    for token in text.split():
+        if token == OPEN:
+            node = graph.join([graph.add(node, run)])
+            groups.append((node, []))
+        elif token in (NEXT, CLOSE) and groups:
+            begin, ends = groups[-1]
+            ends.append(graph.add(node, run))
+            node = begin
+            if token == CLOSE:
+                node = graph.join(groups.pop()[1])
+        else:
+            run.append(token)
+            continue
+        run = []
+    graph.join([graph.add(node, run)])
+    return graph
+
+
+def _nearest_alternative(graph: _Graph, runs: Iterator[list[str]], hypothesis: str) -> str:
+    """The text of the nearest path; takes the words of its edges off `runs`."""
+    from truecost.kernels.texts import nearest_path
+
+    carried = [[word for word in next(runs) if word] for _ in graph.runs]
+    ends = np.cumsum([0, *map(len, carried)])
+    there = hypothesis.split()
+    known = {word: k for k, word in enumerate([*there, *(w for run in carried for w in run)])}
+    order = np.argsort(graph.sources, kind="stable")
+    kept = np.zeros(len(order), bool)
+    nearest_path(
+        np.searchsorted(np.array(graph.sources)[order], np.arange(graph.nodes + 1)),
+        np.array(graph.targets)[order],
+        np.stack([ends[:-1], ends[1:]], axis=1)[order],
+        np.array([known[word] for run in carried for word in run], np.int64),
+        np.array([known[word] for word in there], np.int64),
+        kept,
+    )
+    return " ".join(word for edge in order[kept] for word in carried[edge])

@@ -11,14 +11,14 @@ import polars as pl
 from truecost.core.intervals import finite
 from truecost.errors import InputError, TruecostError, UsageError, counted
 from truecost.formats import Table, read_bytes
-from truecost.formats.ids import one_a_line
-from truecost.formats.mapped import optional_texts, unit_columns
+from truecost.formats.plain import one_a_line
 from truecost.formats.segments import KEYS
+from truecost.formats.table import optional_texts, unit_columns
 from truecost.names import ITEM_MAP_KEYS
 from truecost.options import check_keys, defaults_of
 from truecost.outputs.files import Files
 from truecost.outputs.items import Counting, Items, measures_of
-from truecost.outputs.text_columns import FIRST, FIXED
+from truecost.outputs.normalising import FIRST, FIXED
 from truecost.study.columns import weights_of
 from truecost.study.joining import join_metadata
 from truecost.study.outcome import Case, Outcome, Part
@@ -29,7 +29,7 @@ from truecost.tasks.measures import find, registry
 
 if TYPE_CHECKING:
     from truecost.study.config import Study
-    from truecost.study.sources import Source
+    from truecost.study.settings import Source
 
 WORST = 5
 _BOTH = "a table of both sides needs --map and --reference-map KEY=COLUMN"

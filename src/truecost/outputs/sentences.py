@@ -168,7 +168,7 @@ def _matches(tokens: npt.NDArray[np.int32], lengths: Ints, orders: int) -> Ints:
     `lengths` (sides x sentences) says how many of the tokens belong to each sentence: those of
     side 0 come first, sentence by sentence.
     """
-    from truecost.kernels.ngrams import ngram_matches
+    from truecost.kernels.texts import ngram_matches
 
     ends = np.cumsum(lengths).reshape(lengths.shape)
     bounds = np.ascontiguousarray(np.stack([ends - lengths, ends]).T)

@@ -1,22 +1,211 @@
-"""Counts of transcripts: errors in words and characters by utterance, with their signature."""
+"""Counts of transcripts: errors in words and characters by utterance; words with times.
+
+A word belongs to the segment of its recording and channel in whose span its midpoint lies; a span
+has its begin and not its end. Segments that are not to be scored take their words away with them.
+"""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
-from truecost.errors import UsageError, counted
+from truecost.core.factors import encode
+from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.formats import Table
-from truecost.outputs.aligning import Counts, count_characters, count_words
-from truecost.outputs.alternations import refuse_alternations, resolve, without_nothing
+from truecost.formats.table import refuse_rows
+from truecost.outputs.aligning import Counts, alignment_lines, count_characters, count_words
 from truecost.outputs.items import Counting, Items, Lines
-from truecost.outputs.normalising import checked_steps, normalise
-from truecost.outputs.showing import alignment_lines
-from truecost.outputs.text_columns import columns_of, unspaced
-from truecost.outputs.timed_words import words_of_segments
-from truecost.outputs.utterances import ALTERNATIONS, Joined, TextOptions, join_texts, texts_of
+from truecost.outputs.normalising import (
+    checked_steps,
+    columns_of,
+    normalise,
+    refuse_alternations,
+    resolve,
+    unspaced,
+    without_nothing,
+)
+from truecost.outputs.utterances import (
+    ALTERNATIONS,
+    Joined,
+    TextOptions,
+    Texts,
+    join_texts,
+    refuse_repeated_texts,
+    texts_of,
+)
+
+Ints = npt.NDArray[np.int64]
+
+
+LATEST = 10_000_000  # seconds; times of 200,000 channels side by side still fit into 64 bits
+
+
+MICRO = 1_000_000  # microseconds of a second: whole numbers, so that spans meet exactly
+
+
+NONE, SEVERAL = -1, -2  # in place of the row of a segment
+
+
+def words_of_segments(
+    reference: Table, hypothesis: Table, options: TextOptions
+) -> tuple[Texts, Texts, tuple[str, ...]]:
+    """The segments of a reference that are scored, and the words of a system in each.
+
+    Parameters
+    ----------
+    reference : Table
+        STM.
+    hypothesis : Table
+        CTM.
+
+    Returns
+    -------
+    reference, hypothesis : Texts
+        A segment of a recording and channel without any word is missing in the hypothesis; every
+        other segment without words is empty.
+    problems : tuple of str
+        Words that were left out.
+
+    Raises
+    ------
+    InputError
+        When words lie in several segments at once, or in none and `outside` is "error", or stand
+        twice.
+    """
+    scored = texts_of(reference, options)
+    if not options.allow_duplicates:
+        refuse_repeated_texts(hypothesis, "word")
+    times = _Times.of(reference, hypothesis)
+    place = _segments(times)
+    if (several := place == SEVERAL).any():
+        raise InputError(_overlapping(reference, hypothesis, times, several))
+    lost = place == NONE
+    if lost.any() and options.outside == "error":
+        raise InputError(_lost(hypothesis, reference, lost, ~np.isin(times.channels, times.known)))
+    spoken = pl.DataFrame({"row": place, "word": hypothesis.texts("word", "word")})
+    spoken = spoken[np.argsort(times.starts, kind="stable")]
+    spoken = spoken.group_by("row").agg(pl.col("word").str.join(" "))
+    rows = scored.frame["row"].to_numpy()
+    heard = pl.Series(np.isin(times.known, times.channels)[rows])
+    texts = scored.frame.filter(heard).with_columns(pl.col("row").cast(pl.Int64))
+    texts = texts.join(spoken, on="row", how="left", maintain_order="left")
+    texts = texts.select("id", pl.col("word").fill_null("").alias("text"), "row")
+    unscored = ~lost & ~np.isin(place, rows)
+    return scored, Texts(hypothesis, texts, ()), _notes(int(lost.sum()), int(unscored.sum()))
+
+
+@dataclass(frozen=True, eq=False)
+class _Times:
+    """Spans of segments and midpoints of words, in half microseconds, with their channels.
+
+    Attributes
+    ----------
+    known, begins, ends : ndarray of int64, shape (segments,)
+        Code of the recording and channel, begin and end.
+    channels, starts, middles : ndarray of int64, shape (words,)
+    """
+
+    known: Ints
+    begins: Ints
+    ends: Ints
+    channels: Ints
+    starts: Ints
+    middles: Ints
+
+    @staticmethod
+    def of(reference: Table, hypothesis: Table) -> "_Times":
+        names = [
+            table.frame.select(pl.concat_str("recording", "channel", separator="\t")).to_series()
+            for table in (reference, hypothesis)
+        ]
+        codes = encode(pl.concat(names).to_numpy())[1].astype(np.int64)
+        starts = _micro(hypothesis, "start")
+        return _Times(
+            codes[: len(reference)],
+            2 * _micro(reference, "start"),
+            2 * _micro(reference, "end"),
+            codes[len(reference) :],
+            starts,
+            2 * starts + _micro(hypothesis, "duration"),
+        )
+
+
+def _micro(table: Table, column: str) -> Ints:
+    """Times in whole microseconds."""
+    times = table.numbers(column, column)
+    said = ("time", "lie", f"beyond {LATEST:,} s, or no number: seconds were expected")
+    refuse_rows(table, ~(np.abs(times) <= LATEST), said, None, times)
+    return np.rint(times * MICRO).astype(np.int64)
+
+
+def _segments(times: _Times) -> Ints:
+    """Row of the segment that each word lies in; `NONE` or `SEVERAL`.
+
+    Of the segments that have begun at a time, those that have ended are taken away: their number
+    says how many hold the time, the sum of their rows which one does when it is one.
+    """
+    span = 1 + int(max(times.ends.max(initial=0), times.middles.max(initial=0)))
+    now = times.channels * span + times.middles
+    many, rows = np.zeros((2, len(now)), np.int64)
+    for edges, sign in ((times.begins, 1), (times.ends, -1)):
+        moments = times.known * span + edges
+        order = np.argsort(moments, kind="stable")
+        passed = np.searchsorted(moments[order], now, side="right")
+        many += sign * passed
+        rows += sign * np.concatenate([[0], np.cumsum(order)])[passed]
+    return np.where(many == 1, rows, np.where(many == 0, NONE, SEVERAL))
+
+
+def _said(table: Table, rows: npt.NDArray[np.bool_]) -> str:
+    """The first words of some, with their places."""
+    words = table.texts("word", "word")
+    first = np.flatnonzero(rows)[:6].tolist()
+    return first_five(f"{words[r]!r} at {table.where(r)}" for r in first)
+
+
+def _overlapping(
+    reference: Table, hypothesis: Table, times: _Times, several: npt.NDArray[np.bool_]
+) -> str:
+    """Words in segments that overlap, and two of the segments."""
+    word = int(np.flatnonzero(several)[0])
+    holds = times.known == times.channels[word]
+    holds &= (times.begins <= times.middles[word]) & (times.middles[word] < times.ends)
+    where = " and ".join(reference.where(int(r)) for r in np.flatnonzero(holds)[:2])
+    return (
+        f"{hypothesis.source}: {counted(int(several.sum()), 'word', 'lie')} in several segments of "
+        f"{reference.source} at once: {_said(hypothesis, several)}; the first in the segments of "
+        f"{where}: times do not tell whose word it is: give each speaker a channel, or score "
+        f"utterances that have ids (trn, Kaldi text)"
+    )
+
+
+def _lost(
+    hypothesis: Table, reference: Table, lost: npt.NDArray[np.bool_], strange: npt.NDArray[np.bool_]
+) -> str:
+    """Words outside all segments, and how many of them are of recordings that are not known."""
+    other = int((lost & strange).sum())
+    of_these = f" ({other} of them of a recording or channel that it lacks)" if other else ""
+    return (
+        f"{hypothesis.source}: {counted(int(lost.sum()), 'word', 'lie')} in no segment of "
+        f"{reference.source}{of_these}: {_said(hypothesis, lost)}; the midpoint of a word says "
+        f"where it belongs: mend the times or names, or say --outside drop"
+    )
+
+
+def _notes(lost: int, unscored: int) -> tuple[str, ...]:
+    notes = []
+    if lost:
+        notes.append(f"{counted(lost, 'word')} in no segment: left out (--outside drop)")
+    if unscored:
+        notes.append(f"{counted(unscored, 'word')} in segments that are not scored: left out")
+    return tuple(notes)
+
 
 PARTS = ("words", "characters")
+
+
 COUNTING = Counting(
     task="transcripts",
     item="utterance",

@@ -7,14 +7,15 @@ from functools import partial
 
 import polars as pl
 
-from truecost.core.widths import width
+from truecost.core.digits import width
 from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.extras import need
 from truecost.formats import Table
-from truecost.formats.mapped import filled, refuse_repeated
+from truecost.formats.table import filled, refuse_repeated
 from truecost.names import Missing
 from truecost.options import check_fields, check_keys
 from truecost.outputs.items import Counting, Items, Lines
+from truecost.outputs.normalising import columns_of, unspaced
 from truecost.outputs.sentences import (
     Statistics,
     Texts,
@@ -23,7 +24,6 @@ from truecost.outputs.sentences import (
     count_ngrams,
     in_blocks,
 )
-from truecost.outputs.text_columns import columns_of, unspaced
 from truecost.study.tables import DataTable
 from truecost.tasks.translation import MAP_KEYS
 

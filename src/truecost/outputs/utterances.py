@@ -12,15 +12,10 @@ import polars as pl
 
 from truecost.errors import InputError, UsageError, counted, first_five, named
 from truecost.formats import Table
-from truecost.formats.mapped import (
-    filled,
-    mapped_column,
-    refuse_repeated,
-    refuse_repeated_rows,
-)
+from truecost.formats.table import filled, mapped_column, refuse_repeated, refuse_repeated_rows
 from truecost.names import Missing, Outside
 from truecost.options import check_fields, check_keys
-from truecost.outputs.transcripts_options import TranscriptsTable
+from truecost.outputs.options import TranscriptsTable
 from truecost.study.tables import DataTable
 from truecost.tasks.transcripts import MAP_KEYS
 

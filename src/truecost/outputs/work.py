@@ -1,26 +1,295 @@
-"""What tasks do alike whose outputs are held against a reference, item by item."""
+"""What tasks of items do alike: every file checked as scoring would read it, read, counted and
+scored.
+"""
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
+import polars as pl
 
 from truecost.core.measure import Measure
 from truecost.core.scoring import Scoring
-from truecost.errors import UsageError, counted
+from truecost.errors import InputError, TruecostError, UsageError, counted, first_five
 from truecost.formats import Table
+from truecost.formats.plain import read_ids
+from truecost.formats.table import refuse_repeated
+from truecost.names import Missing
 from truecost.outputs.files import Files
 from truecost.outputs.items import Counting, Items, batches, measures_of, pair_items
-from truecost.outputs.read import Itemised, no_faults, read_items, worst_of
-from truecost.outputs.validating import checks_of_items, unjudged_items
+from truecost.outputs.normalising import columns_of
+from truecost.outputs.read import (
+    Itemised,
+    check_maps,
+    no_faults,
+    read_items,
+    read_output,
+    reference_map,
+    worst_of,
+)
+from truecost.outputs.utterances import SEPARATOR, UNSCORED
+from truecost.study.checks import Check, State
+from truecost.study.config import Study
 from truecost.study.outcome import Part
+from truecost.study.reader import Reader
+from truecost.study.settings import Source
 from truecost.study.tables import DataTable
 from truecost.task import Work
 
-if TYPE_CHECKING:
-    from truecost.study.config import Study
+_MISSING = {False: "missing", True: "missing, which is right where nobody speaks"}
+
+
+@dataclass(frozen=True)
+class Naming:
+    """What names the items of a task.
+
+    Parameters
+    ----------
+    item : str
+        In the singular, for messages.
+    columns, reference_columns : mapping of str to str
+        Column of each key in an output, and in what is wanted.
+    key : str
+        The key of the names of items: `id`, or `recording` of a diarization.
+    rows : str
+        The key that tells the rows of an item apart, where one has several.
+    by : str, optional
+        Columns that name an utterance in place of the id, joined by +.
+    missing : {"error", "drop", "worst"}
+        Whether an output may lack some.
+    """
+
+    item: str
+    columns: Mapping[str, str]
+    reference_columns: Mapping[str, str]
+    key: str = "id"
+    rows: str = ""
+    by: str | None = None
+    missing: Missing = "error"
+
+    def column(self, table: Table, columns: Mapping[str, str]) -> str:
+        """The column, or columns joined by +, that name the items of an output."""
+        if self.by:
+            return self.by
+        if self.key != "id":
+            return columns.get(self.key, self.key)
+        return "recording" if table.format in ("ctm", "seglst") else columns.get("id", "id")
+
+
+def check_ids(table: Table, wanted: Table | None, naming: Naming) -> list[Check]:
+    """All that is wrong with the ids of an output.
+
+    Parameters
+    ----------
+    table : Table
+        The output.
+    wanted : Table, optional
+        What it has to hold: ids, or the columns that name items.
+
+    Returns
+    -------
+    list of Check
+        One that is "ok" when nothing is wrong.
+
+    Raises
+    ------
+    UsageError
+        When the output or what is wanted has no such column.
+    """
+    if table.format == "lines":
+        return [] if wanted is None else [_as_many(table, wanted, naming)]
+    *theirs, columns = columns_of(naming, [wanted] if wanted is not None else [], table)
+    column = naming.column(table, columns)
+    own = _names(table, column)
+    if own is None:
+        table.require(column.split(SEPARATOR)[0], "id")
+        raise UsageError(f"{table.source}: {column} needs columns that it lacks; {table.listed}")
+    once = not naming.rows and column == columns.get("id", "id")
+    found = _own_faults(table, own, once=once)
+    if wanted is not None:
+        names = (naming.column(table, theirs[0]), theirs[0].get("id", "id"), "id")
+        found += _other_faults(table, own.drop_nulls(), wanted, _wanted(wanted, names), naming)
+    what = ", none empty" + (", none repeated" if once else "")
+    if wanted is not None:
+        what = f", all that {wanted.source} names and no other"
+    said = f"{table.source}: {counted(own.n_unique(), naming.item)}{what}"
+    return found or [Check("ids", "ok", said)]
+
+
+def _as_many(table: Table, wanted: Table, naming: Naming) -> Check:
+    """Texts without ids correspond line by line."""
+    many = f"{table.source}: {counted(len(table), 'line')}"
+    if len(table) == len(wanted):
+        return Check("ids", "ok", f"{many}, one for each {naming.item} of {wanted.source}")
+    said = f"{many} for the {counted(len(wanted), naming.item)} of {wanted.source}: one for each"
+    return Check("ids", "error", said)
+
+
+def _names(table: Table, column: str) -> pl.Series | None:
+    """The names that a column, or several joined by +, give; None where there is no such column."""
+    columns = column.split(SEPARATOR)
+    if not set(columns) <= set(table.columns):
+        return None
+    texts = pl.DataFrame([table.texts(name, "id").alias(name) for name in columns])
+    return texts.select(pl.concat_str(pl.all(), separator=SEPARATOR)).to_series()
+
+
+def _own_faults(table: Table, own: pl.Series, *, once: bool) -> list[Check]:
+    """Empty ids, and those that stand more than once where each may stand `once`."""
+    found = []
+    if own.null_count():
+        said = f"{counted(own.null_count(), 'id', 'are')} empty, the first at "
+        said += table.where(int(own.is_null().arg_true()[0]))
+        found.append(Check("ids", "error", f"{table.source}: {said}"))
+    rows = own.is_not_null().arg_true()
+    try:
+        if once:
+            refuse_repeated(
+                table.source, own[rows], "each has one text", lambda k: table.where(rows[k])
+            )
+    except InputError as error:
+        found.append(Check("ids", "error", str(error)))
+    return found
+
+
+def _other_faults(
+    table: Table, own: pl.Series, wanted: Table, known: pl.Series, naming: Naming
+) -> list[Check]:
+    """Ids that are not wanted, and those that are and are not there."""
+    needed = known
+    if wanted.format == "stm":  # what is not scored may be there or not
+        needed = known.filter(wanted.frame["text"].str.to_uppercase() != UNSCORED)
+    known, needed = known.drop_nulls(), needed.drop_nulls()
+    extra = own.filter(~own.is_in(known.implode())).unique().sort()
+    absent = needed.filter(~needed.is_in(own.implode())).unique().sort()
+    found = []
+    if len(extra):
+        said = f"{counted(len(extra), naming.item, 'are')} not in {wanted.source}"
+        found.append(Check("ids", "error", f"{table.source}: {said}: {first_five(extra)}"))
+    if len(absent):
+        rows = naming.reference_columns.get(naming.rows, naming.rows)
+        silent = bool(rows) and rows not in wanted.columns
+        state: State = "warning" if silent or naming.missing != "error" else "error"
+        said = f"{counted(len(absent), naming.item)} of {wanted.source} {_MISSING[silent]}"
+        found.append(Check("ids", state, f"{table.source}: {said}: {first_five(absent)}"))
+    return found
+
+
+def _wanted(wanted: Table, columns: Sequence[str]) -> pl.Series:
+    """The ids that are wanted: those of the first column there is."""
+    for column in columns:
+        if (names := _names(wanted, column)) is not None:
+            return names
+    raise UsageError(f"{wanted.source}: there is no column {columns[0]!r}; {wanted.listed}")
+
+
+def unjudged_items(study: Study, ids: str | None) -> Study:
+    """A study that may lack its reference, as a whole one: nothing else may be wrong with it."""
+    alone = _lacks_reference(study)
+    if ids is not None and not alone:
+        raise UsageError("--ids takes the place of --reference: give one of them")
+    named = msgspec.structs.replace(study.data, reference=("none",))
+    return msgspec.structs.replace(study, data=named) if alone else study
+
+
+def _lacks_reference(study: Study) -> bool:
+    return not study.data.reference and not study.collections
+
+
+def checks_of_items(
+    of: Itemised, source: Source, reader: Reader, study: Study, ids: str | None
+) -> list[Check]:
+    """All checks of an output; without a reference it is read, and held against ids."""
+    if not _lacks_reference(study):
+        return _with_reference(of, source, reader, study)
+    wanted = None
+    if ids is not None:
+        form = study.data.reference_format
+        wanted = reader.held.get(ids) or reader.once(
+            ("ids", ids), lambda: read_ids(ids, form, reader.task)
+        )
+    return _alone(of, source, reader, study, wanted)
+
+
+def _read(of: Itemised, source: Source, reader: Reader) -> tuple[Table | None, list[Check]]:
+    """The file of a system, and what is to be said of it."""
+    try:
+        table = read_output(source, reader)
+        of.refuse(table, source.data)
+    except TruecostError as error:
+        return None, [Check("file", "error", str(error))]
+    read = f"{table.source}: {counted(len(table), 'row')} read"
+    return table, [Check("file", "ok", f"{read} as {table.layout}" if table.layout else read)]
+
+
+def _alone(
+    of: Itemised, source: Source, reader: Reader, study: Study, wanted: Table | None
+) -> list[Check]:
+    """The file on its own, or held against the ids that are wanted."""
+    check_maps(source.data, of.counting.task)
+    table, found = _read(of, source, reader)
+    if table is None:
+        return found
+    return [*found, *_ids(of, table, wanted, source, study), *_units(source)]
+
+
+def _units(source: Source) -> list[Check]:
+    """That a column of units is not looked for: it stands in the reference, or beside it."""
+    column = source.data.map.get("unit")
+    said = f"{source.file}: --map unit={column} is not checked: no reference is given"
+    return [Check("units", "ok", said)] if column else []
+
+
+def _with_reference(of: Itemised, source: Source, reader: Reader, study: Study) -> list[Check]:
+    """The file held against the reference of a study, as scoring holds it."""
+    table, found = _read(of, source, reader)
+    if table is None:
+        return found
+    if of.checked and not study.measures:  # which are asked for is not known yet
+        study = msgspec.structs.replace(study, measures=of.checked)
+    try:
+        items = read_items(of, source, reader, study)
+    except TruecostError as error:
+        faults = _faults(of, table, source, reader, study)
+        return [*found, *(faults if len(faults) > 1 else [Check("reference", "error", str(error))])]
+    said = f"{table.source}: {counted(len(items), items.counting.item)} as in the reference"
+    notes = [Check("reference", "warning", f"{table.source}: {text}") for text in items.problems]
+    return [*found, Check("reference", "ok", said), *notes]
+
+
+def _faults(
+    of: Itemised, table: Table, source: Source, reader: Reader, study: Study
+) -> list[Check]:
+    """All that is wrong with the ids, where scoring stops at the first of it."""
+    if of.counting.rows:
+        return []
+    try:
+        wanted = reader.table(source.data.reference[0], source.data.reference_format)
+    except TruecostError:
+        return []
+    return [check for check in _ids(of, table, wanted, source, study) if check.state == "error"]
+
+
+def _ids(
+    of: Itemised, table: Table, wanted: Table | None, source: Source, study: Study
+) -> list[Check]:
+    """The ids of a file, held against those that are wanted."""
+    counting = of.counting
+    naming = Naming(
+        counting.item,
+        source.data.map,
+        reference_map(source),
+        key=counting.key,
+        rows=counting.rows,
+        by=study.given(counting.task).get(of.named_by),
+        missing=source.data.missing or "error",
+    )
+    try:
+        return check_ids(table, wanted, naming)
+    except TruecostError as error:
+        return [Check("ids", "error", str(error))]
 
 
 def item_work(

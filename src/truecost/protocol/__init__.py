@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING
 from truecost.lazy import attach
 
 if TYPE_CHECKING:
-    from truecost.protocol.balance import Balance as Balance
     from truecost.protocol.checking import check as check
+    from truecost.protocol.dealing import Balance as Balance
     from truecost.protocol.findings import Checked as Checked
     from truecost.protocol.findings import Finding as Finding
     from truecost.protocol.ledger import Ledger as Ledger
     from truecost.protocol.ledger import read_ledger as read_ledger
     from truecost.protocol.ledger_sets import evaluation_sets as evaluation_sets
+    from truecost.protocol.planning import Note as Note
     from truecost.protocol.planning import SplitPlan as SplitPlan
     from truecost.protocol.predicting import Predicting as Predicting
     from truecost.protocol.predicting import Predictions as Predictions
     from truecost.protocol.predicting import predict as predict
-    from truecost.protocol.remarks import Note as Note
     from truecost.protocol.samples import Samples as Samples
     from truecost.protocol.samples import read_samples as read_samples
     from truecost.protocol.samples import samples_of as samples_of
@@ -36,14 +36,13 @@ else:
     __getattr__, __dir__, __all__ = attach(
         __name__,
         {
-            ".balance": ("Balance",),
             ".checking": ("check",),
+            ".dealing": ("Balance",),
             ".findings": ("Checked", "Finding"),
             ".ledger": ("Ledger", "read_ledger"),
             ".ledger_sets": ("evaluation_sets",),
-            ".planning": ("SplitPlan",),
+            ".planning": ("Note", "SplitPlan"),
             ".predicting": ("Predicting", "Predictions", "predict"),
-            ".remarks": ("Note",),
             ".samples": ("Samples", "read_samples", "samples_of"),
             ".splitting": ("Split", "split"),
             ".writing": ("write_split",),

@@ -17,18 +17,22 @@ from truecost.core.factors import encode
 from truecost.core.weights import Plan
 from truecost.errors import UsageError, near
 from truecost.options import check as check_ranges
-from truecost.protocol.copies import NEAR
-from truecost.protocol.coverage import axes, few_units, missing
-from truecost.protocol.divisions import Division, inner_divisions, sets_of
-from truecost.protocol.findings import Checked, Finding, SetSummary, in_order
-from truecost.protocol.joining import join
+from truecost.protocol.copies import NEAR, near_copies, shared_audio
+from truecost.protocol.coverage import axes, few_units, missing, unlike
+from truecost.protocol.findings import (
+    Checked,
+    Division,
+    Finding,
+    SetSummary,
+    in_order,
+    inner_divisions,
+    sets_of,
+)
 from truecost.protocol.options import CheckTable
 from truecost.protocol.prevalence import against_use, deployment, dev_against_eval
 from truecost.protocol.samples import Samples
 from truecost.protocol.sharing import copies_within, exact_copies, shared_groups, shared_sources
-from truecost.protocol.similar import near_copies, shared_audio
-from truecost.protocol.telling import Evidence, gather
-from truecost.protocol.unlike import unlike
+from truecost.protocol.telling import Evidence, gather, join
 from truecost.version import __version__
 
 Ints = npt.NDArray[np.int64]

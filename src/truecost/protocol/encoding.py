@@ -18,7 +18,7 @@ import numpy.typing as npt
 from truecost.core.factors import encode
 from truecost.errors import UsageError, counted
 from truecost.names import NO_NUMBER
-from truecost.protocol.strata import PADDED
+from truecost.protocol.grouping import PADDED
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -1,7 +1,10 @@
-"""What a check of a split found: findings, the sets, and what was looked at.
+"""What a check of a split found, and how samples are divided: sets, folds, nested plans.
 
 A *leak* is what makes the figures of a split wrong: something of one set is in another one. A
 *warning* is what makes them say less than they seem to; a *note* is what a reader should know.
+
+A set called train, dev or eval, or one of their usual synonyms, has that role. Any other name is a
+fold: all folds are used alike, each of them once to be judged on.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,11 +14,23 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from truecost.core.factors import encode
+from truecost.errors import InputError, UsageError, counted, first_five
+from truecost.formats.table import is_whole
+from truecost.protocol.samples import Samples
+
 Ints = npt.NDArray[np.int64]
+
+
 Kind = Literal["leak", "warning", "note"]
 
+
 ORDER: tuple[Kind, ...] = ("leak", "warning", "note")
+
+
 NO_ROWS = np.zeros(0, np.int64)
+
+
 MOST_NAMED = 6  # sets that a message names
 
 
@@ -144,3 +159,198 @@ def listing(names: Sequence[str]) -> str:
         return f"{len(names)} sets"
     *most, last = names
     return f"{', '.join(most)} and {last}" if most else last
+
+
+ROLES: Mapping[str, tuple[str, ...]] = {
+    "train": ("train", "training"),
+    "dev": ("dev", "development", "valid", "validation", "val"),
+    "eval": ("eval", "evaluation", "test", "testing"),
+}
+
+
+FOLD = "fold"
+
+
+INNER = "inner_"
+
+
+_ROLE_OF = {word: role for role, words in ROLES.items() for word in words}
+
+
+@dataclass(frozen=True, eq=False)
+class Division:
+    """One way in which samples are divided.
+
+    Attributes
+    ----------
+    title : str
+        Empty for the sets; what else it is, for messages.
+    names : tuple of str
+        Of the sets: train, dev and eval first, then the others, numbers in their order.
+    codes : ndarray of int64, shape (N,)
+        Set of each sample; -1 where it is in none.
+    """
+
+    title: str
+    names: tuple[str, ...]
+    roles: tuple[str, ...]
+    codes: Ints
+
+    @staticmethod
+    def of(labels: npt.NDArray[Any], title: str = "") -> "Division":
+        """The division that labels make; None is in no set."""
+        import polars as pl
+
+        column = pl.Series(labels.tolist(), dtype=pl.String)
+        inside = column.is_not_null().to_numpy()
+        found = column.drop_nulls().unique()
+        whole = is_whole(found)
+
+        def place(name: str) -> tuple[int, int, str]:
+            role = [*ROLES, FOLD].index(role_of(name))
+            return role, int(name) if whole else 0, name
+
+        names = sorted(found.to_list(), key=place)
+        codes = np.full(len(labels), -1, np.int64)
+        known, own = encode(np.asarray(column.drop_nulls().to_numpy(), object))
+        places = np.array([names.index(name) for name in known], np.int64)
+        codes[inside] = places[own] if len(places) else own
+        return Division(title, tuple(names), tuple(map(role_of, names)), codes)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @property
+    def prefix(self) -> str:
+        """What a message about it begins with."""
+        return f"{self.title}: " if self.title else ""
+
+    def having(self, *roles: str) -> list[int]:
+        """The sets that have one of these roles."""
+        return [k for k, role in enumerate(self.roles) if role in roles]
+
+    def called(self, place: int) -> str:
+        """What a set is called in messages: `eval`, `fold 3`."""
+        name = self.names[place]
+        return f"{FOLD} {name}" if self.roles[place] == FOLD else name
+
+    def listed(self, names: Sequence[str]) -> str:
+        """Sets in messages: `train and eval`, `folds 1, 2 and 3`, or how many there are."""
+        roles = {role_of(name) for name in names}
+        if len(names) > MOST_NAMED or roles != {FOLD}:
+            return listing(names)
+        return f"{FOLD}{'s' * (len(names) > 1)} {listing(names)}"
+
+    @property
+    def judged(self) -> list[int]:
+        """The sets that are reported: those of evaluation, else dev, else the folds."""
+        return next(filter(None, (self.having(role) for role in ("eval", "dev", FOLD))), [])
+
+    @property
+    def learnt(self) -> list[int]:
+        """The sets that are learnt from: train, and folds, which are so but for one."""
+        return self.having("train", FOLD)
+
+    def named(self, places: Any) -> tuple[str, ...]:
+        """Names of sets."""
+        return tuple(self.names[int(k)] for k in places)
+
+
+def role_of(name: str) -> str:
+    """Role of a set of this name: train, dev, eval or fold."""
+    return _ROLE_OF.get(name.strip().lower(), FOLD)
+
+
+def sets_of(samples: Samples) -> Division:
+    """The sets of samples.
+
+    Raises
+    ------
+    UsageError
+        When no column of sets is mapped.
+    InputError
+        When all samples are in one set.
+    """
+    table = samples.table
+    if samples.sets is None:
+        raise UsageError(
+            f"{table.source}: nothing is mapped to set: say --map set=COLUMN, or give a file for "
+            f"each set, NAME=FILE; {table.listed}"
+        )
+    found = Division.of(samples.sets)
+    if len(found) < 2:
+        column = samples.columns.get("set", "set")
+        raise InputError(
+            f"{table.source}: all samples are in one set ({found.names[0]}, column {column!r}): "
+            f"two sets or more are needed to look for what they share"
+        )
+    return found
+
+
+def inner_divisions(samples: Samples, sets: Division, nested: bool | None) -> list[Division]:
+    """The inner folds of a nested plan: columns inner_F for each fold F.
+
+    Parameters
+    ----------
+    nested : bool, optional
+        Whether there are any; where left out, there are when every fold has its column.
+
+    Raises
+    ------
+    UsageError
+        When it is said to be nested, and a column is missing.
+    InputError
+        When a sample has an inner fold where it is in the outer one, or none where it is not.
+    """
+    held, outer = [], sets
+    if not sets.having(FOLD) and (folds := _folds_of_rest(samples, sets, nested)) is not None:
+        held, outer = [folds], folds
+    names = [outer.names[k] for k in outer.having(FOLD)]
+    wanted = {fold: f"{INNER}{fold}" for fold in names}
+    lacking = [column for column in wanted.values() if column not in samples.table.columns]
+    if nested and (not names or (lacking and not held)):
+        what = f"is no column {first_five(lacking)}" if lacking else "are no folds among the sets"
+        raise UsageError(
+            f"{samples.table.source}: --nested, but there {what}: a nested plan has a column "
+            f"{INNER}F for each fold F, as truecost protocol split --inner writes them; "
+            f"{samples.table.listed}"
+        )
+    if nested is False or lacking:
+        return [] if nested is False else held
+    return [*held, *(_inner(samples, outer, fold, column) for fold, column in wanted.items())]
+
+
+def _folds_of_rest(samples: Samples, sets: Division, nested: bool | None) -> Division | None:
+    """The column `fold` of a plan with a held-out set: a fold for all that is not held out."""
+    if nested is False or FOLD not in samples.table.columns:
+        return None
+    texts, given = _given(samples, sets, FOLD)
+    if not given.any() or (given & np.isin(sets.codes, sets.having("eval"))).any():
+        return None
+    return Division.of(texts, "folds")
+
+
+def _given(
+    samples: Samples, sets: Division, column: str
+) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
+    """A column of folds, None where it is empty or says the sample's own set: it is held out."""
+    texts = samples.table.texts(column, "fold").to_numpy().copy()
+    for place in sets.having("eval", "dev"):
+        texts[(texts == sets.names[place]) & (sets.codes == place)] = None
+    return texts, np.array([text is not None for text in texts], bool)
+
+
+def _inner(samples: Samples, sets: Division, fold: str, column: str) -> Division:
+    """The inner folds of one fold."""
+    texts, given = _given(samples, sets, column)
+    inside = sets.codes == sets.names.index(fold)
+    held = (sets.codes < 0) | np.isin(sets.codes, sets.having("eval", "dev"))
+    wrong = np.flatnonzero((given & (inside | held)) | (~given & ~inside & ~held))
+    if len(wrong):
+        places = first_five(samples.table.where(int(row)) for row in wrong)
+        raise InputError(
+            f"{samples.table.source}: column {column!r} is to be empty for samples of fold {fold} "
+            f"(and of held-out sets) and filled for all others; "
+            f"{counted(len(wrong), 'sample', 'are')} otherwise: {places}"
+        )
+    return Division.of(texts, f"inner folds of fold {fold}")

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 import msgspec
 
-from truecost.flag_texts import number_pairs, pairs, words
+from truecost.names import number_pairs, pairs, words
 from truecost.options import FOLDS, PRIOR, SEED, Option, PartialTable
 
 Model = Literal["logistic", "boosting"]

@@ -1,15 +1,23 @@
-"""`SplitPlan`: what a split is to be, checked."""
+"""`SplitPlan`: what a split is to be, checked, and what a reader of a split should know."""
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from truecost.errors import UsageError, counted
+import numpy as np
+
+from truecost.core.digits import figure
+from truecost.errors import UsageError, counted, first_five
 from truecost.options import check
+from truecost.protocol.dealing import Balance, Profiles
+from truecost.protocol.grouping import Units
 from truecost.protocol.options import SplitTable
+from truecost.protocol.samples import Samples
 
 SHARES: Mapping[str, float] = {"train": 0.8, "dev": 0.1, "eval": 0.1}  # unless anything is given
+
+
 HELD_OUT, REST = "eval", "train"  # sets of a plan with a held-out evaluation set and folds
 
 
@@ -117,3 +125,95 @@ def _checked(shares: Mapping[str, float]) -> dict[str, float]:
 
 def _plain(share: float) -> str:
     return f"{share:.6g}"
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something that a reader of a split should know.
+
+    Attributes
+    ----------
+    rule : str
+        Id of the rule of `truecost.advice`; empty where there is none.
+    kind : {"advice", "data"}
+        Advice on a choice, or something odd about the data.
+    """
+
+    rule: str
+    message: str
+    kind: str = "advice"
+
+    def to_dict(self) -> dict[str, str]:
+        """As it is stored."""
+        return {"rule": self.rule, "kind": self.kind, "message": self.message}
+
+
+def notes_on_units(
+    samples: Samples, units: Units, profiles: Profiles, first: Balance, odd: Sequence[str]
+) -> list[Note]:
+    """What there is to say of what is kept whole."""
+    found = [Note("", text, "data") for text in odd]
+    if not units.columns:
+        found.append(
+            Note(
+                "no-groups-named",
+                "no groups are named, so each sample is dealt by itself: samples of one speaker, "
+                "session or recording will lie on both sides; name the column, "
+                "--map group=COLUMN",
+            )
+        )
+    if units.chained:
+        found.append(Note("", units.joined, "data"))
+    largest = int(np.argmax(profiles.sizes))
+    share = profiles.sizes[largest] / len(samples)
+    most = max(part.target for part in first.parts)
+    if share > most:
+        found.append(
+            Note(
+                "too-few-units",
+                f"{units.noun} {units.title(largest)} has {figure(share, '%')} of the samples, "
+                f"more than the share of any set ({figure(most, '%')}): no split can be even",
+                "data",
+            )
+        )
+    return found
+
+
+def notes_on(column: str, balance: Balance, units: Units) -> list[Note]:
+    """What there is to say of how one column is spread."""
+    if column.startswith("inner_"):
+        return []  # what holds of the rest of a fold was said of the whole
+    sets = "folds" if column == "fold" else "sets"
+    lone: dict[str, list[str]] = {}
+    few: dict[str, list[str]] = {}
+    for level in balance.levels:
+        if level.units == 1:
+            lone.setdefault(level.axis, []).append(level.level)
+        elif not all(level.counts):
+            few.setdefault(level.axis, []).append(level.level)
+    alone = f"all in one {units.noun}, and so in one of the {sets} only; collect more"
+    lacking = f"not in every one of the {sets}, as too few have any; collect more"
+    if not units.columns:
+        alone = f"one sample only, and so in one of the {sets}; collect more"
+    return [
+        Note(_rule(axis), f"{axis} {first_five(levels)}: {said}")
+        for by_axis, said in ((lone, alone), (few, lacking))
+        for axis, levels in by_axis.items()
+    ]
+
+
+def _rule(axis: str) -> str:
+    """The rule about a class, or a condition, that one side lacks."""
+    return "missing-classes" if axis == "label" else "missing-conditions"
+
+
+def said_of(column: str, balance: Balance, units: Units) -> str:
+    """The largest deviation of a column, in one sentence, and what one unit amounts to there."""
+    worst = balance.worst
+    if worst.deviation < 1:
+        return "every share is met to within one sample"
+    where = worst.part if column == "set" else f"{column} {worst.part}"
+    most = f"; one {units.noun} has up to {worst.largest_unit} of it" if units.columns else ""
+    of = counted(sum(worst.counts), "sample")
+    off = figure(worst.deviation)
+    return f"furthest from its share by {off} of {of}: {worst.title} in {where}{most}"

@@ -20,8 +20,7 @@ from truecost.core.tally import Tally
 from truecost.core.weights import Plan, Weights
 from truecost.errors import UsageError, counted, first_five, near
 from truecost.options import check
-from truecost.protocol.divisions import FOLD, Division
-from truecost.protocol.findings import Finding, listing
+from truecost.protocol.findings import FOLD, Division, Finding, listing
 from truecost.protocol.options import CheckTable
 from truecost.protocol.samples import Samples
 from truecost.protocol.sharing import SHOWN

@@ -9,8 +9,7 @@ import numpy.typing as npt
 
 from truecost.core.factors import encode
 from truecost.errors import counted
-from truecost.protocol.divisions import Division
-from truecost.protocol.findings import Finding, Kind
+from truecost.protocol.findings import Division, Finding, Kind
 from truecost.protocol.samples import Samples
 
 Ints = npt.NDArray[np.int64]

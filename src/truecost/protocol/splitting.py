@@ -16,13 +16,19 @@ import polars as pl
 
 from truecost.errors import InputError, UsageError
 from truecost.formats.table import Table
-from truecost.protocol.balance import Balance, balance_of
-from truecost.protocol.dealing import Profiles, deal_shares, profiles_of
-from truecost.protocol.grouping import Units, odd_groups, people, units_of
-from truecost.protocol.planning import HELD_OUT, REST, SHARES, SplitPlan, plan_of
-from truecost.protocol.remarks import Note, notes_on, notes_on_units
+from truecost.protocol.dealing import Balance, Profiles, balance_of, deal_shares, profiles_of
+from truecost.protocol.grouping import Axis, Units, axes_of, odd_groups, people, units_of
+from truecost.protocol.planning import (
+    HELD_OUT,
+    REST,
+    SHARES,
+    Note,
+    SplitPlan,
+    notes_on,
+    notes_on_units,
+    plan_of,
+)
 from truecost.protocol.samples import Samples
-from truecost.protocol.strata import Axis, axes_of
 from truecost.version import __version__
 
 __all__ = ["SHARES", "Note", "Split", "SplitPlan", "split"]

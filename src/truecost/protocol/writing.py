@@ -1,4 +1,5 @@
-"""Splits as files: the table with its new columns, and the plan beside it.
+"""Splits as files with the plan beside them, and whether a split is still the file that was
+written.
 
 Beside `split.csv` lies `split.csv.json`: the signature, what was asked for, how well it is spread,
 and the hashes of what was read and written. Both are written, or none.
@@ -10,9 +11,10 @@ from typing import Any
 
 import msgspec
 
-from truecost.errors import UsageError
+from truecost.errors import InputError, UsageError
 from truecost.formats.publishing import publish
 from truecost.formats.writers import check_target, content_of, format_of
+from truecost.protocol.findings import Finding
 from truecost.protocol.splitting import Split
 from truecost.version import __version__
 
@@ -91,3 +93,47 @@ def plan_text(split: Split, written: tuple[str, bytes] | None = None) -> str:
     if written is not None:
         said["output"] = {"file": written[0], "sha256": hashlib.sha256(written[1]).hexdigest()}
     return msgspec.json.format(msgspec.json.encode(said), indent=2).decode() + "\n"
+
+
+def changed(path: str) -> tuple[Finding | None, str]:
+    """Whether a file is still the split that was written, by the plan that lies beside it.
+
+    Parameters
+    ----------
+    path : str
+        The split; its plan is PATH.json.
+
+    Returns
+    -------
+    Finding or None
+        A warning when its hash is another one.
+    str
+        What the plan says: its signature, or empty where there is no plan.
+
+    Raises
+    ------
+    InputError
+        When the plan cannot be read.
+    """
+    import msgspec
+
+    from truecost.formats import sha256
+
+    beside = Path(plan_path(path))
+    if not beside.is_file() or not Path(path).is_file():
+        return None, ""
+    try:
+        plan = msgspec.json.decode(beside.read_bytes())
+        wanted, signature = plan["output"]["sha256"], str(plan["signature"])
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, KeyError, TypeError) as error:
+        raise InputError(
+            f"{beside}: is not the plan of a split ({type(error).__name__}: {error}); move it "
+            f"away, or write the split again"
+        ) from error
+    if wanted == sha256(path):
+        return None, signature
+    message = (
+        f"{path} is not the file that truecost protocol split wrote: its hash is not the one in "
+        f"{beside.name}; split again with the plan there, or remove it and say who made the split"
+    )
+    return Finding("split-changed", "warning", message), signature

@@ -12,11 +12,9 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from truecost.core.digits import figure
-from truecost.core.many import counted
+from truecost.core.digits import counted, figure, width
 from truecost.core.measure import Measure
 from truecost.core.results import Row
-from truecost.core.widths import width
 from truecost.errors import plural
 from truecost.report.story import Story
 from truecost.report.sums import worst_said

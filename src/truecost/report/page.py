@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from truecost.core.many import counted
+from truecost.core.digits import counted
 from truecost.core.results import Row, shown
 from truecost.report.citations import authors, bibtex
 from truecost.report.curves import Curves
-from truecost.report.section import Section
+from truecost.report.section import Drawing, Section
 from truecost.report.sections import MOST_ROWS, leaderboard
 from truecost.report.story import LEFT_OUT, Story
-from truecost.report.svg import Drawing
 from truecost.report.tables import Table, of_values, used
 from truecost.report.verdict import OPEN_ROWS as OPEN_LINES
 from truecost.report.verdict import verdict

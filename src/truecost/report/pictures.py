@@ -11,7 +11,7 @@ from truecost.report.story import Story
 from truecost.task import page_of
 
 if TYPE_CHECKING:
-    from truecost.report.svg import Drawing
+    from truecost.report.section import Drawing
     from truecost.study.outcome import Outcome
 
 

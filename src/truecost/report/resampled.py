@@ -2,7 +2,7 @@
 
 import re
 
-from truecost.core.many import counted
+from truecost.core.digits import counted
 from truecost.core.results import Row
 
 

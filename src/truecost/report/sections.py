@@ -7,20 +7,26 @@ it. The `Page` of a task names its sections in their order.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from truecost.core.digits import between, figure, scale_of
-from truecost.core.many import counted
+from truecost.core.digits import between, counted, figure, scale_of
 from truecost.core.results import Row, shown, verdict_of
 from truecost.gates import Verdict
 from truecost.names import PARTS
 from truecost.report import plots
 from truecost.report.cases import about_worst, worst_of
-from truecost.report.numbers import of_differences, of_gates, of_rows, slot_of
 from truecost.report.plots.limits import is_difference
 from truecost.report.plots.rows import WEAK
-from truecost.report.section import MOST_LINES, Section, comma, drawing_of, told
+from truecost.report.section import MOST_LINES, Drawing, Section, comma, drawing_of, told
 from truecost.report.story import Story, bare, goodness, means, part_of
-from truecost.report.svg import Drawing
-from truecost.report.tables import of_numbers, of_pairs, of_standings, used
+from truecost.report.tables import (
+    of_differences,
+    of_gates,
+    of_numbers,
+    of_pairs,
+    of_rows,
+    of_standings,
+    slot_of,
+    used,
+)
 from truecost.report.words import listed, measure_of, system_of, value
 from truecost.task import Page
 

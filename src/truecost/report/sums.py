@@ -6,8 +6,7 @@ n-grams, speaker time in seconds. Here they become phrases, for the whole, a sub
 
 from collections.abc import Callable, Mapping, Sequence
 
-from truecost.core.digits import figure
-from truecost.core.many import amount, counted
+from truecost.core.digits import amount, counted, figure
 from truecost.core.measure import Measure
 
 Counts = Mapping[str, float]

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from truecost.core.digits import figure
-from truecost.core.many import counted
+from truecost.core.digits import counted, figure
 from truecost.core.measure import Measure
 from truecost.core.results import Row
 from truecost.errors import UsageError
 from truecost.outputs.items import Items, each
-from truecost.report.numbers import Numbers
 from truecost.report.sums import SECONDS, errors_said, size_said, sizes_of
+from truecost.report.tables import Numbers
 from truecost.report.words import measure_of
 from truecost.tasks.measures import find_of_any_task
 

@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from truecost.core.captions import assumed
-from truecost.core.digits import between, figure, percent, scale_of, signed
-from truecost.core.many import counted
+from truecost.core.digits import between, counted, figure, percent, scale_of, signed
 from truecost.core.results import Row, shown, verdict_of
 from truecost.gates import Verdict as Gated
-from truecost.report.lines import Group, Line
 from truecost.report.plots.look import short
 from truecost.report.plots.rows import WEAK
+from truecost.report.section import Group, Line
 from truecost.report.story import Part, Story, goodness, means, part_of
 from truecost.report.tables import of_pairs, of_systems
 from truecost.report.words import (

@@ -7,8 +7,8 @@ from typing import Literal
 from unicodedata import bidirectional
 
 from truecost.core.captions import units_shown
+from truecost.core.digits import amount, counted
 from truecost.core.flags import FLAGS, notes, telling
-from truecost.core.many import amount, counted
 from truecost.core.measure import Measure
 from truecost.core.results import Row, figures, shown
 from truecost.errors import UsageError

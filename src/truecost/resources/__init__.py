@@ -16,19 +16,18 @@ if TYPE_CHECKING:
     from truecost.resources.load import Load as Load
     from truecost.resources.load import load_of as load_of
     from truecost.resources.load import rows_of as rows_of
-    from truecost.resources.reading import merge as merge
-    from truecost.resources.reading import phase_of as phase_of
-    from truecost.resources.reading import read_resources as read_resources
     from truecost.resources.recording import record as record
     from truecost.resources.records import Machine as Machine
     from truecost.resources.records import Resources as Resources
+    from truecost.resources.records import merge as merge
+    from truecost.resources.records import phase_of as phase_of
+    from truecost.resources.records import read_resources as read_resources
 else:
     __getattr__, __dir__, __all__ = attach(
         __name__,
         {
             ".load": ("Load", "load_of", "rows_of"),
-            ".reading": ("merge", "phase_of", "read_resources"),
             ".recording": ("record",),
-            ".records": ("Machine", "Resources"),
+            ".records": ("Machine", "Resources", "merge", "phase_of", "read_resources"),
         },
     )

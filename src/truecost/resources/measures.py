@@ -15,8 +15,7 @@ import numpy.typing as npt
 
 from truecost.core.application import Application
 from truecost.core.evidence import Totals
-from truecost.core.measure import NONE, Floats, Measure, Result, share
-from truecost.core.rules import SMOOTH, Rule
+from truecost.core.measure import NONE, SMOOTH, Floats, Measure, Result, Rule, share
 from truecost.errors import UsageError
 
 HOUR = 3600.0  # seconds

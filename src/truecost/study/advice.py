@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from truecost.core.captions import without_interval
 from truecost.core.flags import FLAGS, telling
 from truecost.core.intervals.auto import NO_SAMPLE
 from truecost.core.measure import Measure
 from truecost.core.results import Estimate
 from truecost.core.subsets import empty_cells
-from truecost.core.warnings import without_interval
 from truecost.errors import counted
 from truecost.running import measures_for, work_of
 from truecost.study.outcome import Part, Problem

@@ -11,7 +11,7 @@ from truecost.names import STANDARD_INPUT
 from truecost.options import refuse_idle
 from truecost.study.config import Study
 from truecost.study.reader import Reader
-from truecost.study.sources import Source, sources_of
+from truecost.study.settings import Source, sources_of
 from truecost.tasks import DEFAULT, find
 
 State = Literal["ok", "warning", "error"]

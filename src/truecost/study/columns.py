@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from truecost.errors import InputError, UsageError, counted
 from truecost.formats import Table
-from truecost.formats.mapped import mapped_column, refuse_repeated, refuse_rows
+from truecost.formats.table import mapped_column, refuse_repeated, refuse_rows
 from truecost.names import (
     POSTERIORS,
     SCORE_TYPES,

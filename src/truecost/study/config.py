@@ -53,7 +53,7 @@ from truecost.options import Option, PartialTable, declared, refuse_idle
 from truecost.options import check as check_ranges
 from truecost.protocol.options import LedgerTable, TrainingTable
 from truecost.study.checking import check_task
-from truecost.study.naming import beside, plain
+from truecost.study.paths import beside, plain
 from truecost.study.tables import (
     ApplicationTable,
     DataTable,
@@ -189,7 +189,7 @@ class Study(
         UsageError
             When a key is not known or a value is of another type.
         """
-        from truecost.study.strict import columns_joined, convert
+        from truecost.study.checking import columns_joined, convert
 
         if isinstance(task := tables.get("task"), str):
             find(task).table_types()  # says what is wrong with it
@@ -242,7 +242,7 @@ class Study(
         InputError
             When it cannot be read.
         """
-        from truecost.formats.toml import read_toml
+        from truecost.formats.streams import read_toml
 
         study = cls.of(read_toml(path), path)
         return study.moved(lambda file: beside(path, file))

@@ -10,7 +10,7 @@ import polars as pl
 
 from truecost.errors import InputError, UsageError, counted, first_five, named
 from truecost.formats import Table
-from truecost.formats.mapped import refuse_repeated
+from truecost.formats.table import refuse_repeated
 from truecost.study.columns import Options
 
 

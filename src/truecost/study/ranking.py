@@ -19,8 +19,7 @@ from truecost.study.running import (
     configuration,
     part_of,
 )
-from truecost.study.settings import scoring_of
-from truecost.study.sources import read_system, sources_of
+from truecost.study.settings import read_system, scoring_of, sources_of
 from truecost.task import Record
 from truecost.tasks import DEFAULT
 from truecost.tasks import find as find_task

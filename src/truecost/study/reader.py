@@ -190,7 +190,7 @@ def options_of(data: DataTable, table: Table, otherwise: ScoreType | None = None
     """
     kind = data.type or table.kind or otherwise
     if kind is None:
-        from truecost.tasks.trials.plausible import plausible_types
+        from truecost.tasks.trials.labels import plausible_types
 
         types, why = plausible_types(table, data.map)
         raise UsageError(

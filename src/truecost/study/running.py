@@ -1,5 +1,6 @@
-"""Running a study: read the files, score every system for every application, compare, judge."""
+"""Running a study: read, score, compare, judge; and how many units narrow its intervals."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -17,12 +18,11 @@ from truecost.study.checking import check_task
 from truecost.study.config import Study
 from truecost.study.outcome import Outcome, Part, Problem
 from truecost.study.reader import Reader
-from truecost.study.settings import Progress, scoring_of
-from truecost.study.sources import read_system, sources_of
+from truecost.study.settings import Progress, read_system, scoring_of, sources_of
 from truecost.task import Record
 from truecost.tasks import DEFAULT
 from truecost.tasks import find as find_task
-from truecost.tasks.measures import find
+from truecost.tasks.measures import find, find_of_any_task
 
 
 def run(
@@ -126,7 +126,7 @@ def _marked(parts: Sequence[Part]) -> list[Part]:
     """The parts with their comparisons judged together: which hold only alone."""
     if not any(part.comparisons for part in parts):
         return [*parts]
-    from truecost.core.simultaneous import marked
+    from truecost.core.leaderboard import marked
 
     found = iter(marked([c for part in parts for c in part.comparisons]))
     return [
@@ -217,3 +217,43 @@ def score_part(
         tuple(e for part in rows for e in part),
         tuple(c for part in compared for c in part),
     )
+
+
+PLANNED = (
+    "strategy",
+    "budget",
+    "estimator",
+    "phase",
+    "version",
+    "policy",
+)  # what rows of a plan are told by besides
+
+
+def plan_rows(outcome: Outcome, half_width: float | None) -> list[dict[str, object]]:
+    """For each row the present half-width and the units for the wanted one.
+
+    What is measured once, such as memory, has no units to be more of, and a sum over units no
+    interval that more of them narrow.
+    """
+    rows: list[dict[str, object]] = []
+    for e in outcome.estimates:
+        if not e.n_replicates or find_of_any_task(e.label, e.task).total:
+            continue
+        known = math.isfinite(e.half_width) and e.half_width > 0
+        wanted = e.half_width / 2 if half_width is None else half_width
+        needed = int(e.units_for(half_width)) if known else None
+        rows.append(
+            {
+                "system": e.dims["system"],
+                "measure": e.label,
+                **{k: v for k, v in e.dims.items() if k in PLANNED},
+                "value": e.value,
+                **({"shown_in": e.shown_in} if e.shown_in else {}),
+                "n_units": e.n_units,
+                "half_width": e.half_width if known else None,
+                "wanted_half_width": wanted if math.isfinite(wanted) else None,
+                "units_needed": needed,
+                "more_units": None if needed is None else max(0, needed - e.n_units),
+            }
+        )
+    return rows

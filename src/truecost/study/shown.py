@@ -164,7 +164,7 @@ class Checked(Shown):
     def _tables(self) -> Sequence[Cells]:
         names = ("system", "state", "message")
         rows = tuple(tuple(record[name] for name in names) for record in self._records())
-        columns: Callable[..., Cells] = at("truecost.cli.columns:Columns")
+        columns: Callable[..., Cells] = at("truecost.cli.tables:Columns")
         return [columns(names, rows, left=frozenset({"state", "message"}), about=("system",))]
 
     def _records(self) -> list[dict[str, Any]]:

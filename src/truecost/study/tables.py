@@ -9,7 +9,6 @@ from typing import Annotated, Any, ClassVar
 
 import msgspec
 
-from truecost.flag_texts import joined, matrix, number_or_numbers, numbers, pairs, words
 from truecost.names import (
     ICC,
     POSTERIORS,
@@ -19,6 +18,12 @@ from truecost.names import (
     Missing,
     Scheme,
     ScoreType,
+    joined,
+    matrix,
+    number_or_numbers,
+    numbers,
+    pairs,
+    words,
 )
 from truecost.options import PRIOR, SEED, Option, PartialTable
 

@@ -10,14 +10,26 @@ import numpy.typing as npt
 from truecost.core.application import Application
 from truecost.core.evidence import Totals
 from truecost.core.intervals.counted import errors_of
-from truecost.core.intervals.rates import Errors, Limits, rate_limits, ratio_limits, summed
-from truecost.core.intervals.smooth import bias_of, excess_limits, forth, smooth_limits
-from truecost.core.intervals.spread import correlation, spread
-from truecost.core.intervals.thresholds import equal_error_limits, rate_at_limits
+from truecost.core.intervals.rates import (
+    Errors,
+    Limits,
+    equal_error_limits,
+    rate_at_limits,
+    rate_limits,
+    ratio_limits,
+    summed,
+)
+from truecost.core.intervals.smooth import (
+    bias_of,
+    correlation,
+    excess_limits,
+    forth,
+    smooth_limits,
+    spread,
+)
 from truecost.core.jackknife import LeftOut
-from truecost.core.measure import Measure
+from truecost.core.measure import Measure, Rate
 from truecost.core.results import Kind
-from truecost.core.rules import Rate
 from truecost.core.weights import Plan
 
 Floats = npt.NDArray[np.float64]

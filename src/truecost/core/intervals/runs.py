@@ -22,11 +22,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from truecost.core.intervals.smooth import back, forth
-from truecost.core.intervals.spread import Spread, spread
+from truecost.core.intervals.smooth import Spread, back, forth, spread
 from truecost.core.jackknife import LeftOut
+from truecost.core.measure import Rule
 from truecost.core.results import Estimate
-from truecost.core.rules import Rule
 from truecost.core.runs import Runs
 from truecost.tasks.measures import look_up
 

@@ -25,6 +25,7 @@ import numpy as np
 
 from truecost.errors import UsageError
 from truecost.extras import need
+from truecost.learning.checking import softmax
 from truecost.learning.learners.network import (
     ContrastiveSettings,
     balanced,
@@ -33,9 +34,14 @@ from truecost.learning.learners.network import (
     train,
 )
 from truecost.learning.learners.options import class_weights, settings_of
-from truecost.learning.learners.outputs import of_probabilities, proper, unlearnt
-from truecost.learning.learners.pool import Pool, check_width, numbers_of
-from truecost.learning.probabilities import softmax
+from truecost.learning.learners.pool import (
+    Pool,
+    check_width,
+    numbers_of,
+    of_probabilities,
+    proper,
+    unlearnt,
+)
 from truecost.learning.system import Answered, Batch, Floats, Outputs, Task, generator
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from truecost.errors import InputError, counted, first_five
 from truecost.learning.checking import described
-from truecost.learning.learners.outputs import of_texts, proper
+from truecost.learning.learners.pool import of_texts, proper
 from truecost.learning.system import (
     Answer,
     Answered,

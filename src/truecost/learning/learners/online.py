@@ -14,8 +14,16 @@ import numpy as np
 from truecost.errors import InputError, UsageError
 from truecost.extras import need
 from truecost.learning.learners.options import made, split
-from truecost.learning.learners.outputs import of_numbers, of_probabilities, proper, unlearnt
-from truecost.learning.learners.pool import Scale, check_width, numbers_of, targets_of
+from truecost.learning.learners.pool import (
+    Scale,
+    check_width,
+    numbers_of,
+    of_numbers,
+    of_probabilities,
+    proper,
+    targets_of,
+    unlearnt,
+)
 from truecost.learning.system import Answered, Batch, Floats, Outputs, Task
 
 

@@ -89,7 +89,6 @@ import msgspec
 
 from truecost.errors import InputError, UsageError, first_five
 from truecost.learning.checking import TEXTS, described
-from truecost.learning.learners.channel import Channel
 from truecost.learning.learners.messages import (
     VERSION,
     Asked,
@@ -106,6 +105,7 @@ from truecost.learning.learners.messages import (
     texts_of,
 )
 from truecost.learning.learners.options import split
+from truecost.learning.learners.process import Channel
 from truecost.learning.system import Answered, Batch, Outputs, Question, Task
 
 

@@ -18,8 +18,7 @@ import numpy as np
 from truecost.corrections import CORRECTORS
 from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.formats.moments import place_of
-from truecost.learning.stream import Stream
-from truecost.learning.system import Array, Batch, Floats
+from truecost.learning.system import Array, Batch, Floats, Stream
 
 Moment = float | int | str | date
 Timed = tuple[Moment, Sequence[str], Array]  # time, ids, features

@@ -16,12 +16,13 @@ from truecost.corrections import WHOLE
 from truecost.errors import InputError, first_five
 from truecost.learning.checking import check_answer, check_questions, described
 from truecost.learning.checkpoint import Keeper, Waiting
-from truecost.learning.lifelong.acting import Acting, part_with
 from truecost.learning.lifelong.course import Course
 from truecost.learning.lifelong.telling import (
+    Acting,
     answer_of,
     check_parts,
     keep_stop,
+    part_with,
     refuse_another,
     said_event,
 )

@@ -30,10 +30,9 @@ from truecost.errors import InputError, UsageError, counted
 from truecost.learning.asking import checked_state, restorable
 from truecost.learning.checking import name_of
 from truecost.learning.checkpoint import Keeper
-from truecost.learning.lifelong.acting import Acting, part_with
 from truecost.learning.lifelong.course import Course, check_course
 from truecost.learning.lifelong.helping import NO_HELP, Help, Session
-from truecost.learning.lifelong.offline import adapt_offline
+from truecost.learning.lifelong.telling import Acting, adapt_offline, part_with
 from truecost.learning.log import LogWriter
 from truecost.learning.loop import LABELS
 from truecost.learning.options import HelpTable

@@ -15,7 +15,7 @@ from functools import lru_cache
 from truecost.corrections import WHOLE, Part, corrector
 from truecost.errors import InputError, UsageError, first_five
 from truecost.learning.expert import Spread, check_spread, drawn, range_of
-from truecost.learning.lifelong.mistakes import mistaken
+from truecost.learning.lifelong.replayed import mistaken
 from truecost.learning.options import OF_PERSON, ExpertTable, HelpTable, Says
 from truecost.learning.system import Answer, Batch, Outputs, Question, generator
 from truecost.options import check, check_fields

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from truecost.errors import UsageError
 from truecost.formats import sha256
 from truecost.formats.publishing import publish
-from truecost.formats.toml import read_toml
-from truecost.learning.live.live_checks import budgets_of, options_of, seeds_of, strategies_of
+from truecost.formats.streams import read_toml
+from truecost.learning.live.checks import budgets_of, options_of, seeds_of, strategies_of
 from truecost.learning.options import FILES
 from truecost.study.config import Study
 
@@ -169,7 +169,7 @@ def decisive(study: Study) -> dict[str, Any]:
     UsageError, InputError
         When a setting makes no sense, or a file is not there or cannot be read.
     """
-    from truecost.learning.streams.fingerprints import fingerprints
+    from truecost.learning.streams.making import fingerprints
 
     recipe = recipe_of(study)
     content: dict[str, Any] = msgspec.to_builtins(recipe)

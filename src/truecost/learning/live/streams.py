@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from truecost.learning.jobs import STREAMS, Job
-from truecost.learning.live.logged import Logged, check_baseline, check_strategies
+from truecost.learning.live.live import Logged, check_baseline, check_strategies
 from truecost.learning.live.recipes import check_recipe, decisive, inputs_of, jobs_of, recipe_of
 from truecost.names import AnnotationSet
 from truecost.study.config import Study

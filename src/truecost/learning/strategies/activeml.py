@@ -29,9 +29,8 @@ import numpy as np
 from truecost.errors import InputError, TruecostError, UsageError
 from truecost.extras import need
 from truecost.learning.checking import described
-from truecost.learning.strategies import reading
-from truecost.learning.strategies.keeping import Keeping
-from truecost.learning.strategies.memory import Memory
+from truecost.learning.strategies import settings as reading
+from truecost.learning.strategies.keeping import Keeping, Memory
 from truecost.learning.strategies.models import CLASSIFIERS, Seen, models
 from truecost.learning.strategies.settings import Settings, near
 from truecost.learning.strategies.uncertainty import least_confidence

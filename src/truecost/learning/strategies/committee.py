@@ -7,9 +7,9 @@ Seung, Opper and Sompolinsky, COLT 1992. Members are the learner's: probabilitie
 import numpy as np
 
 from truecost.errors import UsageError
-from truecost.learning.strategies import reading, uncertainty
-from truecost.learning.strategies.kinds import Kind
-from truecost.learning.strategies.settings import Settings
+from truecost.learning.strategies import settings as reading
+from truecost.learning.strategies import uncertainty
+from truecost.learning.strategies.settings import Kind, Settings
 from truecost.learning.strategies.uncertainty import ByUtility
 from truecost.learning.system import Batch, Floats, Outputs
 

@@ -10,8 +10,7 @@ from truecost.errors import UsageError
 from truecost.learning import strategies
 from truecost.learning.asking import Strategy
 from truecost.learning.strategies.activeml import OWN, build_activeml
-from truecost.learning.strategies.kinds import Kind
-from truecost.learning.strategies.settings import Settings, near
+from truecost.learning.strategies.settings import Kind, Settings, near
 
 ACTIVEML = "activeml:"
 

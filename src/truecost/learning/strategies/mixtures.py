@@ -5,9 +5,7 @@ from typing import Any
 
 from truecost.learning.asking import Strategy
 from truecost.learning.strategies.keeping import Keeping, can_keep, part_states, put_back_parts
-from truecost.learning.strategies.kinds import Kind
-from truecost.learning.strategies.reading import part_of
-from truecost.learning.strategies.settings import Settings
+from truecost.learning.strategies.settings import Kind, Settings, part_of
 from truecost.learning.system import Answered, Batch, Outputs
 
 

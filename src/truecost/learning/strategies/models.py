@@ -9,7 +9,7 @@ import numpy as np
 
 from truecost.errors import InputError, UsageError, first_five
 from truecost.extras import need
-from truecost.learning.strategies import reading
+from truecost.learning.strategies import settings as reading
 from truecost.learning.system import Batch, Floats, Outputs
 
 CLASSIFIERS = ("learner", "parzen", "logistic", "mixture")

@@ -9,11 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from truecost.learning.strategies import reading
-from truecost.learning.strategies.keeping import Keeping
-from truecost.learning.strategies.kinds import Kind
-from truecost.learning.strategies.memory import Memory
-from truecost.learning.strategies.settings import Settings
+from truecost.learning.strategies import settings as reading
+from truecost.learning.strategies.keeping import Keeping, Memory
+from truecost.learning.strategies.settings import Kind, Settings
 from truecost.learning.strategies.uncertainty import MEASURES, ByUtility
 from truecost.learning.system import Answered, Batch, Floats, Outputs
 
@@ -71,7 +69,7 @@ def farthest_first(places: Floats, centres: Floats, count: int) -> list[int]:
     list of int
         Different rows, min(count, items) of them.
     """
-    from truecost.kernels.nearest import lower
+    from truecost.kernels.points import lower
 
     columns = np.ascontiguousarray(places.T)
     nearest, room = np.full(len(places), np.inf), np.empty(len(places))
@@ -92,7 +90,7 @@ def farthest_first(places: Floats, centres: Floats, count: int) -> list[int]:
 
 def _add(columns: Floats, places: Floats, rows: list[int], room: Floats, nearest: Floats) -> None:
     """Rows become centres; none of them is chosen again."""
-    from truecost.kernels.nearest import lower
+    from truecost.kernels.points import lower
 
     lower(columns, places[rows], room, nearest)
     nearest[rows] = -1.0

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from truecost.learning.strategies.kinds import Kind
-from truecost.learning.strategies.settings import Settings
+from truecost.learning.strategies.settings import Kind, Settings
 from truecost.learning.system import Batch, Outputs, generator
 
 

@@ -23,10 +23,9 @@ from typing import Any
 
 import numpy as np
 
-from truecost.learning.strategies import reading
+from truecost.learning.strategies import settings as reading
 from truecost.learning.strategies.keeping import Keeping
-from truecost.learning.strategies.kinds import Kind
-from truecost.learning.strategies.settings import Settings
+from truecost.learning.strategies.settings import Kind, Settings
 from truecost.learning.strategies.uncertainty import least_confidence
 from truecost.learning.system import Batch, Floats, Outputs, generator
 

@@ -13,9 +13,8 @@ from typing import ClassVar
 import numpy as np
 
 from truecost.errors import UsageError
-from truecost.learning.strategies import reading
-from truecost.learning.strategies.kinds import Kind
-from truecost.learning.strategies.settings import Settings
+from truecost.learning.strategies import settings as reading
+from truecost.learning.strategies.settings import Kind, Settings
 from truecost.learning.system import Batch, Floats, Outputs
 
 

@@ -22,15 +22,22 @@ from dataclasses import dataclass
 import numpy as np
 
 from truecost.errors import InputError, UsageError, counted
-from truecost.learning.streams.drawing import even, exact, parts_of, stratified
-from truecost.learning.streams.goals import Goal
-from truecost.learning.streams.items import Items
-from truecost.learning.streams.orders import Rows, dirichlet_order, time_order
-from truecost.learning.streams.requirements import (
+from truecost.learning.streams.goals import (
+    Goal,
     check_bootstrap,
     check_length,
     check_pool,
     check_times,
+)
+from truecost.learning.streams.items import Items
+from truecost.learning.streams.orders import (
+    Rows,
+    dirichlet_order,
+    even,
+    exact,
+    parts_of,
+    stratified,
+    time_order,
 )
 from truecost.learning.streams.source import ORDERED, Source
 from truecost.learning.system import Array, generator

@@ -1,6 +1,11 @@
-"""The settings of a source of streams, `[source]` of a study, and what they may not be."""
+"""The settings of a source of streams, `[source]` of a study, and functions that a user names in
+it.
+"""
 
-from collections.abc import Mapping
+import importlib
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 import msgspec
@@ -10,9 +15,16 @@ from truecost.learning.options import Order, SourceTable
 from truecost.options import check_fields
 
 Kind = Literal["detection", "classes", "numbers"]
+
+
 KINDS = ("detection", "classes", "numbers")
+
+
 ORDERS: tuple[str, ...] = get_args(Order)
+
+
 ORDERED: tuple[str, ...] = ("given", "time")  # what is earlier in the data comes earlier
+
 
 NAMES = {
     "table": "your own features: .npz, .csv, .tsv, .parquet or .ndjson",
@@ -21,12 +33,17 @@ NAMES = {
     "common-voice": "languages of Common Voice: its clips, its TSV, and your extractor",
     "drift": "a generator of the package river, such as SEA or Agrawal",
 }
+
+
 """The sources there are, with one line on each."""
+
 
 _EVERY = (  # settings that every source reads
     *("name", "kind", "target", "targets", "order", "chunks", "concentration"),
     *("items", "pool", "prevalence"),
 )
+
+
 _TAKES = {  # which other settings each source reads
     "table": "file id label time stream features context allow_lookahead",
     "digits": "",
@@ -240,3 +257,34 @@ def _check_order(source: Source) -> Source:
     if source.order == "dirichlet" and source.kind == "numbers":
         raise UsageError("[source] order = 'dirichlet' needs classes; kind = 'numbers' has none")
     return source
+
+
+def function_of(name: str, key: str = "extractor") -> Callable[..., Any]:
+    """A function, imported; modules of the current folder can be named too.
+
+    Parameters
+    ----------
+    name : str
+        `package.module:function`.
+    key : str
+        The setting, for messages.
+
+    Raises
+    ------
+    UsageError
+        When there is no such module or function.
+    """
+    module, _, function = name.partition(":")
+    if not module or not function:
+        raise UsageError(f"[source] {key} = {name!r}: expected module:function")
+    here = str(Path.cwd())
+    sys.path.insert(0, here)
+    try:
+        found = getattr(importlib.import_module(module), function, None)
+    except ImportError as error:
+        raise UsageError(f"[source] {key} = {name!r}: cannot import it ({error})") from error
+    finally:
+        sys.path.remove(here)
+    if not callable(found):
+        raise UsageError(f"[source] {key} = {name!r}: {module} has no function {function!r}")
+    return found  # type: ignore[no-any-return]

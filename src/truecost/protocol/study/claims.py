@@ -6,15 +6,14 @@ Paper 003, section 4.2: a result on one training list is about that list, and ha
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from truecost.core.claims import SingleRuns, shared_data
 from truecost.core.digits import between, figure, percent, scale_of
 from truecost.core.flags import FLAGS
 from truecost.core.methods import Estimator, MethodEstimate
 from truecost.core.results import Comparison
-from truecost.core.scopes import shared_data
-from truecost.core.single_runs import SingleRuns
 from truecost.errors import counted
 from truecost.study.outcome import Problem
-from truecost.tasks.trials.descriptions import Claim
+from truecost.tasks.trials.work import Claim
 
 SHORT = 12  # digits of a hash that a sentence shows; result.json has all of them
 RULE_SEED, RULE_LIST = "one-seed", "fixed-training-list"

@@ -1,27 +1,177 @@
-"""The ledger of a study: what was scored is written down, and warned of where it was scored before.
+"""The ledger of a study: what was scored is written down, and warned of where it was scored
+before.
 
 Lines say what was scored (`truecost.protocol.ledger`); here an outcome becomes lines, and the lines
 before its own become advice and flags. What a line holds does not enter a result, only counts do:
 the same study with the same lines before its own gives the same bytes, however often it is run.
 """
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import structs
 
 from truecost.core.digits import figure, scale_of
 from truecost.core.flags import FLAGS
 from truecost.core.results import Estimate
 from truecost.errors import InputError, counted
-from truecost.study.outcome import Outcome, Problem
+from truecost.protocol.ledger import SCHEMA_VERSION, Figure, Line, Scored
+from truecost.protocol.study.evaluated import Hasher, joined
+from truecost.running import OF_SYSTEM, SHARED
+from truecost.study.outcome import Outcome, Part, Problem
+from truecost.version import __version__
 
 if TYPE_CHECKING:
-    from truecost.protocol.ledger import Ledger, Line
-    from truecost.protocol.study.ledger_lines import Group
+    from truecost.protocol.ledger import Ledger
     from truecost.study.config import Study
 
+
+# Parts of signatures that say how intervals were made, and what scores are: not what was chosen
+# when outputs were counted.
+NO_CHOICES = (
+    *("resample", "resampled", "replicates", "seed", "block", "percentile", "bca", "delta"),
+    *("truecost", "type"),
+)
+
+
+@dataclass(frozen=True)
+class Group:
+    """What was scored on one evaluation set.
+
+    Attributes
+    ----------
+    evaluation : str
+        Its hash.
+    collection : str
+        How the study calls it.
+    parts : tuple of int
+        Places of the parts of the outcome: one for each application.
+    systems : mapping of str to str
+        Hash of what each system put out.
+    """
+
+    evaluation: str
+    collection: str
+    parts: tuple[int, ...]
+    systems: Mapping[str, str]
+    items: int
+    item: str
+
+
+def groups_of(outcome: Outcome) -> list[Group]:
+    """The evaluation sets of an outcome, and what was scored on each.
+
+    Two collections of the same ids and labels (the same trials, recorded anew) are told apart by
+    their names.
+    """
+    found: dict[str, list[int]] = {}
+    hashes: dict[str, dict[str, tuple[str, str]]] = {}
+    for place, part in enumerate(outcome.parts):
+        name = part.dims.get("collection", "")
+        if name not in hashes:
+            hashes[name] = _hashes(part)
+        found.setdefault(name, []).append(place)
+    groups = [
+        group
+        for name, places in found.items()
+        for group in _groups(name, places, hashes[name], outcome)
+    ]
+    several = [group.evaluation for group in groups]
+    return [
+        group if several.count(group.evaluation) == 1 else _told_apart(group) for group in groups
+    ]
+
+
+def _told_apart(group: Group) -> Group:
+    """A set that shares ids and labels with another collection of the study."""
+    mixed = hashlib.sha256(f"{group.evaluation} {group.collection}".encode()).hexdigest()
+    return replace(group, evaluation=mixed)
+
+
+def _hashes(part: Part) -> dict[str, tuple[str, str]]:
+    """Of each system what it was scored on, and what it put out."""
+    of = Hasher()
+    if part.runs:
+        return {
+            method: (of.evaluation_of(runs[0]), joined([of.output_of(run) for run in runs]))
+            for method, runs in part.runs.items()
+        }
+    return {s.name: (of.evaluation_of(s), of.output_of(s)) for s in part.systems}
+
+
+def _groups(
+    collection: str, places: Sequence[int], hashes: Mapping[str, tuple[str, str]], outcome: Outcome
+) -> list[Group]:
+    """The systems of a collection by what they were scored on: all the same, unless some lack
+    trials.
+    """
+    found = []
+    for evaluation in dict.fromkeys(of for of, _ in hashes.values()):
+        own = {name: said for name, (of, said) in hashes.items() if of == evaluation}
+        rows = [e for k in places for e in outcome.parts[k].estimates if e.dims["system"] in own]
+        first = next((e for e in rows if "subset" not in e.dims), None)
+        if first is not None:
+            size = (first.n_trials, first.item)
+            found.append(Group(evaluation, collection, tuple(places), own, *size))
+    return found
+
+
+def line_of(group: Group, outcome: Outcome, study: "Study") -> Line:
+    """What the ledger says of a scoring, without its number."""
+    figures: dict[str, Figure] = {}
+    for place in group.parts:
+        for row in outcome.parts[place].estimates:
+            if is_kept(row, group):
+                figure = figure_of(row, outcome.task)
+                known = figures.get(figure.key, figure)
+                figures[figure.key] = structs.replace(
+                    known, values={**known.values, **figure.values}
+                )
+    return Line(
+        schema_version=SCHEMA_VERSION,
+        evaluation=group.evaluation,
+        task=outcome.task,
+        collection=group.collection,
+        items=group.items,
+        item=group.item,
+        purpose=study.ledger.settled("purpose"),
+        systems=tuple(Scored(name=n, sha256=h) for n, h in group.systems.items()),
+        figures=tuple(figures.values()),
+        configuration=hashlib.sha256(outcome.configuration.encode()).hexdigest(),
+        truecost=__version__,
+    )
+
+
+def is_kept(row: Estimate, group: Group) -> bool:
+    """Whether a row is about a system on the whole evaluation set."""
+    return (
+        row.dims["system"] in group.systems
+        and "subset" not in row.dims
+        and row.measure not in SHARED
+    )
+
+
+def figure_of(row: Estimate, task: str) -> Figure:
+    """A row as the ledger keeps it."""
+    choices = [] if task == "trials" else row.signature.split("|")[1:]
+    kept = [text for text in choices if text.partition(":")[0] not in NO_CHOICES]
+    hidden = ("collection", *OF_SYSTEM)
+    return Figure(
+        measure=row.label,
+        parameters=dict(row.parameters),
+        dims={name: text for name, text in row.dims.items() if name not in hidden},
+        choices="|".join(kept),
+        direction=row.direction,
+        values={row.dims["system"]: row.value},
+    )
+
+
 FILE = "ledger.jsonl"
+
+
 RULE = "choices-on-evaluation-data"
 
 
@@ -94,8 +244,7 @@ def noted(outcome: Outcome, study: "Study", place: Place) -> tuple[Outcome, list
     InputError
         When a ledger that was asked for cannot be read or written.
     """
-    from truecost.protocol.ledger_keeping import keep
-    from truecost.protocol.study.ledger_lines import groups_of, line_of
+    from truecost.protocol.ledger import keep
 
     groups = groups_of(outcome)
     lines = [line_of(group, outcome, study) for group in groups]
@@ -112,8 +261,7 @@ def noted(outcome: Outcome, study: "Study", place: Place) -> tuple[Outcome, list
 
 def _warned(outcome: Outcome, group: "Group", ledger: "Ledger", own: int) -> Outcome:
     """An outcome with what follows from the scorings of its evaluation set up to its own line."""
-    from truecost.protocol.study.best_of import marked, standings
-    from truecost.protocol.study.ledger_lines import figure_of, is_kept
+    from truecost.protocol.study.evaluated import marked, standings
     from truecost.tasks.measures import find_of_any_task
 
     lines = ledger.of(group.evaluation, own)

@@ -7,11 +7,10 @@ from pathlib import Path
 import msgspec
 import polars as pl
 
+from truecost.core.claims import SingleRuns, scope, single_runs
 from truecost.core.methods import Estimator, MethodEstimate
 from truecost.core.results import Comparison
-from truecost.core.scopes import scope
 from truecost.core.scoring import Scoring
-from truecost.core.single_runs import SingleRuns, single_runs
 from truecost.core.variance import shares_of_variance
 from truecost.errors import InputError, UsageError
 from truecost.formats import Table
@@ -19,13 +18,12 @@ from truecost.protocol.study.claims import Listed, claim_of, misleading, on_one_
 from truecost.protocol.training_runs import Training
 from truecost.study.advice import problems_of
 from truecost.study.config import Study
-from truecost.study.naming import matches, unique_names
 from truecost.study.outcome import Input, Outcome, Part, Problem
+from truecost.study.paths import matches, unique_names
 from truecost.study.reader import Reader, options_of
 from truecost.study.running import configuration
 from truecost.study.settings import scoring_of
 from truecost.study.tables import MethodsTable
-from truecost.tasks.trials.descriptions import Claim
 from truecost.tasks.trials.methods import (
     MethodTrials,
     RunColumns,
@@ -33,6 +31,7 @@ from truecost.tasks.trials.methods import (
     load_methods,
     score_methods,
 )
+from truecost.tasks.trials.work import Claim
 
 PAIRING = (
     "the methods share the units of the test in every replicate; their runs are drawn "

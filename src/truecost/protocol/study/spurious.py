@@ -30,14 +30,12 @@ from truecost.study.columns import Options
 from truecost.study.config import Study
 from truecost.study.outcome import Outcome, Part, Problem
 from truecost.study.reader import Reader, options_of
-from truecost.study.settings import Progress, scoring_of
-from truecost.study.sources import Source, sources_of
+from truecost.study.settings import Progress, Source, scoring_of, sources_of
 from truecost.tasks.measures import find
 from truecost.tasks.trials.applying import has_truth
 from truecost.tasks.trials.counting import class_shares, parts_of
-from truecost.tasks.trials.loading import load
+from truecost.tasks.trials.loading import check_classes, load
 from truecost.tasks.trials.options import TrialsScoring
-from truecost.tasks.trials.pairing import check_classes
 from truecost.tasks.trials.records import Trials
 from truecost.tasks.trials.scoring import measures_for
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from truecost.core.scoring import Scoring
 from truecost.core.sweep import Sweep
 from truecost.report.curves.base import DRAWN, GRID, Floats, Scorings, Weighed, ranked
-from truecost.report.numbers import Numbers
+from truecost.report.tables import Numbers
 from truecost.tasks.measures import find
 from truecost.tasks.trials.counting import bayes_threshold, evidence_of, risks
 from truecost.tasks.trials.records import Trials

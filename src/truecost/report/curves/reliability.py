@@ -22,7 +22,7 @@ from truecost.core.ranking import Ranking
 from truecost.core.scoring import Scoring
 from truecost.core.sweep import Sweep
 from truecost.report.curves.base import DRAWN, Floats, Scorings, Weighed, each
-from truecost.report.numbers import Numbers
+from truecost.report.tables import Numbers
 from truecost.tasks.measures import find
 from truecost.tasks.trials.counting import (
     class_shares,

@@ -7,7 +7,6 @@ from typing import Any
 from matplotlib.axes import Axes
 
 from truecost.core.results import Row, shown
-from truecost.report.numbers import slot_of
 from truecost.report.plots.look import (
     SMALL,
     WIDE,
@@ -25,6 +24,7 @@ from truecost.report.plots.look import (
     wrapped,
 )
 from truecost.report.plots.slots import arrows
+from truecost.report.tables import slot_of
 from truecost.tasks.measures import find_of_any_task, registry
 
 COLUMNS = (10, 63)  # of figures, in points from the right end of the axes

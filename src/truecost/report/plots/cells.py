@@ -5,7 +5,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from truecost.core.many import amount
+from truecost.core.digits import amount
 from truecost.report.plots.bars import note_beside
 from truecost.report.plots.look import (
     COLOURS,

@@ -26,7 +26,7 @@ from truecost.report.plots.look import (
 from truecost.report.plots.plane import Path, shown_part
 from truecost.report.plots.ratio_rows import one_handle, ratio_axis
 from truecost.report.words import rule_said
-from truecost.tasks.abba.planes import Plane
+from truecost.tasks.abba.describing import Plane
 
 RATIOS = ("rrecall", "rfpr")
 LOWEST, HIGHEST = 0.05, 20.0  # ratios that are drawn
@@ -55,7 +55,7 @@ def ratios_by_threshold(plane: Plane, ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> from truecost.report import plots
-    >>> from truecost.tasks.abba.planes import Plane
+    >>> from truecost.tasks.abba.describing import Plane
     >>> plane = Plane(
     ...     system="new",
     ...     estimator="direct",

@@ -7,7 +7,6 @@ from matplotlib.axes import Axes
 
 from truecost.core.results import Row, shown
 from truecost.errors import UsageError
-from truecost.report.numbers import slot_of
 from truecost.report.plots.bars import interval_on, note_beside, patch
 from truecost.report.plots.look import (
     COLOURS,
@@ -27,6 +26,7 @@ from truecost.report.plots.look import (
 )
 from truecost.report.plots.slots import Slots, label_of, phrases
 from truecost.report.sums import ORDERS, precisions
+from truecost.report.tables import slot_of
 
 FURTHEST = 3.0  # bars are cut at so many times the reference
 LEAST = 0.01  # the axis goes at least so far

@@ -21,8 +21,7 @@ from truecost.report.plots.look import (
     new_axes,
     width_of,
 )
-from truecost.tasks.streams.curves import Curve
-from truecost.tasks.streams.describing import OnlineDescription
+from truecost.tasks.streams.describing import Curve, OnlineDescription
 
 Floats = npt.NDArray[np.float64]
 LOOKS: dict[str, dict[str, Any]] = {

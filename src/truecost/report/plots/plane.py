@@ -27,8 +27,8 @@ from truecost.report.plots.look import (
 )
 from truecost.report.plots.placing import Page
 from truecost.report.plots.ratio_rows import TEST_SET, one_handle, ratio_axis
+from truecost.tasks.abba.describing import Plane
 from truecost.tasks.abba.measures import ESTIMATORS
-from truecost.tasks.abba.planes import Plane
 
 Arm = tuple[list[float], list[float]]
 Labelled = tuple[float, float, float]  # threshold, rFPR and rRecall
@@ -129,7 +129,7 @@ def trade_off(planes: Sequence[Plane], ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> from truecost.report import plots
-    >>> from truecost.tasks.abba.planes import Plane
+    >>> from truecost.tasks.abba.describing import Plane
     >>> plane = Plane(
     ...     system="new",
     ...     estimator="direct",

@@ -6,8 +6,7 @@ from unicodedata import east_asian_width
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from truecost.core.digits import percent
-from truecost.core.many import amount
+from truecost.core.digits import amount, percent
 from truecost.report.plots.look import (
     ACROSS,
     COLOURS,

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.lines import Line2D
 
-from truecost.core.many import counted
+from truecost.core.digits import counted
 from truecost.core.results import Row, figures
 from truecost.errors import UsageError
 from truecost.report.plots.look import (

@@ -9,11 +9,10 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
+from truecost.core.digits import counted
 from truecost.core.flags import FLAGS
-from truecost.core.many import counted
 from truecost.core.results import Comparison, Row, shown, verdict_of
 from truecost.errors import UsageError
-from truecost.report.numbers import slot_of
 from truecost.report.plots.look import (
     COLOURS,
     SMALL,
@@ -35,6 +34,7 @@ from truecost.report.plots.look import (
 )
 from truecost.report.plots.slots import Slots, arrows, far_off, label_of, word_beside
 from truecost.report.sums import size_said
+from truecost.report.tables import slot_of
 from truecost.report.words import measure_of
 
 WEAK = {flag.name for flag in FLAGS.values() if flag.weak}

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from truecost.core.many import counted
+from truecost.core.digits import counted
 from truecost.core.results import Row
 from truecost.errors import UsageError
 from truecost.report.plots.look import (

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 
-from truecost.core.many import counted
+from truecost.core.digits import counted
 from truecost.core.variance import TEST, Variance
 from truecost.errors import UsageError
 from truecost.report.plots.bars import patch

@@ -6,7 +6,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from truecost.core.many import counted
+from truecost.core.digits import counted
 from truecost.errors import UsageError
 from truecost.report.plots.look import (
     WIDE,

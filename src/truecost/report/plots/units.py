@@ -9,7 +9,7 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from truecost.core.many import counted
+from truecost.core.digits import counted
 from truecost.errors import UsageError
 from truecost.report.plots.look import (
     SMALL,

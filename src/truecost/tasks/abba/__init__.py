@@ -68,7 +68,7 @@ FACE = Face(
         ),
         (
             "simulate",
-            "truecost.tasks.abba.simulate_command:simulate",
+            "truecost.tasks.abba.commands:simulate",
             "Reproduce the simulations of paper 001.",
         ),
     ),
@@ -97,9 +97,9 @@ if TYPE_CHECKING:
     from truecost.tasks.abba.columns import LogOptions as LogOptions
     from truecost.tasks.abba.columns import load as load
     from truecost.tasks.abba.describing import Description as Description
+    from truecost.tasks.abba.describing import Plane as Plane
     from truecost.tasks.abba.describing import describe as describe
     from truecost.tasks.abba.options import AbbaScoring as AbbaScoring
-    from truecost.tasks.abba.planes import Plane as Plane
     from truecost.tasks.abba.records import Deployment as Deployment
     from truecost.tasks.abba.records import Traffic as Traffic
     from truecost.tasks.abba.selecting import Selection as Selection
@@ -116,9 +116,8 @@ else:
             ".arrays": ("collected_items",),
             ".calibrating": ("MachineCalibration", "calibrate_machine"),
             ".columns": ("LogOptions", "load"),
-            ".describing": ("Description", "describe"),
+            ".describing": ("Description", "Plane", "describe"),
             ".options": ("AbbaScoring",),
-            ".planes": ("Plane",),
             ".records": ("Deployment", "Traffic"),
             ".selecting": ("Selection", "select"),
             ".simulating": ("Simulation", "simulate"),

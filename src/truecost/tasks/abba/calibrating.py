@@ -15,17 +15,17 @@ import polars as pl
 
 from truecost.calibration import Calibrator, Cubic
 from truecost.calibration.base import plain, problems_of
-from truecost.core.splits import shared_units
+from truecost.core.subsets import shared_units
 from truecost.errors import counted
 from truecost.names import CalibrationMethod, MachineMethod
 from truecost.options import check
-from truecost.tasks.abba.agreement import held
 from truecost.tasks.abba.mapping import (
     Fit,
     Known,
     dealt,
     fit_map,
     fit_maps,
+    held,
     labelled_items,
     machine_scores,
     units_of,

@@ -21,7 +21,7 @@ from truecost.core.flags import raised
 from truecost.core.intervals import finite
 from truecost.core.measure import Values
 from truecost.core.results import Estimate
-from truecost.tasks.abba.planes import By, Chosen, Plane, Rule, improving
+from truecost.tasks.abba.describing import By, Chosen, Plane, Rule, improving
 from truecost.tasks.measures import find
 
 Array = npt.NDArray[Any]

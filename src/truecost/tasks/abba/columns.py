@@ -1,18 +1,24 @@
-"""Reading the log of a deployment: what its columns may hold, and what is refused with its line.
+"""Reading the log of a deployment: what is refused with its line, and what is odd about it.
+
+A threshold that was not the deployed one, arms or columns that are swapped and labels that were
+lost leave no trace in a ratio or its interval: here they are held against the scores, the cells and
+the inclusion probabilities.
 
 Each collected item is a row: which model collected it, what both models say of it, and what is
 known of its truth. `load` stops at the first fault; `checking` lists all of them.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from truecost.errors import InputError, UsageError, counted
+from truecost.core.digits import figure
+from truecost.core.factors import encode
+from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.formats import Table
 from truecost.names import Mismatch
 from truecost.options import check_fields, check_keys, declared
@@ -20,8 +26,164 @@ from truecost.study.tables import DataTable
 from truecost.tasks.abba import MAP_KEYS
 from truecost.tasks.abba.log import KINDS, Log
 from truecost.tasks.abba.options import AbbaTable
-from truecost.tasks.abba.records import ARMS, Deployment
-from truecost.tasks.abba.warnings import doubts
+from truecost.tasks.abba.records import ARMS, CELLS, Array, Deployment, Floats
+
+ENOUGH = 100  # items of an arm, from which the least of their scores tells of the threshold
+
+
+LOWEST = 20  # scores of an arm, whose spacing the gap below them is held against
+
+
+GAP, STEPS = 40, 2  # times the mean spacing of the lowest scores, and of the lowest values of them
+
+
+ITEMS, RARE = 50, 0.01  # of an arm; and share of them that the other model rejects
+
+
+LABELS = 20  # that are all alike
+
+
+DEVIATIONS, APART = 4, 0.01  # standard deviations, and share of a stratum
+
+
+ONE_LABEL = "were those of the other kind left out?"
+
+
+def doubts(deployment: Deployment) -> tuple[str, ...]:
+    """What someone should look at.
+
+    - A threshold that lies below all scores of its arm by more than 40 times the mean spacing of
+      the 20 lowest of them, and by more than twice that of their 20 lowest values (for scores that
+      are rounded); from 100 items on. In an honest log the chance of it is (5/9)^19, once in
+      70,000, where the density of the scores rises linearly from the threshold, far less where it
+      is flat there, and once in 800 where it rises as the square.
+    - A model that accepts all that the other collected, or all but 1 %; from 50 items on.
+    - At least 20 labels that are all alike.
+    - Strata that have items but no label, where others have.
+    - Inclusion probabilities pi_i of the labelled items of a stratum (a cell without strata) whose
+      sum of 1/pi_i is off its number of items N by more than 1 % and 4 standard deviations. These
+      are of items chosen one by one: the variance is sum (1-pi_i)/pi_i^2, and N over the sum of
+      1/pi_i times as much where that is short of N.
+    """
+    return (
+        *_thresholds(deployment),
+        *_agreement(deployment),
+        *_one_label(deployment),
+        *_strata(deployment),
+    )
+
+
+def _thresholds(deployment: Deployment) -> Iterator[str]:
+    """Thresholds far below all that their models collected."""
+    d = deployment
+    sides = ((d.score_a, d.threshold_a), (d.score_b, d.threshold_b))
+    for k, (scores, threshold) in enumerate(sides):
+        if scores is None or threshold is None:
+            continue
+        own = scores[d.arm == k]
+        if is_far_below(threshold, own):
+            name = ARMS[k]
+            yield (
+                f"{name}'s threshold is {threshold:.10g}, but none of the "
+                f"{counted(len(own), 'item')} that it collected scores below {own.min():.10g}: is "
+                f"{threshold:.10g} the deployed one? (--threshold-{name.lower()})"
+            )
+
+
+def is_far_below(threshold: float, scores: Floats) -> bool:
+    """Whether a threshold is too far below the scores that it let through to be the deployed one.
+
+    Parameters
+    ----------
+    scores : ndarray of float64
+        Of the items that the model collected.
+
+    Returns
+    -------
+    bool
+        As `doubts` says.
+    """
+    if len(scores) < ENOUGH:
+        return False
+    values = np.unique(scores)[:LOWEST]
+    lowest = np.sort(np.partition(scores, LOWEST)[:LOWEST])
+    apart = (GAP * _spacing(lowest), STEPS * _spacing(values))
+    return bool(lowest[0] - threshold > max(apart))
+
+
+def _spacing(ordered: Floats) -> float:
+    """Mean spacing of numbers in order; infinite for a single one, which tells nothing."""
+    return float(np.ptp(ordered) / (len(ordered) - 1)) if len(ordered) > 1 else np.inf
+
+
+def _agreement(deployment: Deployment) -> Iterator[str]:
+    """Models that accept nearly all that the other collected."""
+    said = []
+    for k, cells in enumerate(deployment.items_by_cell.reshape(2, 2)):
+        both, own = int(cells[0]), int(cells.sum())
+        if own >= ITEMS and own - both < RARE * own:
+            share = "all" if both == own else "nearly all"
+            more = "" if both == own else f" ({figure(both / own, '%')})"
+            said.append(f"{ARMS[1 - k]} accepts {share} that {ARMS[k]} collected{more}")
+    if said:
+        what = "decisions" if deployment.score_a is None else "scores"
+        asked = f"are the arms, or the columns of {what}, swapped?"
+        if len(said) == 1:
+            asked = f"if it is not the same model at a lower threshold, {asked}"
+        yield f"{' and '.join(said)}: {asked}"
+
+
+def _one_label(deployment: Deployment) -> Iterator[str]:
+    """Labels that are all alike."""
+    known = deployment.label[deployment.labelled]
+    if is_one_label(known):
+        yield f"all {len(known)} labels are {known[0]:g}: {ONE_LABEL}"
+
+
+def is_one_label(known: Floats) -> bool:
+    """Whether there are labels enough to expect both, and all are alike."""
+    return len(known) >= LABELS and bool((known == known[0]).all())
+
+
+def _strata(deployment: Deployment) -> Iterator[str]:
+    """Strata without labels, and those that the probabilities of their labels contradict."""
+    d = deployment
+    known = d.labelled
+    if not known.any():
+        return
+    names, codes = (np.array(CELLS), d.cell) if d.strata is None else encode(d.strata)
+    sizes = np.bincount(codes, minlength=len(names))
+    labels = np.bincount(codes[known], minlength=len(names))
+    bare = names[(labels == 0) & (sizes > 0)]
+    if d.strata is not None and len(bare):
+        yield (
+            f"{len(bare)} {'stratum has' if len(bare) == 1 else 'strata have'} items but no label "
+            f"({first_five(bare)}): labels of other strata stand for them"
+        )
+    if d.inclusion is not None:
+        yield from _inclusion(d, names, codes, sizes)
+
+
+def _inclusion(deployment: Deployment, names: Array, codes: Array, sizes: Array) -> Iterator[str]:
+    """Strata that have other numbers of items than their labels stand for."""
+    known = deployment.labelled
+    assert deployment.inclusion is not None
+    pi, of = deployment.inclusion[known], codes[known]
+    stands = np.bincount(of, 1 / pi, len(names))
+    variance = np.bincount(of, (1 - pi) / pi**2, len(names))
+    variance *= np.maximum(sizes / np.where(stands > 0, stands, 1), 1)
+    off = np.abs(stands - sizes)
+    wrong = (stands > 0) & (off > DEVIATIONS * np.sqrt(variance)) & (off > APART * sizes)
+    if wrong.any():
+        told = first_five(
+            f"{figure(stands[k])} in {names[k]}, which has {sizes[k]}"
+            for k in np.flatnonzero(wrong)
+        )
+        yield (
+            f"by their inclusion probabilities the labels stand for other numbers of items than "
+            f"there are ({told}): rows of labels were dropped, or these are the probabilities of "
+            f"another choice"
+        )
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from truecost.cli.flags import Flag, Flags, headings, merged, of_table
+from truecost.cli.options import Flag, Flags, headings, merged, of_table
 from truecost.cli.writing import ToFile, aside, check_file, put, to_standard_output
 from truecost.errors import UsageError
-from truecost.study.naming import name_systems
+from truecost.study.paths import name_systems
 from truecost.tasks import find
 from truecost.tasks.abba.options import MachineTable, SelectionTable
 from truecost.verbs import options_of, study_of
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from truecost.cli.columns import Columns
+    from truecost.cli.tables import Columns
     from truecost.cli.terminal import Screen
     from truecost.formats import Table
     from truecost.study import Study
@@ -247,7 +247,7 @@ def _selection_tables(found: "Selection") -> "list[Columns]":
 
 def _table(frame: "pl.DataFrame", decimals: int | None = None) -> "Columns":
     """A frame as a table of text; with decimals where figures are held against each other."""
-    from truecost.cli.columns import Columns
+    from truecost.cli.tables import Columns
 
     said = {name: WORDS.get(name, name.replace("_", " ")) for name in frame.columns}
     texts = frozenset(said[name] for name, kind in frame.schema.items() if not kind.is_numeric())

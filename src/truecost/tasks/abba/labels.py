@@ -12,13 +12,12 @@ import polars as pl
 
 from truecost.errors import InputError, UsageError, counted
 from truecost.formats import Table
-from truecost.formats.mapped import refuse_repeated
-from truecost.tasks.abba.columns import LogOptions
+from truecost.formats.table import refuse_repeated
+from truecost.tasks.abba.columns import ONE_LABEL, LogOptions, is_one_label
 from truecost.tasks.abba.log import Log
-from truecost.tasks.abba.reading import LABEL_WORDS, Floats, Mask, Rows
 from truecost.tasks.abba.records import Deployment
 from truecost.tasks.abba.selecting import Selection
-from truecost.tasks.abba.warnings import ONE_LABEL, is_one_label
+from truecost.tasks.abba.traffic import LABEL_WORDS, Floats, Mask, Rows
 
 FURTHER = {"inclusion": ("inclusion_probability",)}  # names beside that of the key itself
 CLASSES = "1 for a true accept and 0 for a false one"

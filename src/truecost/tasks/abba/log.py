@@ -12,10 +12,10 @@ import polars as pl
 from truecost.core.digits import figure
 from truecost.errors import InputError, TruecostError, UsageError, counted
 from truecost.formats import Table
-from truecost.formats.mapped import filled, refuse_repeated, unit_columns
+from truecost.formats.table import filled, refuse_repeated, unit_columns
 from truecost.tasks.abba import traffic
-from truecost.tasks.abba.reading import ACCEPT_WORDS, LABEL_WORDS, Floats, Mask, Rows
 from truecost.tasks.abba.records import ARMS, Traffic
+from truecost.tasks.abba.traffic import ACCEPT_WORDS, LABEL_WORDS, Floats, Mask, Rows
 
 if TYPE_CHECKING:
     from truecost.tasks.abba.columns import LogOptions

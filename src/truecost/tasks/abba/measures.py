@@ -21,8 +21,7 @@ import numpy.typing as npt
 
 from truecost.core.application import Application
 from truecost.core.evidence import Totals
-from truecost.core.measure import Floats, Measure, Result
-from truecost.core.rules import Rate, Rule
+from truecost.core.measure import Floats, Measure, Rate, Result, Rule
 
 Array = npt.NDArray[Any]
 Sums = Callable[[str, str], Array]

@@ -4,8 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
 from truecost.errors import refuse_text
-from truecost.flag_texts import number_pairs, numbers
-from truecost.names import ChosenBy, LabelTarget, MachineMethod, Mismatch
+from truecost.names import ChosenBy, LabelTarget, MachineMethod, Mismatch, number_pairs, numbers
 from truecost.options import FOLDS, SEED, Option, PartialTable
 
 

@@ -19,7 +19,7 @@ from truecost.study.joining import join_metadata
 from truecost.study.outcome import Part
 from truecost.study.reader import Reader
 from truecost.study.running import check_study
-from truecost.study.sources import Source, sources_of
+from truecost.study.settings import Source, sources_of
 from truecost.task import Record
 from truecost.tasks.abba.checking import checks
 from truecost.tasks.abba.columns import LogOptions, load

@@ -15,7 +15,6 @@ import numpy.typing as npt
 from msgspec import structs
 
 from truecost.core.application import Application
-from truecost.core.batches import Batch
 from truecost.core.estimates import Context
 from truecost.core.evidence import Evidence, Totals
 from truecost.core.flags import raised
@@ -23,7 +22,7 @@ from truecost.core.intervals import ends as ends_of
 from truecost.core.intervals import finite
 from truecost.core.measure import Measure
 from truecost.core.results import Estimate
-from truecost.core.scoring import Scoring
+from truecost.core.scoring import Batch, Scoring
 from truecost.core.tally import Tally
 from truecost.errors import UsageError
 from truecost.task import Dims

@@ -2,17 +2,14 @@
 
 from collections.abc import Sequence
 
-from truecost.core.digits import between, figure, scale_of
-from truecost.core.many import amount
+from truecost.core.digits import amount, between, figure, scale_of
 from truecost.core.results import Row, figures
 from truecost.names import PARTS
 from truecost.report import plots
-from truecost.report.numbers import slot_of
-from truecost.report.section import MOST_LINES, Section, comma, drawing_of, told
+from truecost.report.section import MOST_LINES, Drawing, Section, comma, drawing_of, told
 from truecost.report.sections import chosen_slots, in_words
 from truecost.report.story import Story, bare, means, part_of
-from truecost.report.svg import Drawing
-from truecost.report.tables import Table, used
+from truecost.report.tables import Table, slot_of, used
 from truecost.report.words import isolated, note, value
 from truecost.tasks.abba.describing import CellCounts, Description
 from truecost.tasks.abba.measures import ESTIMATORS

@@ -3,14 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from truecost.cli.columns import Columns
-from truecost.cli.layout import Layout
-from truecost.cli.values import about, dims_shown, marks_of, values
+from truecost.cli.tables import Columns, Layout, about, dims_shown, marks_of, values
 from truecost.core.captions import items_of
 from truecost.core.digits import between, figure
 from truecost.core.results import Row, figures
 from truecost.study.outcome import Outcome
-from truecost.tasks.abba.planes import Plane
+from truecost.tasks.abba.describing import Plane
 from truecost.tasks.abba.scoring import DEFAULT_MEASURES
 
 

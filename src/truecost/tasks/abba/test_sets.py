@@ -26,14 +26,14 @@ from truecost.core.tally import Tally
 from truecost.core.weights import Plan, Weights
 from truecost.errors import InputError, UsageError, named
 from truecost.formats import Table
-from truecost.formats.mapped import filled
+from truecost.formats.table import filled
 from truecost.tasks.abba.choosing import Choosing, Curve
 from truecost.tasks.abba.counting import OTHER
-from truecost.tasks.abba.planes import Plane
-from truecost.tasks.abba.reading import LABEL_WORDS, Rows
+from truecost.tasks.abba.describing import Plane
 from truecost.tasks.abba.records import Deployment
 from truecost.tasks.abba.scoring import placed
 from truecost.tasks.abba.thresholds import Choice
+from truecost.tasks.abba.traffic import LABEL_WORDS, Rows
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]

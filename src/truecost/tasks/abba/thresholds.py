@@ -26,10 +26,10 @@ from truecost.formats import Table
 from truecost.tasks.abba.checks import label_mix
 from truecost.tasks.abba.choosing import Choosing, Curve
 from truecost.tasks.abba.counting import OTHER, evidence_of, plan_of
+from truecost.tasks.abba.describing import By, Plane, Rule
 from truecost.tasks.abba.interval_choice import ENOUGH, MOST_BROKEN, Trust, leans, least_count
 from truecost.tasks.abba.measures import ESTIMATORS, ratio
 from truecost.tasks.abba.options import AbbaScoring
-from truecost.tasks.abba.planes import By, Plane, Rule
 from truecost.tasks.abba.records import CELLS, FEW, Deployment
 from truecost.tasks.abba.scoring import LABELS, context_of, estimators_of, placed
 

@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 
-from truecost.core.digits import bracketed, figure, percent
-from truecost.core.many import amount, counted
+from truecost.core.digits import amount, bracketed, counted, figure, percent
 from truecost.core.results import Row
-from truecost.report.lines import Group, Line
+from truecost.report.section import Group, Line
 from truecost.report.story import Part, Story, means, part_of
 from truecost.report.verdict import worst
 from truecost.report.words import (
@@ -18,8 +17,8 @@ from truecost.report.words import (
     units_of,
     value,
 )
+from truecost.tasks.abba.describing import Chosen, Plane
 from truecost.tasks.abba.measures import ESTIMATORS as BY_TRUST
-from truecost.tasks.abba.planes import Chosen, Plane
 
 RATIOS = ("rrecall", "rfpr")
 TRUSTED = ("mean", *BY_TRUST)

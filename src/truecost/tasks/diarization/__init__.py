@@ -42,7 +42,7 @@ FACE = item_face(
         folders=("rttm", "uem"),
     ),
     data=("metadata", "missing", "allow_duplicates"),
-    table="truecost.outputs.diarization_options:DiarizationTable",
+    table="truecost.outputs.options:DiarizationTable",
     about={
         "": "Diarization: who spoke when, and voice activity.",
         "reference": "RTTM file (or csv, seglst) with who really spoke when.",

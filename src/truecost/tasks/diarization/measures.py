@@ -13,8 +13,7 @@ import math
 from truecost.core.application import Application
 from truecost.core.evidence import Totals
 from truecost.core.item_rules import error_rule, of_sums
-from truecost.core.measure import NONE, Floats, Measure, Result, share
-from truecost.core.rules import Rate, Rule
+from truecost.core.measure import NONE, Floats, Measure, Rate, Result, Rule, share
 
 SPEECH, SPEAKERS, ACTIVITY = ("speech",), ("speakers",), ("activity",)
 

@@ -1,7 +1,7 @@
 """What the page of diarizations shows."""
 
 from truecost.outputs.diarization import COUNTING
-from truecost.outputs.item_page import item_page
+from truecost.outputs.page import item_page
 from truecost.task import Reading
 
 TEXT = (

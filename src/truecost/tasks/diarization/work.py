@@ -5,7 +5,7 @@ from truecost.formats import Table
 from truecost.outputs.diarization import COUNTING, DiarizationOptions, count
 from truecost.outputs.files import Files
 from truecost.outputs.items import Items
-from truecost.outputs.segments import refuse_repeated_turns, rows_of, turns_of
+from truecost.outputs.recordings import refuse_repeated_turns, rows_of, turns_of
 from truecost.outputs.work import item_work
 from truecost.study.tables import DataTable
 

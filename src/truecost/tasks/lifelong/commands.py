@@ -1,19 +1,18 @@
-"""`truecost lifelong penalise`: one output before and after a person's help."""
+"""`lifelong curve` and `lifelong penalise`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from truecost.cli.flags import Flag, Flags, flags_of, merged
-from truecost.cli.output import Output
+from truecost.cli import made
+from truecost.cli.options import Flag, Flags, Output, flags_of, merged
 from truecost.errors import UsageError
 from truecost.names import LifelongKind
 from truecost.options import Declared, declared, picked
-from truecost.outputs.diarization_options import DiarizationTable
-from truecost.outputs.transcripts_options import TranscriptsTable
-from truecost.outputs.translation_options import TranslationTable
+from truecost.outputs.options import DiarizationTable, TranscriptsTable, TranslationTable
 from truecost.study.tables import ApplicationTable, DataTable
 from truecost.tasks import find
 from truecost.verbs import options_of
@@ -22,8 +21,33 @@ if TYPE_CHECKING:
     from truecost.core.scoring import Scoring
     from truecost.tasks.lifelong.penalised import Penalised
 
+
+AREA = "area_under_curve"
+
+
+ABOUT = """Area under the curve of the score against the cost of offline help.
+
+The curve is a step function; its last value holds up to the largest cost, and the area is divided
+by the range of costs. Lower is better, of errors."""
+
+
+def __getattr__(name: str) -> Callable[..., Any]:
+    """The command, made when it is asked for."""
+    if name != "curve":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    face = find("lifelong")
+    others = made.others_of(face, "score")
+    shown = Parameter(negative=(), show_default=False, help=f"NAME or NAME:SCORE. Default: {AREA}.")
+    others["measure"] = (Annotated[tuple[str, ...], shown], (AREA,))
+    return made.command(face, "curve", options_of(face), others, partial(made.done), ABOUT)
+
+
 NAMED = Parameter(name=["--output-kind", "--kind", "--task"])
+
+
 Names = Annotated[tuple[str, ...], Parameter(negative=())]
+
+
 LIFELONG = {option.key: option for option in options_of(find("lifelong"))}
 
 
@@ -36,15 +60,23 @@ OF_KIND: dict[str, tuple[Declared, ...]] = {
         LIFELONG["impaired_speakers"],
     ),
 }
+
+
 OF_SCORE = tuple(LIFELONG[key] for key in ("compat", "cost", "item_seconds"))
+
+
 OF_DATA = picked(
     DataTable,
     *("reference", "map", "reference_map", "metadata", "lines", "missing", "allow_duplicates"),
     *("input_format", "reference_format"),
 )
+
+
 OF_INTERVAL = tuple(
     LIFELONG[key] for key in ("unit", "level", "replicates", "seed", "method", "icc", "jobs")
 )
+
+
 if TYPE_CHECKING:
 
     class Data(Flags):
@@ -91,6 +123,8 @@ class Told(Output):
 
 
 GIVEN, TOLD = Given(), Told()
+
+
 DATA, CHOSEN, DRAWN = Data(), Chosen(), Drawn()
 
 
@@ -148,7 +182,7 @@ def penalised_of(
     given: Given, data: Data, chosen: Chosen, drawn: Drawn = DRAWN
 ) -> "list[Penalised]":
     """What the options name for each system, refused where something is lacking: UsageError."""
-    from truecost.study.naming import name_systems
+    from truecost.study.paths import name_systems
     from truecost.tasks.lifelong.penalised import Penalised
 
     checked = merged((data, chosen, drawn))

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from truecost.corrections.base import WHOLE
 from truecost.corrections.speech_text import region_name
+from truecost.corrections.texts import WHOLE
 from truecost.errors import InputError, UsageError, counted, first_five, named, plural
 from truecost.formats import Table
-from truecost.formats.mapped import filled, refuse_repeated
 from truecost.formats.segments import segments_of
-from truecost.outputs.segments import lasting, rows_of
+from truecost.formats.table import filled, refuse_repeated
+from truecost.outputs.recordings import lasting, rows_of
 
 Rows = list[tuple[str, ...]]  # of each item the parts that were corrected
 VERDICTS = ("right", "wrong")

@@ -14,7 +14,7 @@ import polars as pl
 
 from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.formats import Table
-from truecost.tasks.lifelong.axes import Axis
+from truecost.tasks.lifelong.axes import UNSAID, Axis
 from truecost.tasks.lifelong.cells import (
     COSTS,
     ONE_ITEM,
@@ -29,7 +29,6 @@ from truecost.tasks.lifelong.cells import (
     refuse_out_of_bounds,
     without_empty,
 )
-from truecost.tasks.lifelong.direction import UNSAID
 from truecost.tasks.lifelong.kinds.ready import KIND, PART
 from truecost.tasks.lifelong.matrix import in_order, nothing_varies, set_of
 from truecost.tasks.lifelong.records import INITIAL, Lifelong

@@ -15,8 +15,8 @@ from truecost.corrections.speech_text import Turn, text_of
 from truecost.errors import InputError, UsageError, first_five
 from truecost.formats import Table
 from truecost.outputs.items import Items
+from truecost.outputs.normalising import FIXED
 from truecost.outputs.recordings import Recordings, gather
-from truecost.outputs.text_columns import FIXED
 from truecost.outputs.utterances import TextOptions, join_texts, texts_of
 from truecost.tasks import diarization, transcripts, translation
 from truecost.tasks.lifelong.before_after import SPENT, Effort, Sides, effort_of, sides_of_texts

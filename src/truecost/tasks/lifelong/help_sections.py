@@ -9,9 +9,8 @@ from truecost.names import PARTS
 from truecost.report import plots
 from truecost.report.plots.lifelong_sequence import SAID, versions_of
 from truecost.report.plots.penalised import SAME_AS_BASE, Penalised, groups_of
-from truecost.report.section import MOST_LINES, Section, drawing_of, told
+from truecost.report.section import MOST_LINES, Drawing, Section, drawing_of, told
 from truecost.report.story import Part, Story, bare, part_of
-from truecost.report.svg import Drawing
 from truecost.report.tables import Table, used
 from truecost.report.words import value
 from truecost.tasks.lifelong.descriptions import LifelongDescription

@@ -9,8 +9,8 @@ import numpy.typing as npt
 import polars as pl
 
 from truecost.tasks.lifelong.kinds.base import Kind, Statistics
-from truecost.tasks.lifelong.log_distinct import Distinct
 from truecost.tasks.lifelong.log_help import KEY, Help
+from truecost.tasks.lifelong.log_items import Distinct
 from truecost.tasks.lifelong.records import STATES
 
 Array = npt.NDArray[Any]

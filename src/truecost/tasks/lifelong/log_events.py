@@ -14,7 +14,7 @@ import polars as pl
 
 from truecost.errors import InputError, counted
 from truecost.formats.event_checks import check_events
-from truecost.formats.event_findings import Finding
+from truecost.formats.event_order import Finding
 from truecost.formats.events import EventLog
 
 WHERE = pl.Enum(("stream", "test", "offline", "before"))

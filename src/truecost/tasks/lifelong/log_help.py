@@ -11,9 +11,8 @@ from truecost.corrections import Corrector
 from truecost.corrections.speech_text import region_of
 from truecost.errors import InputError, TruecostError, counted, first_five
 from truecost.formats.event_rows import VERDICTS
-from truecost.tasks.lifelong.log_distinct import Distinct
 from truecost.tasks.lifelong.log_events import SAID
-from truecost.tasks.lifelong.log_items import Items, came_of
+from truecost.tasks.lifelong.log_items import Distinct, Items, came_of
 from truecost.tasks.lifelong.log_runs import Told
 from truecost.tasks.lifelong.records import EFFORT
 

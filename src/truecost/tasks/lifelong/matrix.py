@@ -13,7 +13,7 @@ import polars as pl
 
 from truecost.errors import InputError, counted, first_five, named
 from truecost.formats.moments import place_of
-from truecost.tasks.lifelong.axes import Axis, times_of, versions_of
+from truecost.tasks.lifelong.axes import Axis, odd_direction, times_of, versions_of
 from truecost.tasks.lifelong.cells import (
     ONE_ITEM,
     PLACE,
@@ -23,7 +23,6 @@ from truecost.tasks.lifelong.cells import (
     Cells,
     TableOptions,
 )
-from truecost.tasks.lifelong.direction import odd_direction
 from truecost.tasks.lifelong.kinds.ready import KIND, PART
 from truecost.tasks.lifelong.records import STATES, Lifelong, Scored, no_effort
 

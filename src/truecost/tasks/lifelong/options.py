@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from truecost.errors import UsageError, near
-from truecost.flag_texts import numbers
-from truecost.names import LifelongFactor, LifelongKind, PolicyKind
+from truecost.names import LifelongFactor, LifelongKind, PolicyKind, numbers
 from truecost.options import Option, PartialTable, check_fields
 
 if TYPE_CHECKING:

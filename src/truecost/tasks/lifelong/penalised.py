@@ -10,11 +10,11 @@ import polars as pl
 from truecost.core.results import Comparison, Estimate
 from truecost.core.scoring import Scoring
 from truecost.errors import InputError, UsageError
-from truecost.formats import Table, read, read_bytes, sniffing
-from truecost.formats.ids import one_a_line
-from truecost.formats.plain import read_kaldi
+from truecost.formats import Table, read, read_bytes
+from truecost.formats import declared as sniffing
+from truecost.formats.plain import one_a_line, read_kaldi
 from truecost.formats.reading import formats_of, table_of_bytes
-from truecost.formats.stored import shown
+from truecost.formats.streams import shown
 from truecost.names import STANDARD_INPUT
 from truecost.outputs.items import Counting, Items
 from truecost.outputs.read import with_columns
@@ -22,7 +22,7 @@ from truecost.running import compare_systems, pair, score
 from truecost.study.advice import problems_of
 from truecost.study.outcome import Outcome, Part
 from truecost.study.reader import Reader
-from truecost.study.sources import Source
+from truecost.study.settings import Source
 from truecost.study.tables import DataTable
 from truecost.task import Record
 from truecost.tasks.lifelong.kinds import Kind, kind_of, penalisable

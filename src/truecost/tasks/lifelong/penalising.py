@@ -16,7 +16,7 @@ import polars as pl
 
 from truecost.errors import InputError, UsageError, checked, counted, near
 from truecost.formats import Table
-from truecost.formats.mapped import refuse_repeated
+from truecost.formats.table import refuse_repeated
 from truecost.study.arguments import column_in, ids_in, names_in, references_in, texts_in
 from truecost.tasks.lifelong.before_after import Sides, sides_of_texts
 from truecost.tasks.lifelong.corrected import corrected_ids

@@ -15,7 +15,7 @@ from truecost.formats.events import Labels
 from truecost.formats.streams import first_line
 from truecost.names import STANDARD_INPUT, LifelongKind
 from truecost.study.joining import join_metadata
-from truecost.study.lifelong_runs import beside
+from truecost.study.paths import course_beside as beside
 from truecost.study.reader import Reader
 from truecost.study.tables import DataTable
 from truecost.tasks.lifelong.cells import TableOptions
@@ -26,13 +26,13 @@ from truecost.tasks.lifelong.reading import read_lifelong, without_paths
 from truecost.tasks.lifelong.records import OWN, Lifelong
 from truecost.tasks.lifelong.settings import options_of
 from truecost.tasks.lifelong.tables import is_log, read_scores
-from truecost.tasks.streams.online import logs_of
+from truecost.tasks.streams.logs import logs_of
 
 if TYPE_CHECKING:
     from truecost.core.results import Comparison
     from truecost.study.config import Study
     from truecost.study.outcome import Part
-    from truecost.study.sources import Source
+    from truecost.study.settings import Source
 
 MAPPED = ("id", "label", "unit")  # columns of the tables beside event logs
 UNHELPED = ("frozen", "unsupervised")  # strategies of runs in which nobody helped

@@ -8,17 +8,16 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import structs
 
-from truecost.core.batches import Batch, estimated
 from truecost.core.estimates import Context
 from truecost.core.evidence import Evidence
 from truecost.core.flags import raised
 from truecost.core.measure import Measure
 from truecost.core.results import Estimate
-from truecost.core.scoring import Scoring
+from truecost.core.scoring import Batch, Scoring, estimated
 from truecost.errors import UsageError
 from truecost.task import Dims
+from truecost.tasks.lifelong.axes import refuse_unsaid
 from truecost.tasks.lifelong.choosing import OFFLINES, measures_of, single
-from truecost.tasks.lifelong.direction import refuse_unsaid
 from truecost.tasks.lifelong.evidence import Laid
 from truecost.tasks.lifelong.measures.across import Across
 from truecost.tasks.lifelong.measures.lifelong import inner_of, rule_of

@@ -12,9 +12,8 @@ from truecost.report.plots.policies import row_of, state_of, version_of, weights
 from truecost.report.plots.policy_forest import name_in
 from truecost.report.plots.score_matrix import POLICIES, STATES, Of, cells_of
 from truecost.report.plots.shades import scale_in
-from truecost.report.section import Section, drawing_of, told
+from truecost.report.section import NARROW, WIDE, Drawing, Section, drawing_of, told
 from truecost.report.story import Part, Story, bare, part_of
-from truecost.report.svg import NARROW, WIDE, Drawing
 from truecost.report.tables import Table, used
 from truecost.report.words import isolated, value
 from truecost.tasks.lifelong.descriptions import Cell, LifelongDescription, PolicyFigure

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from truecost.errors import UsageError, first_five
-from truecost.outputs.diarization_options import DiarizationTable
-from truecost.study.lifelong_runs import beside
+from truecost.outputs.options import DiarizationTable
+from truecost.study.paths import course_beside as beside
 from truecost.study.reader import Reader
 from truecost.study.tables import DataTable
 from truecost.tasks.lifelong.cells import check_bounds

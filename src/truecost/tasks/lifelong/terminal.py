@@ -3,9 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from truecost.cli.columns import Columns
-from truecost.cli.layout import Layout
-from truecost.cli.values import values
+from truecost.cli.tables import Columns, Layout, values
 from truecost.core.results import Row
 
 FIRST = ("system", "against", "strategy", "version", "policy", "subset")

@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from truecost.core.digits import between, figure, percent, signed
-from truecost.core.many import counted
+from truecost.core.digits import between, counted, figure, percent, signed
 from truecost.core.results import Row, figures, shown, verdict_of
-from truecost.report.lines import Group, Line
 from truecost.report.plots.look import short
 from truecost.report.plots.policy_forest import name_in
+from truecost.report.section import Group, Line
 from truecost.report.story import Part, Story, part_of
 from truecost.report.verdict import costs, worst
 from truecost.report.words import against_naive, caveats, isolated, listed, titles_of

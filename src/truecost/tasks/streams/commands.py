@@ -2,8 +2,7 @@
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from truecost.cli.flags import Flag, Flags, flags_of, headings
-from truecost.cli.output import PLAIN, Output
+from truecost.cli.options import PLAIN, Flag, Flags, Output, flags_of, headings
 from truecost.errors import UsageError
 from truecost.learning.options import LoopTable, SweepTable
 from truecost.options import picked

@@ -5,21 +5,17 @@ from functools import partial
 
 from msgspec import structs
 
-from truecost.core.digits import between, figure
-from truecost.core.many import amount
+from truecost.core.digits import amount, between, figure
 from truecost.core.results import Row, verdict_of
 from truecost.report import plots
-from truecost.report.lines import Line
 from truecost.report.plots.streams_forest import sizes_of
-from truecost.report.section import MOST_LINES, Section, comma, drawing_of, told
+from truecost.report.section import MOST_LINES, Drawing, Line, Section, comma, drawing_of, told
 from truecost.report.story import Part, Story, part_of
-from truecost.report.svg import Drawing
 from truecost.report.tables import Table, used
 from truecost.report.words import BEFORE, isolated, value
-from truecost.tasks.streams.curves import Curve
-from truecost.tasks.streams.describing import OfStream, OnlineDescription
-from truecost.tasks.streams.online_verdict import is_chosen, online_of, told_of
+from truecost.tasks.streams.describing import Curve, OfStream, OnlineDescription
 from truecost.tasks.streams.sections import DRAWN, GAPS
+from truecost.tasks.streams.verdict import is_chosen, online_of, told_of
 
 MOST_SYSTEMS = 4  # whose curves over the stream are drawn
 POINTS = 24  # windows of a table

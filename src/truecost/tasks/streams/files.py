@@ -9,8 +9,7 @@ import polars as pl
 from truecost.errors import InputError, UsageError, counted
 from truecost.formats.event_checks import check_events
 from truecost.formats.events import EventLog, Labels, files_of, read_events
-from truecost.tasks.streams.ending import without_open_end
-from truecost.tasks.streams.reading import read_online
+from truecost.tasks.streams.reading import read_online, without_open_end
 from truecost.tasks.streams.records import Online
 
 

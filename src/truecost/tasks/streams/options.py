@@ -6,7 +6,6 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 import msgspec
 
 from truecost.errors import UsageError
-from truecost.flag_texts import numbers, pairs
 from truecost.names import (
     AnnotationSet,
     Empty,
@@ -15,6 +14,8 @@ from truecost.names import (
     OnlineFactor,
     Pooling,
     Queried,
+    numbers,
+    pairs,
 )
 from truecost.options import Option, PartialTable, check_fields, declared
 

@@ -1,10 +1,11 @@
-"""From event logs and labels to `Online`: every item with what was said, asked and is right.
+"""From event logs and labels to `Online`; a batch at which a run was killed is left out.
 
 The order of the events of a log is trusted for one thing only: where the predictions after
 adaptation stand in the order of those before, they are laid side by side without a join.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,11 +13,50 @@ import polars as pl
 
 from truecost.errors import InputError, counted, first_five
 from truecost.formats.events import EventLog, Labels
-from truecost.tasks.streams.coding import code_of, numbered, runs_of
-from truecost.tasks.streams.naming import Naming, naming_of
+from truecost.tasks.streams.labels import Naming, code_of, naming_of, numbered, runs_of
 from truecost.tasks.streams.records import PHASES, Online
 
+LAST_PLACE = ("run", "stream", "batch")
+
+
+def without_open_end(log: EventLog) -> EventLog:
+    """A log without its last batch where that lacks predictions after adaptation.
+
+    Only the batch that the log ends with can be open: predictions that are missing anywhere else
+    are a fault. A log without any prediction after adaptation is whole.
+
+    Returns
+    -------
+    EventLog
+        The same object where nothing is missing; otherwise `problems` names the batch, and how many
+        questions and answers of it are not counted.
+    """
+    frame = log.frame
+    placed = frame.filter(pl.col("batch").is_not_null()).tail(1)
+    if not len(placed):
+        return log
+    last = pl.lit(True)
+    for name in LAST_PLACE:
+        last &= pl.col(name).eq_missing(pl.lit(placed[name][0], frame.schema[name]))
+    of_last = frame.select(last.alias("last"))["last"]
+    phases = frame.filter(of_last & (frame["event"] == "predict"))["phase"]
+    lacking = len(phases.filter(phases == "pre")) - len(phases.filter(phases == "post"))
+    elsewhere = (~of_last & (frame["phase"] == "post").fill_null(value=False)).any()
+    if lacking <= 0 or not elsewhere:
+        return log
+    asked = int((frame.filter(of_last)["event"] == "query").sum())
+    lost = f", and {counted(asked, 'question')} with it" if asked else ""
+    said = (
+        f"{log.source}: the log ends in batch {placed['batch'][0]}, before all of its "
+        f"{counted(int((phases == 'pre').sum()), 'item')} were predicted again: that batch is left "
+        f"out{lost}"
+    )
+    return replace(log, frame=frame.filter(~of_last), problems=(*log.problems, said))
+
+
 PLACE = ("seed", "stream", "batch")
+
+
 KEYS = (*PLACE, "id")
 
 

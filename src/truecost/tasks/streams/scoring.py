@@ -1,4 +1,4 @@
-"""Rows of an online system: every measure before and after adaptation, then of each subset."""
+"""Rows of an online system: every measure before and after adaptation, each with its signature."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -7,26 +7,127 @@ from functools import partial
 from msgspec import structs
 
 from truecost.core.application import Application
-from truecost.core.batches import Batch
 from truecost.core.estimates import Context
 from truecost.core.evidence import Evidence, Part
 from truecost.core.flags import raised
 from truecost.core.measure import Measure
 from truecost.core.results import Estimate
-from truecost.core.scoring import Scoring
+from truecost.core.scoring import Batch, Scoring
 from truecost.errors import UsageError
+from truecost.names import AnnotationSet
 from truecost.task import Dims
 from truecost.tasks.measures import find, registry
 from truecost.tasks.streams.counting import Counted
 from truecost.tasks.streams.measures.effort import TASK
-from truecost.tasks.streams.options import StreamScoring
+from truecost.tasks.streams.options import SETS, StreamScoring
 from truecost.tasks.streams.records import PHASES, Online
-from truecost.tasks.streams.signing import PRICED, SECONDS, choices, signed
 from truecost.tasks.streams.tallies import evidence_of, parts_of
 
+ERRORS = ("pmiss", "pfa", "act_dcf", "error_rate", "mean_loss", "n_missed", "n_false_alarms")
+
+
+COSTLY = ("imlm", "imlm_seconds", "imlm_money", "total_price", "mean_loss")  # of q, losses, prices
+
+
+SECONDS = ("imlm_seconds", "imlm_money", "total_price")
+
+
+PRICED = ("imlm_money", "total_price")
+
+
+SUMS = ("total_price", "n_annotations", "n_items", "n_missed", "n_false_alarms")  # nothing pooled
+
+
+def signed(signature: str, measure: Measure, phase: str, count: Counted) -> str:
+    """A signature with the choices of a measure behind its label.
+
+    Parameters
+    ----------
+    signature : str
+        As `truecost.estimate` makes it.
+    phase : str
+        Empty for measures of both.
+    """
+    label, _, rest = signature.partition("|")
+    return "|".join([label, *choices(measure.name, phase, count), rest])
+
+
+def choices(name: str, phase: str, count: Counted) -> list[str]:
+    """The choices that decide the value of a measure in a phase, as `name:choice`."""
+    base, how = name.removesuffix("_trend").removesuffix("_gap"), count.how
+    said = []
+    if base != "n_annotations":
+        said += [f"last:{how.last}"]
+        said += [f"queried:{how.queried}"] if phase != "pre" else []
+    if base in (*ERRORS, *COSTLY):
+        said += _decisions(count)
+    if base in COSTLY:
+        said += _losses(count, base)
+    if base not in SUMS:
+        said.append(f"pooling:{how.pooling}")
+    if base in (*COSTLY, "n_annotations") and base != "mean_loss":
+        said += _annotations(count, phase)
+    if base in SECONDS:
+        stated = how.item_seconds
+        said.append(f"item-seconds:{'measured' if stated is None else _exact(stated)}")
+    if base in PRICED:
+        prices = (how.prices.person, how.prices.cpu, how.prices.operating)
+        said.append(f"prices:{'/'.join('none' if p is None else _exact(p) for p in prices)}")
+    if name.endswith("_trend"):
+        said.append(f"window:{count.window}")
+    return said
+
+
+def _decisions(count: Counted) -> list[str]:
+    """How scores become decisions, and what a batch without targets is."""
+    if count.online.kind != "detection":
+        return []
+    if count.how.decision == "own":
+        return ["decision:own", f"empty:{count.how.empty}"]
+    kind = "posterior" if count.how.posterior else "llr"
+    return [f"decision:bayes:{kind}:{_exact(count.threshold)}", f"empty:{count.how.empty}"]
+
+
+def _losses(count: Counted, base: str) -> list[str]:
+    """What a miss, a wrong class or an error of a number costs."""
+    how, kind = count.how, count.online.kind
+    if kind == "numbers":
+        return [f"tolerance:{_exact(how.tolerance or 0.0)}"]
+    if kind == "classes":
+        costs = count.application.costs or ()
+        rows = [f"[{','.join(map(_exact, row))}]" for row in costs]
+        return [f"costs:[{','.join(rows)}]"] if rows else []
+    if base == "mean_loss":
+        return []
+    return [f"q:{'prevalence' if how.q is None else _exact(how.q)}"]
+
+
+def _annotations(count: Counted, phase: str) -> list[str]:
+    """Which annotations count, and when."""
+    how = count.how
+    named: tuple[AnnotationSet | str, ...] = tuple(n for n in SETS if n in how.annotations)
+    said = [f"annotations:{'+'.join(named) or 'none'}"]
+    if phase != "post":
+        said.append(f"prequential:{'current-batch' if how.current_batch else 'earlier-batches'}")
+    if how.before:
+        said.append(f"before:{'+'.join(f'{name}={number}' for name, number in how.before)}")
+    return said
+
+
+def _exact(number: float) -> str:
+    """A number to its last digit, whole ones without a point."""
+    return repr(float(number)).removesuffix(".0")
+
+
 PLAIN = StreamScoring()
+
+
 DCF = Application.detection(3, 1, 0.5)  # 0.75 Pmiss + 0.25 Pfa, as in paper 000
+
+
 GAPS = ("imlm_gap", "imlm_gap_trend", "act_dcf_gap", "act_dcf_gap_trend")
+
+
 DEFAULTS = {
     "detection": (
         *("imlm", "act_dcf", "pmiss", "pfa"),
@@ -35,6 +136,8 @@ DEFAULTS = {
     "classes": ("imlm", "error_rate", "n_annotations", "imlm_gap", "imlm_gap_trend"),
     "numbers": ("imlm", "mean_loss", "n_annotations", "imlm_gap", "imlm_gap_trend"),
 }
+
+
 OF_DETECTION = ("act_dcf", "pmiss", "pfa", "n_missed", "n_false_alarms", *GAPS[2:])
 
 

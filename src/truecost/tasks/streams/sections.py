@@ -2,17 +2,14 @@
 
 from collections.abc import Sequence
 
-from truecost.core.digits import figure
-from truecost.core.many import amount
+from truecost.core.digits import amount, figure
 from truecost.core.results import Row, figures
 from truecost.names import PARTS
 from truecost.report import plots
-from truecost.report.section import Section, drawing_of, told
+from truecost.report.section import Drawing, Section, drawing_of, told
 from truecost.report.story import Part, Story, part_of
-from truecost.report.svg import Drawing
 from truecost.report.tables import Table, used
 from truecost.report.words import AFTER, BEFORE, listed, value
-from truecost.tasks.streams.online_verdict import MANY, objective_of, told_of
 from truecost.tasks.streams.swept import (
     WITHOUT_QUESTIONS,
     asked,
@@ -21,6 +18,7 @@ from truecost.tasks.streams.swept import (
     is_swept,
     swept_of,
 )
+from truecost.tasks.streams.verdict import MANY, objective_of, told_of
 
 DRAWN = ("imlm", "act_dcf")
 GAPS = {"imlm": "imlm_gap", "act_dcf": "act_dcf_gap"}

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from truecost.core.many import counted
+from truecost.core.digits import counted
 from truecost.core.results import Row
 from truecost.errors import UsageError
 

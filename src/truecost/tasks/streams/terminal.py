@@ -2,9 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from truecost.cli.columns import Columns
-from truecost.cli.layout import Layout
-from truecost.cli.values import dims_beside, marks_of, sizes_of, values
+from truecost.cli.tables import Columns, Layout, dims_beside, marks_of, sizes_of, values
 from truecost.core.captions import units_shown
 from truecost.core.digits import percent
 from truecost.core.results import Row, figures, shown

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 from truecost.core.results import Estimate
 from truecost.study.tables import ApplicationTable, DataTable
 from truecost.task import Work
-from truecost.tasks.streams.online import check_stream, described, read_stream, stream_options
+from truecost.tasks.streams.logs import check_stream, checks, described, read_stream, stream_options
 from truecost.tasks.streams.options import StreamScoring, StreamTable
 from truecost.tasks.streams.records import Online, pair_online
 from truecost.tasks.streams.scoring import DEFAULTS, asked_of, batches
-from truecost.tasks.streams.stream_checks import checks
 
 if TYPE_CHECKING:
     from truecost.study.config import Study

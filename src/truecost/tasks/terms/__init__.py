@@ -80,30 +80,28 @@ FACE = Face(
 )
 
 if TYPE_CHECKING:
-    from truecost.tasks.terms.alignment_file import alignment_of as alignment_of
-    from truecost.tasks.terms.by_query import per_query as per_query
-    from truecost.tasks.terms.compat import COMPAT as COMPAT
     from truecost.tasks.terms.describing import SearchDescription as SearchDescription
     from truecost.tasks.terms.describing import describe as describe
     from truecost.tasks.terms.files import read_reference as read_reference
     from truecost.tasks.terms.files import read_search as read_search
+    from truecost.tasks.terms.options import COMPAT as COMPAT
     from truecost.tasks.terms.options import TermsScoring as TermsScoring
     from truecost.tasks.terms.records import Reference as Reference
     from truecost.tasks.terms.records import Search as Search
     from truecost.tasks.terms.reference import ReferenceOptions as ReferenceOptions
     from truecost.tasks.terms.searching import SearchOptions as SearchOptions
+    from truecost.tasks.terms.tables import alignment_of as alignment_of
+    from truecost.tasks.terms.tables import per_query as per_query
 else:
     __getattr__, __dir__, __all__ = attach(
         __name__,
         {
-            ".alignment_file": ("alignment_of",),
-            ".by_query": ("per_query",),
-            ".compat": ("COMPAT",),
             ".describing": ("SearchDescription", "describe"),
             ".files": ("read_reference", "read_search"),
-            ".options": ("TermsScoring",),
+            ".options": ("COMPAT", "TermsScoring"),
             ".records": ("Reference", "Search"),
             ".reference": ("ReferenceOptions",),
             ".searching": ("SearchOptions",),
+            ".tables": ("alignment_of", "per_query"),
         },
     )

@@ -11,13 +11,12 @@ from truecost.core.application import Application
 from truecost.core.evidence import totals
 from truecost.core.measure import share
 from truecost.core.scoring import Scoring
-from truecost.tasks.terms.by_query import per_query
-from truecost.tasks.terms.counted import Counted
-from truecost.tasks.terms.counting import evidence_of
+from truecost.tasks.terms.counting import Counted, evidence_of
 from truecost.tasks.terms.curves import TwvCurve, curve_of
 from truecost.tasks.terms.options import TermsScoring
 from truecost.tasks.terms.records import Floats, Search
 from truecost.tasks.terms.scoring import measures_of
+from truecost.tasks.terms.tables import per_query
 
 SHOWN = 40  # queries in the forest plot
 BINS = 12  # of scores in the calibration picture

@@ -18,15 +18,23 @@ from truecost.formats.lexemes import Speech
 from truecost.formats.terms import Listing
 from truecost.names import Normalise, TrialUnit
 from truecost.options import check_fields
-from truecost.tasks.terms.absence import refuse_nothing
-from truecost.tasks.terms.compat import parse_compat
-from truecost.tasks.terms.excerpts import documents_of, excerpts_of
-from truecost.tasks.terms.options import TermsTable, choose
-from truecost.tasks.terms.outside import duration_note
+from truecost.tasks.terms.options import TermsTable, choose, parse_compat
 from truecost.tasks.terms.records import Reference
-from truecost.tasks.terms.segments import segments_of
-from truecost.tasks.terms.sought import Sought, sought_in_list, sought_in_words
-from truecost.tasks.terms.stretches import TICKS, Stretches, ticks
+from truecost.tasks.terms.sought import (
+    Sought,
+    duration_note,
+    refuse_nothing,
+    sought_in_list,
+    sought_in_words,
+)
+from truecost.tasks.terms.stretches import (
+    TICKS,
+    Stretches,
+    documents_of,
+    excerpts_of,
+    segments_of,
+    ticks,
+)
 
 SPAN = ("place", "channel", "start", "end")
 Split = Literal["words", "characters"]

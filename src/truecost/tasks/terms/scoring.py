@@ -1,30 +1,185 @@
-"""Rows of a search for terms: every measure of the whole, then of each subset."""
+"""Rows of a search for terms, and what a reader of them should know of scores and decisions."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any
 
+import numpy as np
 from msgspec import structs
 
 from truecost.core.application import Application
-from truecost.core.batches import Batch
+from truecost.core.digits import figure
 from truecost.core.estimates import Context
 from truecost.core.flags import raised
 from truecost.core.intervals import finite
 from truecost.core.measure import Measure
 from truecost.core.results import Estimate
-from truecost.core.scoring import Scoring
-from truecost.errors import UsageError
+from truecost.core.scoring import Batch, Scoring
+from truecost.errors import InputError, UsageError, counted, first_five
+from truecost.formats.kwslist import DetectionList
 from truecost.task import Dims
 from truecost.tasks.measures import find, registry
-from truecost.tasks.terms.counted import Counted
-from truecost.tasks.terms.counting import evidence_of
+from truecost.tasks.terms.counting import Counted, evidence_of
+from truecost.tasks.terms.measures.term_entropy import prior_entropy
 from truecost.tasks.terms.measures.term_shares import Averaging
 from truecost.tasks.terms.measures.terms import COUNTS
 from truecost.tasks.terms.options import TermsScoring
-from truecost.tasks.terms.records import Search
-from truecost.tasks.terms.remarks import Remarks
+from truecost.tasks.terms.records import Floats, Search
+
+REFUSED = "refuse-inconsistent"
+
+
+def check_decisions(detections: DetectionList, compat: frozenset[str]) -> tuple[str, ...]:
+    """What is said of decisions that contradict the scores.
+
+    Parameters
+    ----------
+    compat : frozenset of str
+        With `refuse-inconsistent` they are refused.
+
+    Returns
+    -------
+    tuple of str
+        Of queries that have a NO above a YES of their own; where there are none, of the whole list.
+
+    Raises
+    ------
+    InputError
+        When they are refused.
+    """
+    least, most = _bounds(detections)
+    odd = np.flatnonzero(most > least)
+    if len(odd):
+        said = f"{counted(len(odd), 'query', 'have')} a NO scored above a YES"
+        note = f"{said}, which no threshold does: {first_five(detections.queries[q] for q in odd)}"
+    elif len(least) and most.max() > least.min():
+        low, high = detections.queries[least.argmin()], detections.queries[most.argmax()]
+        note = (
+            f"no threshold on the scores makes all decisions: a NO of query {high} scores "
+            f"{figure(most.max())}, a YES of query {low} {figure(least.min())}"
+        )
+    else:
+        return ()
+    if REFUSED in compat:
+        raise InputError(
+            f"{detections.source}: {note}: mend the decisions, or leave out --compat {REFUSED}"
+        )
+    return (note,)
+
+
+def _bounds(detections: DetectionList) -> tuple[Floats, Floats]:
+    """The least score of a YES and the largest of a NO of each query; infinite without any."""
+    least = np.full(len(detections.queries), np.inf)
+    most = np.full(len(detections.queries), -np.inf)
+    yes = detections.accepted
+    np.minimum.at(least, detections.query[yes], detections.score[yes])
+    np.maximum.at(most, detections.query[~yes], detections.score[~yes])
+    return least, most
+
+
+APART = 0.25  # of the range of the scores: lowest scores of queries further apart are said
+
+
+SWEPT = ("mtwv", "otwv", "cnxe", "min_cnxe", "cnxe_loss")
+
+
+CROSS_ENTROPIES = ("cnxe", "cnxe_loss")
+
+
+@dataclass(frozen=True, eq=False)
+class Remarks:
+    """What is odd about a search."""
+
+    count: Counted
+
+    @property
+    def search(self) -> Search:
+        """The search for the queries that count."""
+        return self.count.search
+
+    def flags(self, measure: Measure) -> tuple[str, ...]:
+        """The flags that a measure's row raises."""
+        least = measure.name in ("min_cnxe", "cnxe_loss")
+        fit = self.count.fits.of(str(measure.parameter)) if least else None
+        return raised(
+            not_llrs=measure.name in CROSS_ENTROPIES and not self.count.how.llr,
+            nothing_below=measure.name in SWEPT and self.nothing_below,
+            floor_costs=measure.name in CROSS_ENTROPIES and self.floor_costs,
+            floors_differ=measure.name in (*CROSS_ENTROPIES, "min_cnxe") and self.floors_differ,
+            uninformative=fit is not None and fit.reversed,
+            separated=fit is not None and fit.separated,
+        )
+
+    def why_undefined(self, measure: Measure) -> str:
+        """Why a measure has no value here."""
+        reference = self.search.reference
+        if not reference.targets.height:
+            return f"no query has a target ({reference.unit})"
+        if measure.name in (*CROSS_ENTROPIES, "min_cnxe") and np.isnan(self.count.floor):
+            return (
+                "nothing was submitted: give the score of the trials that were not (--floor), if "
+                "they should count"
+            )
+        if (reference.targets_by_query >= reference.trials).all():
+            return "no query has a trial that is no target"
+        wrong = self.search.query[~self.search.is_target]
+        false = np.bincount(wrong, minlength=reference.queries.height)
+        others = reference.trials - reference.targets_by_query
+        short = np.flatnonzero(false > others)
+        if len(short) and "by_query" in str(measure.parameter):
+            at = int(short[0])
+            return (
+                f"{counted(int(false[at]), 'detection')} of query {reference.queries['query'][at]} "
+                f"match no target, but it has only {counted(int(others[at]), 'other trial')}: "
+                f"raise the trials per second (--trials-per-second)"
+            )
+        return measure.undefined
+
+    @cached_property
+    def nothing_below(self) -> bool:
+        """Whether nothing was submitted below the system's decision threshold (section 4.1)."""
+        return len(self.search) > 0 and bool(self.search.accepted.all())
+
+    @cached_property
+    def floor_costs(self) -> bool:
+        """Whether the trials that were not submitted cost more than the prior alone."""
+        reference, prior, floor = self.search.reference, self.count.fits.prior, self.count.floor
+        targets = reference.targets_by_query
+        others = int((reference.trials - targets).sum())
+        false = int((~self.search.is_target).sum())
+        if not others or not targets.any() or np.isnan(floor) or np.isnan(prior):
+            return False
+        z = floor + np.log(prior) - np.log1p(-prior)
+        missed = float((~self.search.found).mean())
+        cost = prior * missed * np.logaddexp(0, -z)
+        cost += (1 - prior) * (others - false) / others * np.logaddexp(0, z)
+        return bool(cost > prior_entropy(prior))
+
+    @cached_property
+    def floors_differ(self) -> bool:
+        """Whether the lowest scores of queries lie far apart."""
+        lowest = self.search.lowest_by_query
+        known = lowest[~np.isnan(lowest)]
+        return floors_differ(known, self.search.score)
+
+
+def floors_differ(lowest: Floats, scores: Floats) -> bool:
+    """Whether the lowest scores of queries lie far apart (paper 002, footnote 6).
+
+    Half of them further apart than a quarter of the range of all scores.
+
+    Parameters
+    ----------
+    lowest : ndarray of float64, shape (queries,)
+        Of the queries that have any.
+    scores : ndarray of float64, shape (N,)
+    """
+    if len(lowest) < 2:
+        return False
+    low, high = np.quantile(lowest, (0.25, 0.75))
+    return bool(high - low > APART * np.ptp(scores))
+
 
 DEFAULT_MEASURES = (
     "atwv",
@@ -43,6 +198,8 @@ DEFAULT_MEASURES = (
     "min_cnxe:by_query",
     "cnxe_loss",
 )
+
+
 ENTROPIES = ("cnxe", "min_cnxe", "cnxe_loss")
 
 

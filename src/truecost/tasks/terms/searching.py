@@ -21,14 +21,12 @@ import polars as pl
 from truecost.errors import InputError, counted, first_five
 from truecost.formats.kwslist import DetectionList
 from truecost.options import check_fields
-from truecost.tasks.terms.aligning import Spoken, align, micro
-from truecost.tasks.terms.compat import parse_compat
-from truecost.tasks.terms.consistency import check_decisions
-from truecost.tasks.terms.options import TermsTable
-from truecost.tasks.terms.outside import early_note, refuse_outside
-from truecost.tasks.terms.places import Ints, Places, Trials
+from truecost.tasks.terms.aligning import Ints, Places, Spoken, Trials, align, micro
+from truecost.tasks.terms.options import TermsTable, parse_compat
 from truecost.tasks.terms.records import Codes, Floats, Reference, Search
-from truecost.tasks.terms.sources import meant, named_channels, rows_of
+from truecost.tasks.terms.scoring import check_decisions
+from truecost.tasks.terms.sought import early_note, refuse_outside
+from truecost.tasks.terms.stretches import meant, named_channels, rows_of
 
 WIDEST = 60  # seconds of tolerance; beyond are milliseconds
 SPAN = ("min_score", "max_score")  # of all scores, in the head of a list

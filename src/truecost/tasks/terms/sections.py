@@ -5,15 +5,12 @@ from math import isclose
 
 import numpy as np
 
-from truecost.core.digits import between, figure, percent
-from truecost.core.many import amount
+from truecost.core.digits import amount, between, figure, percent
 from truecost.core.results import Row, figures
 from truecost.report import plots
-from truecost.report.lines import Line
 from truecost.report.plots.look import MANY
-from truecost.report.section import Section, comma, drawing_of, told
+from truecost.report.section import Drawing, Line, Section, comma, drawing_of, told
 from truecost.report.story import Part, Story, part_of
-from truecost.report.svg import Drawing
 from truecost.report.tables import Table, used
 from truecost.report.words import against_naive, caveats, isolated, value
 from truecost.tasks.terms.describing import SearchDescription

@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 
-from truecost.core.digits import figure
-from truecost.core.many import amount, counted
+from truecost.core.digits import amount, counted, figure
 from truecost.core.results import Row, figures
-from truecost.report.lines import Line
+from truecost.report.section import Line
 from truecost.report.story import Part, Story, goodness, part_of
 from truecost.report.verdict import lead_of, line_of
 from truecost.report.words import at_best, counts, searched_of, units_of, value

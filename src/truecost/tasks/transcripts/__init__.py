@@ -43,7 +43,7 @@ FACE = item_face(
         folders=("trn", "stm", "ctm"),
     ),
     data=("metadata", "missing", "lines", "allow_duplicates"),
-    table="truecost.outputs.transcripts_options:TranscriptsTable",
+    table="truecost.outputs.options:TranscriptsTable",
     libraries=("rapidfuzz",),
     about={
         "": "Transcripts: word, character and phone errors.",

@@ -12,8 +12,7 @@ import numpy as np
 from truecost.core.application import Application
 from truecost.core.evidence import Totals
 from truecost.core.item_rules import of_sums
-from truecost.core.measure import Array, Floats, Measure, Result, share
-from truecost.core.rules import Rate, Rule
+from truecost.core.measure import Array, Floats, Measure, Rate, Result, Rule, share
 
 
 def _errors(totals: Totals, part: str) -> Array:

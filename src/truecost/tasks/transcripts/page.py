@@ -1,6 +1,6 @@
 """What the page of transcripts shows."""
 
-from truecost.outputs.item_page import item_page
+from truecost.outputs.page import item_page
 from truecost.outputs.transcripts import COUNTING
 from truecost.task import Reading
 

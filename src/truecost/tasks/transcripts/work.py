@@ -6,8 +6,8 @@ from truecost.formats import Table
 from truecost.outputs.files import Files
 from truecost.outputs.items import Items
 from truecost.outputs.normalising import checked_steps
+from truecost.outputs.options import TranscriptsTable
 from truecost.outputs.transcripts import COUNTING, count
-from truecost.outputs.transcripts_options import TranscriptsTable
 from truecost.outputs.utterances import TextOptions, refuse_repeated_texts
 from truecost.outputs.work import item_work
 from truecost.study.tables import DataTable

@@ -33,7 +33,7 @@ FACE = item_face(
     ),
     data=("metadata", "missing", "lines"),
     several=True,
-    table="truecost.outputs.translation_options:TranslationTable",
+    table="truecost.outputs.options:TranslationTable",
     libraries=("sacrebleu",),
     about={
         "": "Translation: BLEU and its like.",

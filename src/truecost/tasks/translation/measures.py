@@ -16,8 +16,7 @@ import numpy as np
 from truecost.core.application import Application
 from truecost.core.evidence import Totals
 from truecost.core.item_rules import of_sums
-from truecost.core.measure import Array, Floats, Measure, Result, share
-from truecost.core.rules import Rule
+from truecost.core.measure import Array, Floats, Measure, Result, Rule, share
 
 ORDER = 4  # longest n-gram of BLEU
 CHARACTER_ORDER = 6  # and of chrF

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING
 
 from truecost.outputs.files import Files
 from truecost.outputs.items import Items
+from truecost.outputs.options import TranslationTable
 from truecost.outputs.sentences import check_tokeniser
 from truecost.outputs.translation import COUNTING, TranslationOptions, count
-from truecost.outputs.translation_options import TranslationTable
 from truecost.outputs.work import item_work
 
 if TYPE_CHECKING:

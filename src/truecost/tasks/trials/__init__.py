@@ -31,7 +31,7 @@ FACE = Face(
     formats=Formats(
         holds="scores or labels of trials",
         texts=FORMATS,
-        recognise="truecost.formats.sniffing:by_content",
+        recognise="truecost.formats.declared:by_content",
         any_ending=True,
     ),
     data=(

@@ -22,14 +22,13 @@ from truecost.study.joining import join_metadata
 from truecost.study.outcome import Outcome, Part, Problem
 from truecost.study.reader import Reader, options_of
 from truecost.study.running import check_study, configuration
-from truecost.study.settings import Progress, scoring_of
-from truecost.study.sources import Source, sources_of
+from truecost.study.settings import Progress, Source, scoring_of, sources_of
 from truecost.study.tables import MethodsTable
 from truecost.tasks.trials.applying import has_truth, problems_of_scores
 from truecost.tasks.trials.calibrating import Calibrated, calibrate, scoring_after
-from truecost.tasks.trials.descriptions import Fitted
 from truecost.tasks.trials.options import TrialsScoring
 from truecost.tasks.trials.records import Trials
+from truecost.tasks.trials.work import Fitted
 from truecost.tasks.trials.work import read as read_trials
 
 

@@ -16,14 +16,23 @@ from truecost.calibration.base import plain, problems_of
 from truecost.core.application import Application
 from truecost.core.bayes import move_posteriors
 from truecost.core.scoring import Scoring
-from truecost.core.splits import shared_units
+from truecost.core.subsets import shared_units
 from truecost.errors import InputError, UsageError, checked, first_five
 from truecost.formats import Table
 from truecost.names import ScoreType
 from truecost.study.columns import Options
-from truecost.tasks.trials.applying import bare_trials, beside, present, problems_of_scores
+from truecost.tasks.trials.applying import (
+    Fold,
+    bare_trials,
+    beside,
+    cross_fit,
+    dealt,
+    given,
+    present,
+    problems_of_scores,
+    training_shares,
+)
 from truecost.tasks.trials.counting import class_shares
-from truecost.tasks.trials.crossfitting import Fold, cross_fit, dealt, given, training_shares
 from truecost.tasks.trials.fitting import Fitting
 from truecost.tasks.trials.options import TrialsScoring
 from truecost.tasks.trials.records import Trials

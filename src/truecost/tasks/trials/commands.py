@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from truecost.calibration.options import CalibrationTable
-from truecost.cli.flags import Flags, of_table
-from truecost.cli.options import NO_COSTS, NO_DATA, Costs, Data, Interval, study_of
+from truecost.cli.options import NO_COSTS, NO_DATA, Costs, Data, Flags, Interval, of_table, study_of
 from truecost.cli.trials import report, said_instead
 from truecost.cli.writing import ToFile, aside, check_file, put, to_standard_output
 from truecost.errors import UsageError
@@ -118,7 +117,7 @@ def _placed(study: "Study", table: CalibrationTable) -> "Study":
 
 def _told(outcome: "Outcome", output: Written, screen: "Screen") -> int:
     """Report what was scored; of trials without labels what was fitted."""
-    from truecost.tasks.trials.descriptions import Fitted
+    from truecost.tasks.trials.work import Fitted
 
     if outcome.parts:
         return report(outcome, output, screen)

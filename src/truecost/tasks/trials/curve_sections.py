@@ -10,9 +10,8 @@ from truecost.core.digits import figure
 from truecost.report import plots
 from truecost.report.curves import Curves
 from truecost.report.plots.look import MANY
-from truecost.report.section import Section, comma, drawing_of, told
+from truecost.report.section import Drawing, Section, comma, drawing_of, told
 from truecost.report.story import Part, Story
-from truecost.report.svg import Drawing
 from truecost.report.tables import of_numbers
 
 MOST_SYSTEMS = 8  # curves of one picture

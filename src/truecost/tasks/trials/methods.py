@@ -24,8 +24,7 @@ from truecost.core.scoring import Scoring
 from truecost.errors import InputError, UsageError, counted, first_five, near, refuse_text
 from truecost.formats import Table
 from truecost.study.columns import Options
-from truecost.tasks.trials.loading import load
-from truecost.tasks.trials.pairing import check_classes, pair
+from truecost.tasks.trials.loading import check_classes, load, pair
 from truecost.tasks.trials.records import Trials
 
 FILE = "file"  # in place of a column: each file is a run

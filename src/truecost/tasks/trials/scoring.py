@@ -7,18 +7,17 @@ import numpy as np
 import numpy.typing as npt
 
 from truecost.core.application import Application
-from truecost.core.batches import Batch
 from truecost.core.estimates import Context
 from truecost.core.evidence import Evidence
 from truecost.core.factors import Factor
 from truecost.core.measure import Measure
-from truecost.core.scoring import Scoring
+from truecost.core.scoring import Batch, Scoring
 from truecost.errors import InputError, UsageError, first_five
 from truecost.names import POSTERIORS, SCORE_TYPES
 from truecost.task import Dims
 from truecost.tasks.measures import find, registry
 from truecost.tasks.trials.annotators import refuse_priors
-from truecost.tasks.trials.context import context_of, point_of
+from truecost.tasks.trials.context import at_threshold, context_of, point_of, thresholds_of
 from truecost.tasks.trials.counting import (
     PARTS_OF,
     class_shares,
@@ -28,7 +27,6 @@ from truecost.tasks.trials.counting import (
     ranking_of,
     sides_of,
 )
-from truecost.tasks.trials.frozen import at_threshold, thresholds_of
 from truecost.tasks.trials.options import TrialsScoring
 from truecost.tasks.trials.records import Trials
 
@@ -215,7 +213,7 @@ def refuse_reversed(trials: Trials, scoring: Scoring) -> None:
     )
     if area >= 0.5:
         return
-    from truecost.tasks.trials.reversal import LEVEL, beyond_chance
+    from truecost.tasks.trials.problems import LEVEL, beyond_chance
 
     if beyond_chance(
         llrs(trials, scoring), trials.labels == 1, sides_of(trials, scoring), trials.weights

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from truecost.cli.columns import Columns
-from truecost.cli.layout import Layout
+from truecost.cli.tables import Columns, Layout
 from truecost.core.digits import between, figure, percent
 
 if TYPE_CHECKING:

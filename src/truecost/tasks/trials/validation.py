@@ -11,15 +11,14 @@ import numpy as np
 
 from truecost.errors import TruecostError, UsageError, counted, first_five
 from truecost.formats import Table
-from truecost.formats.mapped import refuse_repeated, refuse_rows
+from truecost.formats.table import refuse_repeated, refuse_rows
 from truecost.study import columns as read
 from truecost.study.checks import Check, State
 from truecost.study.columns import Options
 from truecost.study.config import Study
 from truecost.study.reader import Reader, options_of
-from truecost.study.sources import Source
-from truecost.tasks.trials.loading import load
-from truecost.tasks.trials.pairing import check_classes
+from truecost.study.settings import Source
+from truecost.tasks.trials.loading import check_classes, load
 
 FEW_VALUES = 0.05  # distinct scores as a share of the trials: fewer are coarse
 

@@ -1,17 +1,18 @@
-"""What trials take to be read, counted and scored."""
+"""What trials take to be read, counted and scored, and what is stored of them beside rows."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
+from truecost.core.results import Side
 from truecost.errors import UsageError
 from truecost.names import POSTERIORS
 from truecost.study.tables import DataTable, MethodsTable
 from truecost.task import Work
-from truecost.tasks.trials.advice import flagged, on_imbalance
+from truecost.tasks.trials.loading import check_classes, pair
 from truecost.tasks.trials.options import TrialsScoring, choices_of
-from truecost.tasks.trials.pairing import check_classes, pair
-from truecost.tasks.trials.problems import problems_of
+from truecost.tasks.trials.problems import flagged, on_imbalance, problems_of
 from truecost.tasks.trials.records import Trials
 from truecost.tasks.trials.scoring import (
     DEFAULT_MEASURES,
@@ -26,8 +27,44 @@ if TYPE_CHECKING:
     from truecost.study.config import Study
     from truecost.study.outcome import Outcome
     from truecost.study.reader import Reader
-    from truecost.study.settings import Progress
-    from truecost.study.sources import Source
+    from truecost.study.settings import Progress, Source
+
+
+class Fitted(msgspec.Struct, frozen=True, kw_only=True, tag="calibration"):
+    """What was fitted to calibrate a system.
+
+    Attributes
+    ----------
+    summary : dict
+        Method, training data and parameters (`Calibrated.summary`).
+    """
+
+    summary: dict[str, Any]
+
+
+class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="claim"):
+    """What may honestly be claimed of two methods, for one measure.
+
+    Attributes
+    ----------
+    system, against : str
+        The two methods.
+    measure : str
+        Label of the measure.
+    dims : dict of str to str
+        Application, where there are several.
+    verdict : {"better", "worse", "same", "undecided"}
+        Of `system`; nothing is claimed when it is undecided.
+    text : str
+        The sentence: what differs and by how much, what varied and what was held.
+    """
+
+    system: str
+    against: str
+    measure: str
+    dims: dict[str, str] = {}
+    verdict: Side
+    text: str
 
 
 def read(source: "Source", reader: "Reader", study: "Study") -> Trials:
@@ -111,9 +148,9 @@ WORK = Work(
     same=same,
     descriptions=(
         "truecost.core.variance:Variance",
-        "truecost.core.single_runs:SingleRuns",
-        "truecost.tasks.trials.descriptions:Claim",
-        "truecost.tasks.trials.descriptions:Fitted",
+        "truecost.core.claims:SingleRuns",
+        "truecost.tasks.trials.work:Claim",
+        "truecost.tasks.trials.work:Fitted",
     ),
     flagged=flagged,
     advice=on_imbalance,

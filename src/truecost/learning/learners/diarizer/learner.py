@@ -8,13 +8,13 @@ import msgspec
 import numpy as np
 
 from truecost.corrections import corrector
-from truecost.corrections.regions import joined, put_in_place
+from truecost.corrections.kinds import joined, put_in_place
 from truecost.corrections.speech_text import region_of, text_of, turns_of
 from truecost.errors import InputError, UsageError
-from truecost.learning.learners.diarizer.grid import Grid
-from truecost.learning.learners.diarizer.heaps import (
+from truecost.learning.learners.diarizer.grid import (
     NEVER,
     Evidence,
+    Grid,
     evidence_of,
     threshold,
     without_heaps,

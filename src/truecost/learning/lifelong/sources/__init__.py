@@ -15,17 +15,16 @@ from typing import TYPE_CHECKING
 from truecost.lazy import attach
 
 if TYPE_CHECKING:
+    from truecost.learning.lifelong.sources.finding import Kind as Kind
     from truecost.learning.lifelong.sources.finding import course_of as course_of
     from truecost.learning.lifelong.sources.finding import files_of as files_of
     from truecost.learning.lifelong.sources.finding import kinds as kinds
     from truecost.learning.lifelong.sources.finding import outputs_of as outputs_of
     from truecost.learning.lifelong.sources.finding import settings_of as settings_of
-    from truecost.learning.lifelong.sources.kinds import Kind as Kind
 else:
     __getattr__, __dir__, __all__ = attach(
         __name__,
         {
-            ".finding": ("course_of", "files_of", "kinds", "outputs_of", "settings_of"),
-            ".kinds": ("Kind",),
+            ".finding": ("Kind", "course_of", "files_of", "kinds", "outputs_of", "settings_of"),
         },
     )

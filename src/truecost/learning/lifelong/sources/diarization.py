@@ -18,8 +18,8 @@ from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.formats import Table, read
 from truecost.formats.segments import FIXED, SPEECH, segments_of
 from truecost.learning.lifelong.course import Course, Timed, moment
-from truecost.learning.lifelong.sources.kinds import Kind
-from truecost.learning.streams.reading import filled, ids_of
+from truecost.learning.lifelong.sources.finding import Kind
+from truecost.learning.streams.items import filled, ids_of
 from truecost.speech.spans import MICRO
 
 SETS = ("lifelong", "test", "initial")

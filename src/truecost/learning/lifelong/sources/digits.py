@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from truecost.errors import UsageError
 from truecost.learning.lifelong.course import Course
-from truecost.learning.lifelong.sources.kinds import Kind
+from truecost.learning.lifelong.sources.finding import Kind
 from truecost.learning.streams.corpora import handwritten
 from truecost.learning.streams.items import Items
 from truecost.learning.system import Array, Floats, generator

@@ -1,8 +1,9 @@
-"""Sources of life cycles by name, found in the modules of the package, and what each makes."""
+"""Sources of life cycles: what one is, how they are found by name, and what each makes."""
 
 import importlib
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 from typing import Any
@@ -12,7 +13,38 @@ import msgspec
 from truecost.errors import UsageError, first_five
 from truecost.learning.lifelong import sources
 from truecost.learning.lifelong.course import Course
-from truecost.learning.lifelong.sources.kinds import Kind
+
+Make = Callable[[Any, int], Course]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of source.
+
+    Attributes
+    ----------
+    text : str
+        A line on it.
+    settings : type of msgspec.Struct
+        The keys of `[source]` that it reads, beside `name`; frozen.
+    make : callable
+        From settings and the seed of a run to a course: the same for the same, in any process.
+    files : tuple of str
+        Settings that name the files that it reads (a path, or several); a run resumes only while
+        these are the same, byte by byte.
+    outputs : str
+        What is put out: classes, transcripts, translation or diarization; the setting `kind` says
+        it where this is empty.
+    extra : str
+        The extra of truecost that has to be installed; empty for none.
+    """
+
+    text: str
+    settings: type[msgspec.Struct]
+    make: Make
+    files: tuple[str, ...] = ()
+    outputs: str = ""
+    extra: str = ""
 
 
 @cache

@@ -15,9 +15,8 @@ import numpy as np
 from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.formats import Table, read
 from truecost.learning.lifelong.course import Course, Timed, moment
-from truecost.learning.lifelong.sources.kinds import Kind
-from truecost.learning.streams.items import sorted_classes
-from truecost.learning.streams.reading import (
+from truecost.learning.lifelong.sources.finding import Kind
+from truecost.learning.streams.items import (
     IDS,
     LABELS,
     MATRICES,
@@ -25,6 +24,7 @@ from truecost.learning.streams.reading import (
     first_of,
     ids_of,
     matrix,
+    sorted_classes,
 )
 from truecost.learning.system import Array, Floats
 

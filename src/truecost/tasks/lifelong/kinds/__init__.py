@@ -9,14 +9,13 @@ from truecost.lazy import attach
 
 if TYPE_CHECKING:
     from truecost.tasks.lifelong.kinds.base import Kind as Kind
-    from truecost.tasks.lifelong.kinds.finding import kind_of as kind_of
-    from truecost.tasks.lifelong.kinds.finding import kinds as kinds
-    from truecost.tasks.lifelong.kinds.finding import penalisable as penalisable
+    from truecost.tasks.lifelong.kinds.base import kind_of as kind_of
+    from truecost.tasks.lifelong.kinds.base import kinds as kinds
+    from truecost.tasks.lifelong.kinds.base import penalisable as penalisable
 else:
     __getattr__, __dir__, __all__ = attach(
         __name__,
         {
-            ".base": ("Kind",),
-            ".finding": ("kind_of", "kinds", "penalisable"),
+            ".base": ("Kind", "kind_of", "kinds", "penalisable"),
         },
     )

@@ -1,29 +1,56 @@
-"""What a kind of output is to penalised scores: how it is counted, and how a correction is.
+"""What a kind of output is to penalised scores, and the kinds found in the modules of the
+package.
 
 A correction exchanges rows of additive statistics: those of the corrected part as it was against
 those of the part made strictly wrong (`impaired`) or put in place (`corrected`). Nothing is run
 again. Where outputs are corrected as a whole, the statistics of the output say both (`Swap`).
 """
 
+import importlib
+import pkgutil
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from truecost.errors import InputError
+from truecost.core.measure import Measure
+from truecost.errors import InputError, UsageError, near
+from truecost.tasks.lifelong import kinds as package
+from truecost.tasks.measures import find
 
 Array = npt.NDArray[Any]
+
+
 Mask = npt.NDArray[np.bool_]
+
+
 Statistics = Mapping[str, Array]  # by name, each of shape (rows,)
+
+
 Reference = tuple[str, ...]  # the right outputs of a row; several may be right
+
+
 References = Sequence[Reference]
+
+
 Both = tuple[Statistics, Statistics]  # impaired, corrected
+
+
 Count = Callable[[Sequence[str], References, Any, str], Statistics]
+
+
 Exchange = Callable[[Sequence[str], References, Sequence[tuple[str, ...]], Any, str], Both]
+
+
 Swap = Callable[[Statistics, str], Both]
+
+
 T = TypeVar("T", bound=Hashable)
+
+
 WHOLE = ""  # the part that is the whole output
 
 
@@ -185,3 +212,79 @@ def whole(corrected: Sequence[tuple[str, ...]], noun: str) -> Mask:
                 f"whole, once: leave the part empty"
             )
     return np.array([bool(parts) for parts in corrected], np.bool_)
+
+
+# Why scores of other tasks have no place here, by the evidence that they are made of.
+NOT_ADDED = {
+    "errors": "the error of a number has no largest value, so that there is no strictly wrong "
+    "output to penalise by",
+    "llr": "a likelihood ratio may be as wrong as one likes, so that there is no strictly wrong "
+    "output to penalise by",
+    "losses": "the loss of a probability has no largest value, so that there is no strictly wrong "
+    "output to penalise by",
+    "ranking": "it is made of the order of all outputs, which is no sum over what was corrected",
+}
+
+
+@cache
+def kinds() -> dict[str, Kind]:
+    """Every kind of output by its name, in the order of the names."""
+    modules = (
+        importlib.import_module(f"{package.__name__}.{found.name}")
+        for found in pkgutil.iter_modules(package.__path__)
+    )
+    found = [module.KIND for module in modules if hasattr(module, "KIND")]
+    return {kind.name: kind for kind in sorted(found, key=lambda kind: str(kind.name))}
+
+
+def kind_of(name: str) -> Kind:
+    """The kind of output of a name.
+
+    Parameters
+    ----------
+    name : str
+        classes, diarization, transcripts, translation, ...
+
+    Raises
+    ------
+    UsageError
+        When there is none.
+
+    Examples
+    --------
+    >>> from truecost.tasks.lifelong.kinds import kind_of
+    >>> kind_of("translation").scores
+    ('bleu', 'chrf', 'ter')
+    """
+    known = kinds()
+    if name not in known:
+        raise UsageError(
+            f"kind of output {name!r} is not known{near(name, known)}: choose one of "
+            f"{', '.join(known)}"
+        )
+    return known[name]
+
+
+def penalisable(kind: Kind, score: str = "") -> Measure:
+    """The measure that a score of a kind names.
+
+    Parameters
+    ----------
+    score : str
+        `NAME` or `NAME:PARAMETER`; the first score of the kind when empty.
+
+    Raises
+    ------
+    UsageError
+        When there is no such measure, or it cannot be penalised: says why.
+    """
+    measure = find(score or kind.scores[0])
+    if measure.name in kind.scores:
+        return measure
+    reason = kind.refused.get(measure.name, "")
+    reason = reason or next((NOT_ADDED[p] for p in measure.parts if p in NOT_ADDED), "")
+    of = f"it is no score of {kind.name}"
+    raise UsageError(
+        f"{measure.label} cannot be penalised: {reason or of}; penalised scores of {kind.name} are "
+        f"{', '.join(kind.scores)}"
+    )

@@ -12,8 +12,7 @@ import numpy as np
 
 from truecost.core.application import Application
 from truecost.core.evidence import Totals
-from truecost.core.measure import Array, Measure, Result, share
-from truecost.core.rules import Rate, Rule
+from truecost.core.measure import Array, Measure, Rate, Result, Rule, share
 from truecost.core.tally import Tally
 
 

@@ -20,12 +20,14 @@ from truecost.core.measure import (
     Floats,
     Function,
     Measure,
+    Rate,
+    Rates,
     Result,
+    Rule,
     Told,
     difference,
     share,
 )
-from truecost.core.rules import Rate, Rates, Rule
 from truecost.core.tally import Tally
 from truecost.errors import TruecostError
 from truecost.tasks.lifelong.measures.across import (

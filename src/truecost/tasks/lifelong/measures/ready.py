@@ -2,8 +2,7 @@
 
 from truecost.core.application import Application
 from truecost.core.evidence import Totals
-from truecost.core.measure import NONE, Measure, Result, share
-from truecost.core.rules import Rule
+from truecost.core.measure import NONE, Measure, Result, Rule, share
 
 
 def mean_score(totals: Totals, application: Application) -> Result:

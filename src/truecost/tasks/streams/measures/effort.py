@@ -17,8 +17,7 @@ import numpy as np
 
 from truecost.core.application import Application
 from truecost.core.evidence import Totals
-from truecost.core.measure import NONE, Array, Floats, Measure, Result, share
-from truecost.core.rules import Rate, Rule
+from truecost.core.measure import NONE, Array, Floats, Measure, Rate, Result, Rule, share
 from truecost.tasks.streams.measures.effort_pools import PLAIN, Effort, Sums, joined
 
 HOUR = 3600.0

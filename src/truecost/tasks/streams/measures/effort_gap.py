@@ -11,8 +11,7 @@ import numpy as np
 
 from truecost.core.application import Application
 from truecost.core.evidence import Totals
-from truecost.core.measure import NONE, Floats, Measure, Result, share
-from truecost.core.rules import Rule
+from truecost.core.measure import NONE, Floats, Measure, Result, Rule, share
 from truecost.tasks.streams.measures.effort import VALUES, dcf_value, imlm_value
 from truecost.tasks.streams.measures.effort_pools import (
     PLAIN,

@@ -19,8 +19,7 @@ import numpy as np
 from truecost.core.application import Application
 from truecost.core.evidence import Totals
 from truecost.core.measure import Array, Floats, Measure, Result, Told, share
-from truecost.tasks.terms.measures.term_rules import SHARE, rule
-from truecost.tasks.terms.measures.term_shares import MEAN, Averaging, Shares
+from truecost.tasks.terms.measures.term_shares import MEAN, SHARE, Averaging, Shares, rule
 from truecost.tasks.terms.measures.terms import COUNTS
 
 VARIANTS = ("pooled", "by_query")

@@ -19,24 +19,21 @@ import numpy.typing as npt
 
 from truecost.core.application import Application
 from truecost.core.evidence import Totals
-from truecost.core.measure import NONE, Floats, Measure, Result, Told, share
-from truecost.core.rules import Rule
-from truecost.tasks.terms.measures.term_rules import (
+from truecost.core.measure import NONE, Floats, Measure, Result, Rule, Told, share
+from truecost.tasks.terms.measures.term_shares import (
+    MEAN,
     SHARE,
+    Averaging,
+    Shares,
     alarmed,
+    missed,
     missing,
     number_alarmed,
     number_of,
-    rule,
-    weighed,
-)
-from truecost.tasks.terms.measures.term_shares import (
-    MEAN,
-    Averaging,
-    Shares,
-    missed,
     query_weights,
+    rule,
     settled,
+    weighed,
 )
 
 Array = npt.NDArray[Any]

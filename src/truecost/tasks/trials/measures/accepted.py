@@ -13,8 +13,7 @@ import numpy as np
 
 from truecost.core.application import Application
 from truecost.core.evidence import Totals
-from truecost.core.measure import Floats, Measure, Result, share
-from truecost.core.rules import Rate, Rule
+from truecost.core.measure import Floats, Measure, Rate, Result, Rule, share
 
 ACCEPTED = ("accepted",)
 

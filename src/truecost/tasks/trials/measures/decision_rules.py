@@ -7,8 +7,7 @@ import numpy as np
 
 from truecost.core.application import Application
 from truecost.core.evidence import Totals
-from truecost.core.measure import Floats
-from truecost.core.rules import Rate, Rule
+from truecost.core.measure import Floats, Rate, Rule
 from truecost.core.tally import Tally
 
 

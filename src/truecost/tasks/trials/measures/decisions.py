@@ -12,8 +12,7 @@ import numpy as np
 
 from truecost.core.application import Application
 from truecost.core.evidence import Totals
-from truecost.core.measure import NONE, Floats, Measure, Result, share, weigh
-from truecost.core.rules import Rule
+from truecost.core.measure import NONE, Floats, Measure, Result, Rule, share, weigh
 from truecost.tasks.trials.measures.decision_rules import (
     abstaining,
     accepting,

@@ -9,8 +9,7 @@ import numpy as np
 
 from truecost.core.application import Application
 from truecost.core.evidence import Totals
-from truecost.core.measure import Measure, Result, share
-from truecost.core.rules import Rule
+from truecost.core.measure import Measure, Result, Rule, share
 
 ERRORS = ("errors",)
 

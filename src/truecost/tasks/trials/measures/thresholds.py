@@ -12,8 +12,18 @@ import numpy as np
 
 from truecost.core.application import Application
 from truecost.core.evidence import Totals
-from truecost.core.measure import Measure, Result, share
-from truecost.core.rules import FALSE_ALARM, MISS, NONTARGETS, TARGETS, Rate, Rule, at_threshold
+from truecost.core.measure import (
+    FALSE_ALARM,
+    MISS,
+    NONTARGETS,
+    TARGETS,
+    Measure,
+    Rate,
+    Result,
+    Rule,
+    at_threshold,
+    share,
+)
 from truecost.core.sweep import EER_KINDS, Sweep
 
 RANKING = ("ranking",)

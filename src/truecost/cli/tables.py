@@ -1,0 +1,372 @@
+"""Tables on the terminal: the values of a task, a line a row, fitted to the width; figures are
+never cut.
+
+A table of few rows is turned, so that its rows are columns; one about several things becomes a
+table for each, below a line that names it; and at last every figure has a line of its own.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from rich.cells import cell_len
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from truecost.core.captions import dims_of, items_of, units_shown
+from truecost.core.digits import percent
+from truecost.core.flags import marks
+from truecost.core.results import HELD, Row, figures, shown
+from truecost.errors import amount, visible
+from truecost.face import at
+from truecost.tasks import find
+
+if TYPE_CHECKING:
+    from truecost.study.outcome import Outcome
+
+
+@dataclass(frozen=True)
+class Columns:
+    """A table as text: named columns, those that may be left out when the screen is narrow."""
+
+    names: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    left: frozenset[str] = frozenset({"measure", "verdict", "note"})
+    spare: tuple[str, ...] = ()
+    about: tuple[str, ...] = ("system", "against", "subset")  # shown once where it repeats
+    above: tuple[str, ...] = ()  # what is said above the table where every row has the same
+    said: tuple[str, ...] = ()
+    below: tuple[str, ...] = ()  # notes that had no place beside the figures
+    plain: bool = False  # no names above, and a long text goes on in the next line
+
+    def visible(self) -> "Columns":
+        """The table with nothing in it that would steer a terminal."""
+        return Columns(
+            names=tuple(map(visible, self.names)),
+            rows=tuple(tuple(map(visible, row)) for row in self.rows),
+            left=frozenset(map(visible, self.left)),
+            spare=tuple(map(visible, self.spare)),
+            about=tuple(map(visible, self.about)),
+            above=tuple(map(visible, self.above)),
+            said=tuple(map(visible, self.said)),
+            below=tuple(map(visible, self.below)),
+            plain=self.plain,
+        )
+
+    def fitted(self, width: int) -> "Columns":
+        """The table with one line for what every row has until it fits, then with its notes below,
+        then without spare columns, and at last with long names cut.
+        """
+        table = self
+        for name in self.above:
+            if table.width() > width:
+                table = table.lifted(name)
+        said = sorted(table.said[len(self.said) :], key=self._place)
+        table = replace(table, said=(*self.said, *said))
+        if table.width() > width:
+            table = table.footed()
+        table = table.spared(width)
+        for name in reversed(self.about):
+            if (over := table.width() - width) > 0 and name != "measure":
+                table = table.cut(name, over)
+        return table
+
+    def spared(self, width: int) -> "Columns":
+        """The table without spare columns until it fits; it says which, where any of them might
+        have stood above it.
+        """
+        table, left_out = self, []
+        for name in self.spare:
+            if table.width() > width and name in table.names:
+                shown = any(row[table.names.index(name)] for row in table.rows)
+                left_out += [name] if shown else []
+                table = table.without(name)
+        if not left_out or not {*self.spare} & {*self.above}:
+            return table
+        said = f"left out for want of width: {', '.join(reversed(left_out))}"
+        return replace(table, below=(*table.below, said))
+
+    def shown(self, width: int) -> "Columns":
+        """The table as a screen of this width shows it: the last column is padded too."""
+        return self.fitted(width - 2)
+
+    def _place(self, said: str) -> int:
+        """Where the column of a line above the table stood."""
+        return next(k for k, name in enumerate(self.names) if said.startswith(f"{name} "))
+
+    def width(self) -> int:
+        """Characters from the first to the last column."""
+        return sum(self.widths()) + 2 * (len(self.names) - 1)
+
+    def widths(self) -> list[int]:
+        """The longest cell of each column, its name included; that of the notes is not shown."""
+        heads = ("" if name == "note" else name for name in self.names)
+        return [max(map(cell_len, cells)) for cells in zip(heads, *self.rows, strict=True)]
+
+    def without(self, name: str) -> "Columns":
+        """The table without a column, if it has it."""
+        kept = [k for k, n in enumerate(self.names) if n != name]
+        rows = tuple(tuple(row[k] for k in kept) for row in self.rows)
+        return replace(self, names=tuple(self.names[k] for k in kept), rows=rows)
+
+    def lifted(self, name: str) -> "Columns":
+        """The table with a column said above it, if every row has the same there."""
+        cells = {row[self.names.index(name)] for row in self.rows} if name in self.names else ()
+        if len(cells) != 1:
+            return self
+        if not (cell := next(iter(cells))):
+            return self.without(name)
+        return replace(self.without(name), said=(*self.said, f"{name} {cell}"))
+
+    def footed(self) -> "Columns":
+        """The table with a number for each note, which stands below."""
+        if "note" not in self.names:
+            return self
+        k = self.names.index("note")
+        notes = dict.fromkeys(row[k] for row in self.rows if row[k])
+        if not notes:
+            return self.without("note")
+        marks = {"": "", **{note: f"({number})" for number, note in enumerate(notes, 1)}}
+        rows = tuple((*row[:k], marks[row[k]], *row[k + 1 :]) for row in self.rows)
+        return replace(self, rows=rows, below=tuple(f"{marks[note]} {note}" for note in notes))
+
+    def cut(self, name: str, over: int) -> "Columns":
+        """The table with the cells of a column cut by so many characters, to 8 at the least."""
+        if name not in self.names:
+            return self
+        k = self.names.index(name)
+        most = max(8, self.widths()[k] - over)
+
+        def short(cell: str) -> str:
+            head = most // 2  # both ends of a name tell it from its neighbours
+            return cell if len(cell) <= most else f"{cell[:head]}\u2026{cell[head + 1 - most :]}"
+
+        rows = tuple((*row[:k], short(row[k]), *row[k + 1 :]) for row in self.rows)
+        return replace(self, rows=rows)
+
+    def table(self, width: int) -> Group:
+        """For the terminal; a name that repeats from row to row is shown once."""
+        fitted = self.shown(width)
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=not self.plain)
+        words = {*self.left, *self.about}
+        for name in fitted.names:
+            shown_name = "" if name == "note" else name
+            side: Literal["left", "right"] = "left" if name in words else "right"
+            wraps = self.plain and name == fitted.names[-1]
+            table.add_column(Text(shown_name), justify=side, no_wrap=not wraps, overflow="ellipsis")
+        repeated = [n for n in self.about if n in self.names]
+        before: list[str] = []
+        for whole, row in zip(self.rows, fitted.rows, strict=True):
+            names = [whole[self.names.index(n)] for n in repeated]
+            cells = dict(zip(fitted.names, row, strict=True))
+            for k, name in enumerate(repeated):
+                if names[: k + 1] == before[: k + 1] and name in cells:
+                    cells[name] = ""
+            table.add_row(*(Text(cell) for cell in cells.values()))
+            before = names
+        below = map(Text, fitted.below)
+        return Group(*filter(None, [Text(", ".join(fitted.said))]), table, *below)
+
+
+MOST_TURNED = 6  # rows of a table that is turned
+
+
+def parts_of(table: "Columns", width: int) -> list["Columns"]:
+    """Tables that say the same and fit.
+
+    Parameters
+    ----------
+    width : int
+        Characters of a line.
+
+    Returns
+    -------
+    list of Columns
+        The table alone where it fits.
+    """
+    for way in (_whole, _turned, _grouped):
+        found = way(table)
+        if found and all(part.shown(width).width() <= width for part in found):
+            return found
+    about = _about(table)
+    named = [name for name in table.names if name in table.left - {*about, "note"}]
+    return [_upright(part) for part in _by(table, [*about, *named[:1]])]
+
+
+def _whole(table: "Columns") -> list["Columns"]:
+    return [table]
+
+
+def _about(table: "Columns") -> list[str]:
+    return [name for name in table.about if name in table.names]
+
+
+def _grouped(table: "Columns") -> list["Columns"]:
+    """A table for each thing that a table is about, all without its spare columns, but for what
+    every row of one has the same and may stand above it.
+    """
+    parts = _by(table, _about(table))
+    for name in table.above:
+        parts = [part.lifted(name) if name in table.spare else part for part in parts]
+    return [part.spared(0) for part in parts]
+
+
+def _by(table: "Columns", names: Sequence[str]) -> list["Columns"]:
+    """A table for each run of rows that are about the same, which is said above it."""
+    places = [table.names.index(name) for name in names]
+    found: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
+    for row in table.rows:
+        found.setdefault(tuple(row[k] for k in places), []).append(row)
+    parts = [replace(table, rows=tuple(rows)) for rows in found.values()]
+    for name in names:
+        parts = [part.lifted(name) for part in parts]
+    return parts
+
+
+def _turned(table: "Columns") -> list["Columns"]:
+    """A table of few rows with a column for each of them; none where their names do not differ."""
+    [first, *others] = _by(table, _about(table))
+    heads = [row[0] for row in first.rows]
+    if others or len(heads) > MOST_TURNED or len({first.names[0], *heads}) <= len(heads):
+        return []
+    columns = list(zip(*first.rows, strict=True))
+    cells = zip(first.names[1:], columns[1:], strict=True)
+    rows = tuple((name, *column) for name, column in cells if any(column))
+    left = frozenset({first.names[0]})
+    names = (first.names[0], *heads)
+    return [replace(first, names=names, rows=rows, left=left, spare=(), about=(), above=())]
+
+
+def _upright(table: "Columns") -> "Columns":
+    """A line for each figure of a table."""
+    rows = [pair for row in table.rows for pair in zip(table.names, row, strict=True) if pair[1]]
+    names = ("figure", "value")
+    left = frozenset(names)
+    table = replace(table, names=names, rows=tuple(rows), left=left, spare=(), about=(), above=())
+    return replace(table, plain=True)
+
+
+ABOVE = ("measure", "system")
+
+
+def dims_beside(rows: Sequence[Row]) -> tuple[str, ...]:
+    """What tells rows apart, without strategy and budget where every system is named so.
+
+    Returns
+    -------
+    tuple of str
+        Of `margin-4` and `passive` the name says all; not of `often`, nor of `margin-rate-0.1`,
+        whose questions a batch are a number of their own.
+    """
+    said = all(_named(row.dims) == row.dims.get("system") for row in rows)
+    left_out = ("strategy", "budget") if said else ()
+    return tuple(name for name in dims_of(rows) if name not in left_out)
+
+
+def _named(dims: Mapping[str, str]) -> str:
+    """What a live run calls a system of this strategy and budget: `margin-4`, `passive`."""
+    strategy = dims.get("strategy", "").replace(":", "-")
+    return f"{strategy}-{dims['budget']}" if "budget" in dims else strategy
+
+
+def sizes_of(rows: Sequence[Row]) -> tuple[str, list[str]]:
+    """How many items each row speaks of, in a run, and the head of that column."""
+    runs = [max(row.counts.get("runs", 1), 1) for row in rows]
+    head = items_of(rows) + (" a run" if max(runs, default=1) > 1 else "")
+    return head, [amount(row.n_trials / n) for row, n in zip(rows, runs, strict=True)]
+
+
+def dims_shown(rows: Sequence[Row]) -> tuple[str, ...]:
+    """What the rows are about, the widest first: the system and its subsets come last."""
+    found = dims_beside(rows)
+    inner = ("system", "subset", "phase")
+    return (*(n for n in found if n not in inner), *(n for n in inner if n in found))
+
+
+def about(row: Row, dims: Sequence[str]) -> tuple[str, ...]:
+    """What a row is about; the baseline stands beside its system."""
+    cells = {**row.dims, "against": row.baseline or ""}
+    return tuple(cells.get(name, "all" if name == "subset" else "") for name in dims)
+
+
+def values(rows: Sequence[Row], *, by_run: bool = False) -> Columns:
+    """A line a row; of streams with the items of a run."""
+    dims, items, sizes = dims_shown(rows), items_of(rows), [str(row.n_trials) for row in rows]
+    if by_run:
+        items, sizes = sizes_of(rows)
+    names = ("measure", "value", f"{percent(rows[0].level)} interval", "naive", items, "units")
+    cells = tuple(
+        (
+            *(*about(row, dims), row.label, *figures(row)),
+            "" if row.naive is None else shown(row, row.naive),
+            *(size, units_shown(row), note_of(row)),
+        )
+        for row, size in zip(rows, sizes, strict=True)
+    )
+    above = (*ABOVE, items, "units") if by_run else ABOVE
+    spare = ("units", items, "naive")
+    table = Columns((*dims, *names, "note"), cells, spare=spare, about=dims, above=above)
+    return table if any(map(units_shown, rows)) else table.without("units")
+
+
+def note_of(row: Row) -> str:
+    """What is special about a row, in one cell."""
+    return ", ".join(marks_of(row))
+
+
+def marks_of(row: Row) -> list[str]:
+    """Why a row has no value, or what is special about it."""
+    if row.reason and (row.value is None or row.reason == HELD):
+        return [row.reason.removeprefix("undefined: ")]
+    return marks(row.flags)
+
+
+def _nothing(outcome: "Outcome") -> "Sequence[Columns]":
+    del outcome
+    return ()
+
+
+def _no_texts(outcome: "Outcome") -> Sequence[str]:
+    del outcome
+    return ()
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What is laid out otherwise than for all tasks.
+
+    Attributes
+    ----------
+    values : callable, optional
+        Tables of some values.
+    pairs : callable, optional
+        The table of comparisons, from that of all tasks and the differences.
+    whole : callable
+        Tables in place of all others, with every subset; none where there is no reason for it.
+    below : callable
+        Further tables.
+    brief : tuple of str
+        Measures that are shown of subsets beside the first.
+    told : callable
+        Sentences of the result below the tables.
+    way : str
+        How replicates are computed.
+    """
+
+    values: "Callable[[Sequence[Row]], list[Columns]] | None" = None
+    pairs: "Callable[[Columns, Sequence[Row]], Columns] | None" = None
+    whole: "Callable[[Outcome], Sequence[Columns]]" = _nothing
+    below: "Callable[[Outcome], Sequence[Columns]]" = _nothing
+    brief: tuple[str, ...] = ()
+    told: "Callable[[Outcome], Sequence[str]]" = _no_texts
+    way: str = ""
+
+
+LAYOUT = Layout()  # of tasks that have none of their own
+
+
+def layout_of(task: str) -> Layout:
+    """The layout of the tables of a task on the terminal, imported now."""
+    layout: Layout = at(find(task).load().layout)
+    return layout

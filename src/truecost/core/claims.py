@@ -1,0 +1,193 @@
+"""What a figure of a method speaks of, and what comparing single runs would have said.
+
+Who trains each method once compares two systems, and takes the interval of that test for the
+methods. Over all pairs of a run of one and a run of the other (of one training set, where both
+methods were trained on the same ones), this counts how often that interval alone would have
+decided, and for whom: pairs that decide against each other cannot both be right.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from truecost.core.comparison import paired_ends
+from truecost.core.methods import Estimator, MethodEstimate
+from truecost.core.results import MOST_UNDEFINED, Estimate
+from truecost.errors import counted
+
+
+def shared_data(*methods: MethodEstimate) -> str:
+    """What of their training data the runs of each method share, in words; empty if not known.
+
+    Where anything but a seed tells runs apart, the training data may be what varies.
+    """
+    if any(m.runs.sets in m.runs.varied for m in methods):
+        return "the list that training sets are drawn from"
+    varied = {n for m in methods for n, column in m.runs.levels.items() if len(set(column)) > 1}
+    return "training data" if varied <= {"seed"} else ""
+
+
+def scope(found: MethodEstimate, estimator: Estimator = "mean") -> str:
+    """What varied and what was held fixed, in words for a reader.
+
+    Parameters
+    ----------
+    estimator : {"mean", "run"}
+
+    Returns
+    -------
+    str
+        One line without a full stop; the same for both estimators unless a column is held.
+    """
+    runs, test = found.runs, found.members[0]
+    tests = test.units_by_factor or dict.fromkeys(test.factors, test.n_units)
+    units = [f"{name} ({size})" for name, size in tests.items()]
+    levels = {name: len(set(column)) for name, column in runs.levels.items()}
+    many = {name: size for name, size in levels.items() if size > 1}
+    nested = runs.sets in runs.varied
+    varied = runs.varied if estimator == "mean" and not nested else many
+    held = [f"{name} ({size})" for name, size in levels.items() if name not in varied]
+    data = shared_data(found)
+    shared = f", such as {data}" if data else ""
+    count = counted(len(runs), "run")
+    head = {"mean": f", mean of {count}", "run": f", one run, from {count}"}[estimator]
+    said = [
+        runs.method + (head if runs.varied != many and not nested else f": {count}"),
+        "varied: " + (", ".join([*(f"{n} ({s})" for n, s in varied.items()), *_tests(units)])),
+        "held fixed: " + ", ".join([*held, f"whatever else the runs share{shared}"]),
+    ]
+    if len(runs) == 1:
+        said.append(f"one run tells nothing of the variation over {' and '.join(runs.levels)}")
+    return "; ".join(said)
+
+
+def _tests(units: Sequence[str]) -> list[str]:
+    return [f"units of the test: {', '.join(units)}"] if units else []
+
+
+Floats = npt.NDArray[np.float64]
+
+
+class SingleRuns(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="single runs"):
+    """How pairs of single runs would have decided, for one measure.
+
+    Attributes
+    ----------
+    system, against : str
+        The two methods.
+    measure : str
+        Label of the measure.
+    dims : dict of str to str
+        Application, where there are several.
+    within : str
+        Column in which both runs of a pair have the same level, a training set; empty for none.
+    pairs : int
+        A run of one with a run of the other.
+    better, worse, undecided : int
+        Of these, how many intervals of the difference say that `system` is better, that it is
+        worse, and how many hold 0 (or too few replicates are defined).
+    level : float
+        Of the intervals.
+    """
+
+    system: str
+    against: str
+    measure: str
+    dims: dict[str, str] = {}
+    within: str = ""
+    pairs: int
+    better: int
+    worse: int
+    undecided: int
+    level: float
+
+
+def single_runs(system: MethodEstimate, baseline: MethodEstimate) -> SingleRuns:
+    """The paired interval of x_i - y_j for every run i of one and j of the other, as `compare`
+    makes it.
+
+    A replicate weighs the test units of both alike, as in any comparison of two systems; nothing in
+    it tells of seeds or training sets.
+
+    Parameters
+    ----------
+    system, baseline : MethodEstimate
+        From the same trials, measure and plan.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import truecost as tc
+    >>> from truecost.core.claims import single_runs
+    >>> plan = tc.Plan(200, seed=0)
+    >>> scoring = tc.Scoring(measures=("total_error",), plan=plan)
+    >>> labels, speakers = np.arange(400) % 2, np.arange(400) // 10
+    >>> def method(name, errors):
+    ...     members = []
+    ...     for seed, error in enumerate(errors):
+    ...         wrong = np.random.default_rng([len(name), seed]).random(400) < error
+    ...         decided = np.where(wrong, 1 - labels, labels)
+    ...         trials = tc.Trials.of(decided, labels, kind="decision", unit=speakers)
+    ...         members += tc.score_system(trials, scoring)
+    ...     return tc.estimate_method(members, tc.Runs(name, {"seed": ("1", "2", "3")}), plan)
+    >>> found = single_runs(method("new", (0.05, 0.2, 0.2)), method("before", (0.1, 0.2, 0.1)))
+    >>> found.pairs, found.better, found.worse, found.undecided
+    (9, 3, 4, 2)
+    """
+    first = system.members[0]
+    sides = (0.5 - first.level / 2, 0.5 + first.level / 2)
+    others = np.array([e.replicates for e in baseline.members])
+    every = np.array(baseline.members, object)
+    lower_is_better = first.direction == "lower"
+    within = system.runs.sets if system.runs.sets == baseline.runs.sets else ""
+    mine, their = (m.runs.levels.get(within, ("",) * len(m.runs)) for m in (system, baseline))
+    pairs = low = high = 0
+    for member, level in zip(system.members, mine, strict=True):
+        same = np.array([other == level for other in their])
+        met = others[same]
+        pairs += len(met)
+        apart = member.replicates - met
+        finite = np.isfinite(apart)
+        sure = finite.mean(axis=1) >= 1 - MOST_UNDEFINED
+        drawn = np.where(finite, apart, np.nan)[sure]
+        if first.method == "auto":
+            ends = _paired(member, every[same][sure], drawn)
+        else:
+            ends = _ends(drawn, sides)
+        value = member.point - np.array([e.point for e in every[same][sure]])
+        inside = (ends[0] <= value) & (value <= ends[1])  # else it speaks for no side
+        low += int(((ends[1] < 0) & inside).sum())
+        high += int(((ends[0] > 0) & inside).sum())
+    return SingleRuns(
+        system=system.runs.method,
+        against=baseline.runs.method,
+        measure=first.label,
+        dims={k: v for k, v in first.dims.items() if k not in ("system", "estimator")},
+        within=within,
+        pairs=pairs,
+        better=low if lower_is_better else high,
+        worse=high if lower_is_better else low,
+        undecided=pairs - low - high,
+        level=first.level,
+    )
+
+
+def _paired(member: Estimate, others: npt.NDArray[np.object_], drawn: Floats) -> Floats:
+    """Ends of the difference of a run and each of others; NaN where there is none: (2, others)."""
+    found = [
+        paired_ends("difference", member, other, member.point - other.point, row)[:2]
+        for other, row in zip(others, drawn, strict=True)
+    ]
+    return np.array(found, np.float64).reshape(-1, 2).T
+
+
+def _ends(drawn: Floats, sides: tuple[float, float]) -> Floats:
+    """Percentiles of each row over what is defined in it, shape (2, rows)."""
+    whole = np.isfinite(drawn).all(axis=1)
+    found = np.zeros((2, len(drawn)))
+    found[:, whole] = np.quantile(drawn[whole], sides, axis=1)
+    for k in np.flatnonzero(~whole):  # slow row by row, and rare
+        found[:, k] = np.nanquantile(drawn[k], sides)
+    return found

@@ -1,0 +1,237 @@
+"""What a live study asks for, with its defaults, and what it may not ask for."""
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from truecost.errors import UsageError, first_five, named
+from truecost.learning.options import OF_LIFE, OF_STREAM
+from truecost.task import Live
+from truecost.tasks.streams.options import StreamTable
+
+if TYPE_CHECKING:
+    from truecost.study.config import Study
+
+
+MONEY = ("total_price", "imlm_money")  # objectives that need the price of the person's hour
+
+
+MAY_ASK = ("program", "callable")  # learners that may ask themselves: it has to be said who asks
+
+
+RESERVED = ("passive", "streams")  # folders of the logs
+
+
+OF_LOGS = ("labels", "map", "target", "classes", "input_format")  # of [data]: said by the source
+
+
+def budgets_of(study: "Study") -> tuple[int, ...]:
+    """Questions a batch; one budget unless it is a sweep, none where there is a rate."""
+    if study.loop.rate is not None:
+        return ()
+    return study.sweep.budgets or (study.loop.settled("budget"),)
+
+
+def seeds_of(study: "Study") -> range:
+    """The seed of each run."""
+    first: int = study.loop.settled("first_seed")
+    return range(first, first + study.loop.settled("seeds"))
+
+
+def strategies_of(study: "Study") -> tuple[str, ...]:
+    """Who asks; one strategy unless it is a sweep."""
+    return study.sweep.strategies or (study.strategy.settled("name"),)
+
+
+def options_of(study: "Study", strategy: str) -> dict[str, Any]:
+    """The options of a strategy."""
+    if strategy in study.sweep.options:
+        return study.sweep.options[strategy]
+    return study.strategy.options if strategy == study.strategy.settled("name") else {}
+
+
+def check_streams_live(study: "Study") -> None:
+    """Refuse what a live run of streams does not do, before anything runs (UsageError)."""
+    if study.help.given():
+        raise UsageError("[help] goes with task lifelong: of a stream [loop] says the budget")
+    _check_source(study)
+    _check_beside(study)
+    _check_budgets(study)
+    _check_objective(study)
+    _check_strategies(study)
+
+
+def _check_source(study: "Study") -> None:
+    """Refuse keys of a life cycle."""
+    if study.source.kind in OF_LIFE:
+        raise UsageError(
+            f"[source] kind = {study.source.kind!r} goes with task lifelong; of a stream it is "
+            f"classes, {' or '.join(OF_STREAM)}"
+        )
+    if study.source.text is not None:
+        raise UsageError(
+            "[source] text goes with task lifelong; of a stream features name what the learner sees"
+        )
+
+
+def _check_beside(study: "Study") -> None:
+    """Refuse logs beside a source that makes them."""
+    if study.systems or study.collections:
+        what = "systems" if study.systems else "collections"
+        raise UsageError(
+            f"the study has [source] and [{what}]: a live run makes its own logs; leave out one "
+            f"or the other"
+        )
+    said = [key for key in OF_LOGS if key in study.data.given()]
+    if said:
+        raise UsageError(
+            f"{first_five(said)} under [data] {'does' if len(said) == 1 else 'do'} not go with "
+            f"[source], which says what is right"
+        )
+
+
+def _check_budgets(study: "Study") -> None:
+    """Refuse budgets that cannot be, before anything runs."""
+    loop, sweep = study.loop, study.sweep
+    if loop.rate is not None and (loop.budget is not None or sweep.budgets):
+        raise UsageError("a rate and a budget are given: questions are a share or a number a batch")
+    if loop.budget is not None and sweep.budgets:
+        raise UsageError("[loop] budget and [sweep] budgets are given: keep one of the two")
+    batch, budgets = study.loop.settled("batch"), budgets_of(study)
+    if above := [budget for budget in budgets if budget > batch]:
+        raise UsageError(
+            f"{named('budget', [*map(str, above)], 'are')} above the batch size: a batch has "
+            f"{batch} items, and each can be asked about once; lower it, or raise batch under "
+            f"[loop]"
+        )
+    if len(set(budgets)) < len(budgets):
+        raise UsageError(f"budgets {', '.join(map(str, budgets))}: name each once")
+
+
+def _check_objective(study: "Study") -> None:
+    """Refuse an objective that is not scored, or lacks a price, before anything runs."""
+    objective, stream = study.sweep.objective, study.table(StreamTable)
+    if objective is None:
+        return
+    priced = stream.person_price is not None
+    if objective in MONEY and not priced:
+        raise UsageError(
+            f"objective {objective!r} needs the price of the person's hour: give person_price "
+            f"under [stream], or take imlm"
+        )
+    scored = study.measures or (
+        "imlm",
+        *(MONEY if priced else ()),
+        *(("imlm_seconds",) if stream.item_seconds is not None else ()),
+        *(("act_dcf",) if study.source.kind in (None, "detection") else ()),
+    )
+    if objective not in scored:
+        raise UsageError(
+            f"objective {objective!r} is none of the measures scored ({', '.join(scored)}): add it "
+            f"to measures in the study, or take one of them"
+        )
+
+
+def _check_strategies(study: "Study") -> None:
+    """Refuse strategies that are named twice or not at all, and options of others."""
+    strategies, sweep = strategies_of(study), study.sweep
+    if len(set(strategies)) < len(strategies):
+        raise UsageError(f"strategies {', '.join(strategies)}: name each once")
+    for name in strategies:
+        if name in RESERVED or not name.strip("./\\ ") or "/" in name or not name.isprintable():
+            raise UsageError(f"{name!r} is no strategy: see truecost list strategies")
+    if lost := [name for name in sweep.options if name not in strategies]:
+        raise UsageError(
+            f"[sweep.options] has {first_five(lost)}, but {', '.join(strategies)} are tried: leave "
+            f"these options out, or try these strategies"
+        )
+    unsaid = study.strategy.name is None and not sweep.strategies
+    if unsaid and (learner := study.learner.settled("name")) in MAY_ASK:
+        raise UsageError(
+            f"the learner {learner} may ask by itself: say who asks, [strategy] name = 'own' "
+            f"(the learner) or one such as 'margin'"
+        )
+
+
+LIVE = Live(check=check_streams_live, make="truecost.learning.live.streams:streams_of")
+
+
+OF_LOOP = ("seeds", "first_seed", "record_cpu", "checkpoint", "folder")
+
+
+OF_SYSTEMS = ("learner", "strategy", "strategy_options")
+
+
+LIFELONG_RESERVED = ("courses",)  # folders of the logs
+
+
+ENDINGS = ("-frozen", "-unsupervised")  # of the names of the baselines
+
+
+def check_lifelong_live(study: "Study") -> None:
+    """Refuse what a live lifelong run does not do, before anything runs.
+
+    Parameters
+    ----------
+    study : Study
+        Of task lifelong, with `[source]`.
+
+    Raises
+    ------
+    UsageError
+        When a table or a key is of another run, a number is out of range, or a system has a name
+        that no folder can have.
+    """
+    if study.collections:
+        raise UsageError(
+            "the study has [source] and [collections]: a live run makes its own logs; leave out "
+            "one or the other"
+        )
+    if study.sweep.given():
+        raise UsageError(
+            "[sweep] goes with task stream: of a lifelong run each system is named under "
+            "[systems.NAME], with its learner and strategy"
+        )
+    if said := [key for key in study.data.given() if key not in ("classes", "metadata", "map")]:
+        raise UsageError(
+            f"{first_five(said)} under [data] does not go with [source], which says what is right"
+        )
+    if study.source.kind in OF_STREAM:
+        raise UsageError(
+            f"[source] kind = {study.source.kind!r} goes with task stream; of a life cycle it is "
+            f"classes, {', '.join(OF_LIFE[:-1])} or {OF_LIFE[-1]}"
+        )
+    _check_lifelong_loop(study)
+    for name in study.systems:
+        _check_system(study, name)
+
+
+def _check_lifelong_loop(study: "Study") -> None:
+    """Refuse keys of streams."""
+    if other := [key for key in study.loop.given() if key not in OF_LOOP]:
+        raise UsageError(
+            f"[loop] {first_five(other)} goes with task stream; of a lifelong run [loop] has "
+            f"{', '.join(OF_LOOP)}, and [help] says how much a person helps"
+        )
+
+
+def _check_system(study: "Study", name: str) -> None:
+    """Refuse files of systems that are run, and names that no folder can have."""
+    if other := [key for key in study.systems[name].given() if key not in OF_SYSTEMS]:
+        raise UsageError(
+            f"[systems.{name}] has {first_five(other)}, and the study has [source]: a live run "
+            f"makes its own logs; a system has {', '.join(OF_SYSTEMS)} there"
+        )
+    if not re.fullmatch(r"[A-Za-z0-9][\w.+-]*", name, re.ASCII) or name in LIFELONG_RESERVED:
+        raise UsageError(
+            f"[systems.{name}]: its logs get a folder of its name: take letters, digits, '-', '_', "
+            f"'+' and '.', and not {' or '.join(map(repr, LIFELONG_RESERVED))}"
+        )
+    if name.endswith(ENDINGS):
+        raise UsageError(
+            f"[systems.{name}]: names that end in {' or '.join(ENDINGS)} are those of the baselines"
+        )
+
+
+LIFELONG_LIVE = Live(
+    check=check_lifelong_live, make="truecost.learning.live.lifelong:lives_of", systems=True
+)

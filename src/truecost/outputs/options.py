@@ -1,0 +1,99 @@
+"""`[transcripts]`, `[translation]` and `[diarization]`: how outputs are made comparable with their
+reference.
+"""
+
+from typing import Annotated, ClassVar
+
+from truecost.names import Outside, SpeakerMapping
+from truecost.options import Option, PartialTable
+
+
+class TranscriptsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
+    """`[transcripts]`: how texts are made comparable."""
+
+    __table__: ClassVar[str] = "transcripts"
+
+    normalise: Annotated[
+        tuple[str, ...],
+        Option(
+            help="Step, or steps separated by commas, in their order: truecost list normalisations",
+            split=True,
+        ),
+    ] = ()
+    by: Annotated[
+        str | None, Option(help="Columns that name an utterance, joined by +.", shown="the id")
+    ] = None
+    outside: Annotated[
+        Outside | None,
+        Option(help="What to do with CTM words in no segment of the reference.", default="error"),
+    ] = None
+
+
+class TranslationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
+    """`[translation]`: how sentences become tokens."""
+
+    __table__: ClassVar[str] = "translation"
+
+    tokenizer: Annotated[
+        str | None,
+        Option(help="One of sacrebleu's.", default="13a", needs={"measure": ("bleu",)}),
+    ] = None
+    lowercase: Annotated[
+        bool | None,
+        Option(help="Ignore case; TER always does.", needs={"measure": ("bleu", "chrf")}),
+    ] = None
+
+
+class DiarizationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
+    """`[diarization]`: which times are scored, and how speakers are mapped."""
+
+    __table__: ClassVar[str] = "diarization"
+
+    collar: Annotated[
+        float | None,
+        Option(
+            help="Seconds on each side of a reference boundary that are not scored.",
+            shown="0",
+            ge=0,
+            le=10,
+            thousandths=True,
+        ),
+    ] = None
+    skip_overlap: Annotated[
+        bool | None, Option(help="Leave out where several reference speakers speak.")
+    ] = None
+    mapping: Annotated[
+        SpeakerMapping | None,
+        Option(
+            help="Map speakers by scored time, or (evaluated) with collars and overlap too, as "
+            "md-eval does.",
+            default="scored",
+            needs={"measure": ("der", "missed", "false_alarm", "confusion")},
+        ),
+    ] = None
+    uem: Annotated[
+        str | None,
+        Option(
+            help="File with the regions that are scored.",
+            shown="the extent of reference and output",
+            file=True,
+        ),
+    ] = None
+    tolerance: Annotated[
+        float | None,
+        Option(
+            help="Seconds on each side of a boundary of speech that speech measures leave out.",
+            ge=0,
+            le=10,
+            thousandths=True,
+        ),
+    ] = None
+    merge_gaps: Annotated[
+        float | None,
+        Option(
+            help="Gaps in speech shorter than this many seconds count as speech, for speech "
+            "measures.",
+            ge=0,
+            le=86400,
+        ),
+    ] = None

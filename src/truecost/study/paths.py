@@ -1,0 +1,300 @@
+"""Names of systems given as files, which settings are files and from where, and how errors name
+them.
+
+Where logs lie::
+
+    run/logs/courses/seed-0.json               what the course was: its kind and its classes
+    run/logs/plastic/assisted/seed-0.jsonl.gz  a log; its folder is known as `plastic`
+    run/logs/plastic/frozen/seed-0.jsonl.gz    of `plastic-frozen`
+"""
+
+import glob
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from truecost.errors import InputError, TruecostError, UsageError, first_five
+from truecost.names import STANDARD_INPUT
+
+if TYPE_CHECKING:
+    from truecost.study.config import Study
+
+
+@contextmanager
+def named_as_given(study: "Study") -> Iterator[None]:
+    """Errors raised within name the files of a study as the study does.
+
+    Parameters
+    ----------
+    study : Study
+        Whose paths may be relative.
+    """
+    given: list[str] = []
+
+    def note(path: str) -> str:
+        given.append(path)
+        return path
+
+    study.moved(note)
+    places = {str(Path(path).absolute()): path for path in given}
+    try:
+        yield
+    except TruecostError as error:
+        said = text = str(error)
+        for absolute in sorted(places, key=len, reverse=True):  # a file before its folder
+            if Path(absolute).is_file():
+                said = said.replace(absolute, places[absolute])
+        if said == text:
+            raise
+        raise type(error)(said) from error
+
+
+def files_of_study(study: "Study") -> list[str]:
+    """The files that are read."""
+    found: list[str] = []
+
+    def note(file: str) -> str:
+        found.append(file)
+        return file
+
+    study.moved(note)
+    return found
+
+
+LISTS = (".kwslist", ".stdlist")  # s.kwslist.xml is named s
+
+
+def name_systems(paths: Sequence[str], *, folders: bool = False) -> list[tuple[str, str]]:
+    """Name and path of each system: `NAME=PATH`, or the file's name without its ending.
+
+    Files of one name in several folders are named after their folders too (`a/scores`).
+
+    Parameters
+    ----------
+    folders : bool
+        A folder stands for the files in it, and in its folders, but for hidden ones.
+
+    Raises
+    ------
+    UsageError
+        When two systems are named alike, or standard input is given twice.
+    InputError
+        When no file fits a pattern, or a folder is empty.
+    """
+    split = [
+        (name, path)
+        for name, pattern in map(_given_name, paths)
+        for path in ([pattern] if name is not None else _files(pattern, folders=folders))
+    ]
+    told = iter(unique_names([path for name, path in split if name is None]))
+    named = [(name if name is not None else next(told), path) for name, path in split]
+    _refuse_alike(named)
+    if sum(path in STANDARD_INPUT for _, path in named) > 1:
+        raise UsageError("standard input can be read once only")
+    return named
+
+
+def _refuse_alike(named: Sequence[tuple[str, str]]) -> None:
+    """Refuse names that several systems have, and say which files these are."""
+    files: dict[str, list[str]] = {}
+    for name, path in named:
+        files.setdefault(name, []).append(path)
+    alike = {name: paths for name, paths in files.items() if len(paths) > 1}
+    if alike:
+        most = max(map(len, alike.values()))
+        said = "; ".join(f"{name} ({first_five(paths)})" for name, paths in alike.items())
+        raise UsageError(
+            f"{'two' if most == 2 else most} systems are named alike: {said}: leave one out, or "
+            f"name it with NAME=PATH"
+        )
+
+
+def _files(pattern: str, *, folders: bool) -> list[str]:
+    """The files that a pattern stands for, with those of folders where these are no systems."""
+    found = matches(pattern)
+    return [file for path in found for file in (files_of(path) if folders else [path])]
+
+
+def files_of(path: str) -> list[str]:
+    """The files of a folder and of its folders, sorted, but for hidden ones; a file itself.
+
+    Raises
+    ------
+    InputError
+        When there are none, or there is no such file.
+    """
+    folder = Path(path)
+    if path not in STANDARD_INPUT and not folder.exists():
+        raise InputError(f"{path}: there is no such file or folder")
+    if not folder.is_dir():
+        return [path]
+    inside = (p.relative_to(folder) for p in folder.rglob("*") if p.is_file())
+    found = sorted(p for p in inside if not any(part.startswith(".") for part in p.parts))
+    if not found:
+        raise InputError(f"{path}: there are no files in this folder")
+    return [str(folder / p) for p in found]
+
+
+def matches(path: str) -> list[str]:
+    """The files that a pattern stands for, sorted; a path that is no pattern stands for itself.
+
+    Raises
+    ------
+    InputError
+        When no file fits.
+    """
+    if path in STANDARD_INPUT or Path(path).exists() or not glob.has_magic(path):
+        return [path]
+    # Path.glob refuses patterns that start at the root.
+    found = sorted(glob.glob(path, recursive=True))  # noqa: PTH207
+    if not found:
+        raise InputError(f"{path}: no file fits this pattern")
+    return found
+
+
+def _given_name(given: str) -> tuple[str | None, str]:
+    """`NAME=PATH` taken apart; a file whose own name has an equals sign is a file."""
+    name, mark, path = given.partition("=")
+    return (name, path) if mark and not Path(given).exists() else (None, given)
+
+
+def unique_names(paths: Sequence[str]) -> list[str]:
+    """Names of files without their endings, after as many of their folders as tell them apart.
+
+    Returns
+    -------
+    list of str
+        Equal only for equal paths.
+
+    Examples
+    --------
+    >>> from truecost.study.paths import unique_names
+    >>> unique_names(["a/x/scores.csv", "a/y/scores.csv", "b/x/scores.csv", "other.v2.csv.gz"])
+    ['a/x/scores', 'y/scores', 'b/x/scores', 'other.v2']
+    """
+    parts = [_parts(path) for path in paths]
+    depth = [1] * len(parts)
+    while True:
+        names = ["/".join(p[-d:]) for p, d in zip(parts, depth, strict=True)]
+        alike = [k for k, n in enumerate(names) if names.count(n) > 1 and depth[k] < len(parts[k])]
+        if not alike:
+            return names
+        for k in alike:
+            depth[k] += 1
+
+
+def _parts(path: str) -> tuple[str, ...]:
+    """The folders of a path and its name without its ending."""
+    if path in STANDARD_INPUT:
+        return ("stdin",)
+    resolved = Path(path).resolve()
+    if resolved.is_dir():
+        name = name_in_run(path)  # run/logs/plastic/frozen is plastic-frozen
+        return resolved.parts[1:] if name is None else (*resolved.parts[1:-2], name)
+    stem = Path(resolved.name.removesuffix(".gz")).stem
+    for ending in LISTS:
+        stem = stem.removesuffix(ending)
+    return (*resolved.parts[1:-1], stem)
+
+
+def plain(file: str) -> str:
+    """A path that a file can have."""
+    if "\0" in file:
+        raise UsageError(f"the path {file!r} holds a NUL, which no file name can have")
+    return file
+
+
+def beside(study: str, file: str) -> str:
+    """A path of a study file, which is meant from the folder of that file."""
+    if file in STANDARD_INPUT or study in STANDARD_INPUT:
+        return file
+    return str(Path(study).parent / file)
+
+
+COURSES = "courses"  # as `truecost.learning.lifelong.passes` names them
+
+
+ASSISTED = "assisted"
+
+
+PASSES = (ASSISTED, "unsupervised", "frozen")
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What a run says of the course of its logs.
+
+    Attributes
+    ----------
+    file : str
+        The file that says it, from the folder of all logs.
+    kind : str
+        What the outputs are.
+    """
+
+    file: str
+    kind: str
+    classes: tuple[str, ...]
+
+
+def course_beside(path: str) -> Beside | None:
+    """The course of a log, or of a folder of logs, that lies in a run directory.
+
+    Returns
+    -------
+    Beside or None
+        None where it lies elsewhere.
+
+    Raises
+    ------
+    InputError
+        When what is written down there cannot be read.
+    """
+    courses = _courses(path)
+    if courses is None:
+        return None
+    own = courses / f"{Path(path).name.partition('.')[0]}.json"
+    found = own if own.is_file() else min(courses.glob("*.json"), default=None)
+    if found is None:
+        return None
+    try:
+        said = json.loads(found.read_bytes())
+        kind, classes = str(said["kind"]), tuple(map(str, said["classes"]))
+        return Beside(f"{COURSES}/{found.name}", kind, classes)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(
+            f"{found}: does not say what the outputs of {path} are, as a run writes it down "
+            f"({error!r}): give --output-kind, and move the logs out of this directory"
+        ) from error
+
+
+def name_in_run(path: str) -> str | None:
+    """What a live run calls the system of a folder of logs; None where the folder is none of a run.
+
+    Returns
+    -------
+    str or None
+
+    Examples
+    --------
+    >>> from truecost.study.paths import name_in_run
+    >>> name_in_run("somewhere/plastic/frozen") is None
+    True
+    """
+    if path in STANDARD_INPUT or not Path(path).is_dir() or _courses(path) is None:
+        return None
+    system, way = Path(path).resolve().parts[-2:]
+    return system if way == ASSISTED else f"{system}-{way}"
+
+
+def _courses(path: str) -> Path | None:
+    """The folder of the courses of a run, where a log or a folder of logs lies in one."""
+    if path in STANDARD_INPUT:
+        return None
+    place = Path(path)
+    folder = place.resolve() if place.is_dir() else place.resolve().parent
+    courses = folder.parent.parent / COURSES
+    return courses if folder.name in PASSES and courses.is_dir() else None

@@ -1,0 +1,224 @@
+"""Tables of a search: what each query gets by itself, and its alignment.
+
+    language,file,channel,termid,term,ref_bt,ref_et,sys_bt,sys_et,sys_score,sys_decision,alignment
+
+A row is a detection, a target that nothing goes with, or both. `alignment` says what it counts as:
+
+- `CORR`: a target and a YES;
+- `MISS`: a target and a NO (with the times of both), or a target alone;
+- `FA`: a YES alone;
+- `CORR!DET`: a NO alone.
+
+In segment and document units the times of a target are those of its segment or document, and
+detections that do not count have no row.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from truecost.core.application import Application
+from truecost.core.measure import share
+from truecost.errors import UsageError
+from truecost.tasks.terms.counting import Counted
+from truecost.tasks.terms.measures.term_entropy import prior_entropy
+from truecost.tasks.terms.measures.term_sweep import TermSweep
+from truecost.tasks.terms.options import TermsScoring
+from truecost.tasks.terms.records import Search
+
+Array = npt.NDArray[Any]
+
+
+def per_query(
+    search: Search, application: Application, how: TermsScoring | None = None
+) -> pl.DataFrame:
+    """A row for each query of the list, as the reference tool's table has it, and more.
+
+    Returns
+    -------
+    polars.DataFrame
+        `query`, `text`; `targets`, `correct`, `found` (aligned, whatever the decision),
+        `false_alarms`, `missed`, `detections`; `pmiss`, `pfa`, `twv`; `optimum` and its `threshold`
+        (infinite where rejecting all is best), `supremum`, `average_precision`; `lowest` submitted
+        score and `cnxe`; then the attributes of the list. Values are null where a query has no
+        targets.
+
+    Raises
+    ------
+    UsageError
+        When nothing says what misses and false alarms cost.
+    """
+    how = how or TermsScoring()
+    if application.costs is None:
+        raise UsageError("say what misses and false alarms cost, with a preset, say")
+    count, reference = Counted.of(search, application, how), search.reference
+    known, compat = count.application, reference.compat
+    queries, hit = reference.queries.height, search.is_target
+
+    def number(rows: Array) -> Array:
+        return np.bincount(search.query[rows], minlength=queries)
+
+    targets, correct, found = (
+        reference.targets_by_query,
+        number(hit & search.accepted),
+        number(hit),
+    )
+    false, others = number(~hit & search.accepted), reference.trials - targets
+    # A query all of whose trials are targets has none to raise a false alarm in.
+    pmiss, pfa = share(targets - correct, targets), np.where(others == 0, 0.0, share(false, others))
+    there = targets > 0
+    price = np.where(others == 0, 0.0, share(known.beta, others))
+    gain, loss = (x[count.counts][None] for x in (share(1.0, targets), price))
+    swept = TermSweep.alone(count.ranking)
+    best, _, threshold = swept.each(gain, loss, "no-reject-all" not in compat)
+    precise = swept.precisions(1, false_first="false-alarms-first" in compat)[0]
+
+    def of_all(values: Array) -> Array:
+        out = np.full(queries, np.nan)
+        out[count.counts if count.search is not search else slice(None)] = values
+        return np.where(there, out, np.nan)
+
+    values = {
+        "pmiss": pmiss,
+        "pfa": np.where(there, pfa, np.nan),
+        "twv": 1 - pmiss - known.beta * pfa,
+        "optimum": of_all(best[:, 0]),
+        "threshold": of_all(threshold[:, 0]),
+        "supremum": share(found, targets),
+        "average_precision": share(of_all(precise), targets),
+        "lowest": search.lowest_by_query,
+        "cnxe": _entropies(search, known, count.floor),
+    }
+    counts = {
+        "targets": targets,
+        "correct": correct,
+        "found": found,
+        "false_alarms": false,
+        "missed": targets - correct,
+        "detections": number(np.ones(len(search), bool)),
+    }
+    names = [c for c in ("query", "text") if c in reference.queries.columns]
+    rest = [c for c in reference.queries.columns if c not in names]
+    frame = pl.DataFrame({**counts, **values}).with_columns(pl.col(pl.Float64).fill_nan(None))
+    clash = {c: f"{c}_" for c in rest if c in frame.columns}
+    own = reference.queries.select(rest).rename(clash)
+    return pl.concat([reference.queries.select(names), frame, own], how="horizontal")
+
+
+def _entropies(search: Search, application: Application, floor: float) -> Array:
+    """Cnxe of each query by itself (paper 002, Eq. 37-43 for one query)."""
+    queries, logit = search.reference.queries.height, -application.threshold
+    targets = search.reference.targets_by_query
+    others = search.reference.trials - targets
+    right, prior = search.is_target, application.effective_prior
+    found = np.zeros(queries)
+    with np.errstate(invalid="ignore"):
+        for mask, whole, sign, weight in (
+            (right, targets, -1.0, prior),
+            (~right, others, 1.0, 1 - prior),
+        ):
+            of, z = search.query[mask], sign * (search.score[mask] + logit)
+            cost = np.bincount(of, np.logaddexp(0, z), queries)
+            rest = whole - np.bincount(of, minlength=queries)
+            missing = np.where(rest > 0, rest * np.logaddexp(0, sign * (floor + logit)), 0.0)
+            found += weight * share(cost + missing, np.where(rest >= 0, whole, 0))
+    return found / prior_entropy(prior)
+
+
+COUNTS_AS = ("CORR!DET", "FA", "MISS", "CORR")  # by target (0, 1) and YES (0, 1)
+
+
+DECISIONS = ("NO", "YES")
+
+
+COLUMNS = (
+    *("language", "file", "channel", "termid", "term", "ref_bt", "ref_et"),
+    *("sys_bt", "sys_et", "sys_score", "sys_decision", "alignment"),
+)
+
+
+DIGITS = 6  # of seconds: sums of decimals end in them
+
+
+Codes = npt.NDArray[np.int32] | npt.NDArray[Any] | pl.Series
+
+
+def alignment_of(search: Search) -> pl.DataFrame:
+    """The alignment of a search.
+
+    Returns
+    -------
+    polars.DataFrame
+        Columns `COLUMNS`, texts as categories (4 bytes a row), times in seconds, null where there
+        is no target or no detection; sorted by query, file, channel and time (of the target where
+        there is one).
+    """
+    reference, rows = search.reference, _rows(search)
+    targets, row, sought = reference.targets, rows["row"], rows["target"]
+    accepted = pl.Series(search.accepted).gather(row).cast(pl.Int32)
+    counts_as = 2 * sought.is_not_null().cast(pl.Int32) + accepted.fill_null(0)
+    ends = search.start + search.duration
+    return pl.DataFrame(
+        {
+            "language": _named([reference.language], np.zeros(rows.height, np.int32)),
+            "file": _named(reference.documents["document"], rows["place"]),
+            "channel": _named(_channels(search), rows["channel"]),
+            "termid": _named(reference.queries["query"], rows["query"]),
+            "term": _named(_texts(reference.queries), rows["query"]),
+            "ref_bt": targets["start"].gather(sought).round(DIGITS),
+            "ref_et": targets["end"].gather(sought).round(DIGITS),
+            "sys_bt": pl.Series(search.start).gather(row).round(DIGITS),
+            "sys_et": pl.Series(ends).gather(row).round(DIGITS),
+            "sys_score": pl.Series(search.score).gather(row),
+            "sys_decision": _named(DECISIONS, accepted),
+            "alignment": _named(COUNTS_AS, counts_as),
+        }
+    )
+
+
+def _named(texts: Sequence[str] | pl.Series, codes: Codes) -> pl.Series:
+    """The text of each code, as categories: a list has millions of rows."""
+    return pl.Series(texts, dtype=pl.String).cast(pl.Categorical).gather(codes)
+
+
+def _rows(search: Search) -> pl.DataFrame:
+    """Sorted rows of numbers: of queries, documents, channels, targets and detections.
+
+    There is a row for each detection and for each target that is left alone; null stands for no
+    target and for no detection.
+    """
+    reference, targets = search.reference, search.reference.targets
+    alone = np.flatnonzero(~search.found)
+    row = pl.int_range(len(search), dtype=pl.Int32, eager=True).extend_constant(None, len(alone))
+    channels = _channels(search).to_numpy()
+    here, there = (np.searchsorted(channels, [*c]) for c in (search.channels, targets["channel"]))
+    rows = pl.DataFrame(
+        {
+            "query": np.append(search.query, targets["query"].gather(alone)),
+            "place": np.append(search.place, targets["place"].gather(alone)),
+            "channel": np.append(here[search.channel], there[alone]).astype(np.int32),
+            "time": np.append(search.start, np.zeros(len(alone))),
+            "target": pl.Series(np.append(search.target, alone).astype(np.int32)).replace(-1, None),
+            "row": row,
+        }
+    )
+    file = reference.documents["document"].rle_id().gather(rows["place"])  # of several sources
+    sought = targets["start"].gather(rows["target"])
+    own = pl.when(sought.is_null()).then("time").otherwise(sought)
+    return rows.sort("query", file, "channel", own, "time", "row").drop("time")
+
+
+def _channels(search: Search) -> pl.Series:
+    """The channels of detections and targets, sorted."""
+    listed = pl.Series(search.channels, dtype=pl.String)
+    return pl.concat([listed, search.reference.targets["channel"]]).unique().sort()
+
+
+def _texts(queries: pl.DataFrame) -> pl.Series:
+    """The text of each query, empty where it has none."""
+    if "text" not in queries.columns:
+        return pl.Series([""] * queries.height, dtype=pl.String)
+    return queries["text"].fill_null("")
