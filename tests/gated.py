@@ -15,7 +15,7 @@ def row(value=0.3, lower=0.2, upper=0.4, measure="act_dcf", **changes):
     fields = {
         "level": 0.95,
         "method": "auto",
-        "reference": 1.0,
+        "naive": 1.0,
         "direction": "lower",
         "factors": ("speaker",),
         "n_units": 100,

@@ -115,7 +115,7 @@ def test_what_does_not_change_or_is_undefined_is_said_so(scored):
         "B finds as much as A [-2%, 2%]; "
         "it cannot be judged by its false-positive rate (undefined: no item)"
     )
-    assert outcome(found) == ("open", "undecided")
+    assert outcome(found) == ("open", "inconclusive")
 
 
 ENDS = {"better": (1.1, 1.05, 1.2), "worse": (0.9, 0.8, 0.95), "": (1.01, 0.9, 1.2)}
@@ -137,18 +137,21 @@ HELD = (0.92, 0.74, 1.13)  # its interval holds 1
 
 def test_a_chip_is_green_only_where_both_ratios_are_decided(scored):
     more = ENDS["better"]
-    assert outcome(both(scored, more, HELD)) == ("open", "more recall, false accepts undecided")
+    assert outcome(both(scored, more, HELD)) == ("open", "more recall, false accepts inconclusive")
     assert outcome(both(scored, HELD, FALSE["better"])) == (
         "open",
-        "fewer false accepts, recall undecided",
+        "fewer false accepts, recall inconclusive",
     )
     assert outcome(both(scored, more, FALSE["worse"])) == ("open", "trade-off")
     assert outcome(both(scored, more, SAME)) == ("good", "more recall, as many false accepts")
-    assert outcome(both(scored, SAME, HELD)) == ("open", "as much recall, false accepts undecided")
+    assert outcome(both(scored, SAME, HELD)) == (
+        "open",
+        "as much recall, false accepts inconclusive",
+    )
     assert outcome(both(scored, SAME, SAME)) == ("open", "no change")
     alone = {"rrecall": both(scored, more, HELD)["rrecall"]}
     assert outcome(alone) == ("good", "more recall")
-    assert outcome({"rfpr": both(scored, more, HELD)["rfpr"]}) == ("open", "undecided")
+    assert outcome({"rfpr": both(scored, more, HELD)["rfpr"]}) == ("open", "inconclusive")
     green = {pair for pair, (look, _) in CHIPS.items() if look == "good"}
     assert all("better" in pair and "" not in pair and "worse" not in pair for pair in green)
 
@@ -198,15 +201,15 @@ def test_an_infinite_ratio_is_told(scored):
         "B finds as much as A [-2%, 2%]; it falsely accepts infinitely many times as often as A "
         "[1.4, infinite] (A accepts no item with label 0)"
     )
-    assert outcome(found) == ("bad", "more false accepts, recall undecided")
+    assert outcome(found) == ("bad", "more false accepts, recall inconclusive")
     why = "the upper end is infinite"
     found["rfpr"] = structs.replace(found["rfpr"], value=1.6, lower=1.2, reason=why)
     assert sentence(found).endswith("it falsely accepts 60% more often than A [20%, infinite]")
-    assert outcome(found) == ("bad", "more false accepts, recall undecided")
+    assert outcome(found) == ("bad", "more false accepts, recall inconclusive")
     found["rfpr"] = structs.replace(found["rfpr"], lower=0.9)
-    assert outcome(found) == ("open", "undecided")
+    assert outcome(found) == ("open", "inconclusive")
     undefined = structs.replace(found["rfpr"], lower=1.2, reason="the interval is not defined: x")
-    assert outcome({**found, "rfpr": undefined}) == ("open", "undecided")
+    assert outcome({**found, "rfpr": undefined}) == ("open", "inconclusive")
 
 
 def test_rules_are_said_in_words():
@@ -364,7 +367,7 @@ def test_checks_are_listed_with_warnings_first(scored):
     assert section.lines[0].look == "bad"
     assert len(chips) == sum(len(d.checks) for d in scored.result.described_as(Description))
     assert section.lines[0].name == "first: machine in 11A"
-    assert section.text.startswith("Beware: first: the machine errs in 11A")
+    assert section.text.startswith("Warnings: first: the machine errs in 11A")
 
 
 def warned(name, cell="10A", labels=0, positives=0):
@@ -385,19 +388,19 @@ def warned(name, cell="10A", labels=0, positives=0):
 
 def test_warnings_are_said_in_words():
     text, line = warned("labels 10A", labels=48, positives=3)
-    assert text == "Beware: fewer than 5 true accepts are labelled in 10A."
+    assert text == "Warnings: fewer than 5 true accepts are labelled in 10A."
     assert line.name == "labels in 10A"
     assert line.text == (
         "3 true accepts and 45 false accepts are labelled among its 75 items: intervals are rough"
     )
     text, line = warned("labels 10A")
-    assert text == "Beware: nothing is labelled in 10A."
+    assert text == "Warnings: nothing is labelled in 10A."
     assert line.text == "as it is"
     text, _ = warned("labels 10A", labels=2, positives=1)
     assert text == (
-        "Beware: fewer than 5 true accepts and fewer than 5 false accepts are labelled in 10A."
+        "Warnings: fewer than 5 true accepts and fewer than 5 false accepts are labelled in 10A."
     )
-    assert warned("labels")[0] == "Beware: no item has a human label."
+    assert warned("labels")[0] == "Warnings: no item has a human label."
     for name, said in (
         ("machine 10A", "machine in 10A"),
         ("narrower rfpr", "direct against pooled, rfpr"),
@@ -405,7 +408,7 @@ def test_warnings_are_said_in_words():
         ("something new", "something new"),
     ):
         assert warned(name)[1].name == said
-    assert warned("label mix")[0] == "Beware: the label mix of the arms differs."
+    assert warned("label mix")[0] == "Warnings: the label mix of the arms differs."
 
 
 def test_what_holds_of_several_cells_is_said_once(scored):

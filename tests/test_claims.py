@@ -56,7 +56,7 @@ def test_the_side_that_is_named_is_that_of_the_difference(ours, higher):
 def test_nothing_is_claimed_where_the_interval_holds_0(higher, which):
     two = [method(name, 0.1, FIVE, higher=higher) for name in ("new", "before")]
     found = claim(*two)
-    assert found.verdict == "undecided"
+    assert found.verdict == "inconclusive"
     assert f"nothing is claimed about which of new and before has the {which} " in found.text
     assert found.text.endswith(FEW)
 
@@ -69,7 +69,7 @@ def test_one_run_is_no_method(ours, theirs):
     assert (
         "nothing is claimed of the methods, for new or before was trained" in found.text
     ) is once
-    assert found.verdict == ("undecided" if once else "better")
+    assert found.verdict == ("inconclusive" if once else "better")
     assert (FEW in found.text) is not once
     if ours is not theirs:
         assert "1 run of " in found.text
@@ -106,7 +106,7 @@ def test_an_undefined_difference_has_no_interval():
     undefined = method_of(np.full(5, np.nan), np.full((5, 40), np.nan), FIVE, name="new")
     found = claim(undefined, method("before", 0.1, FIVE))
     assert "the difference is undefined (no interval over 5 seeds" in found.text
-    assert found.verdict == "undecided"
+    assert found.verdict == "inconclusive"
 
 
 @pytest.mark.parametrize("higher", [False, True])
@@ -123,7 +123,7 @@ def test_a_pair_with_many_undefined_replicates_decides_nothing(undefined, decide
     drawn = ours.members[0].replicates.copy()
     drawn[:undefined] = np.nan
     found = single_runs(method_of([ours.members[0].point], [drawn], ONE, name="new"), theirs)
-    assert (found.better, found.undecided) == (decided, 5 - decided)
+    assert (found.better, found.inconclusive) == (decided, 5 - decided)
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_a_pair_with_many_undefined_replicates_decides_nothing(undefined, decide
     [
         ("better", 9, 0, ""),
         ("worse", 0, 9, ""),
-        ("undecided", 9, 0, ""),
+        ("inconclusive", 9, 0, ""),
         ("better", 0, 2, "decide against what all runs say in 2 cases"),
         ("worse", 3, 0, "decide against what all runs say in 3 cases"),
         ("better", 8, 1, "decide for new in 8 cases and for before in 1"),
@@ -144,7 +144,7 @@ def test_single_runs_mislead_where_they_decide_against_each_other_or_against_all
     of_all = msgspec.structs.replace(claim(*two), verdict=verdict)
     one = SingleRuns(
         system="new", against="before", measure="total_error", pairs=9, better=better,
-        worse=worse, undecided=9 - better - worse, level=0.95,
+        worse=worse, inconclusive=9 - better - worse, level=0.95,
     )  # fmt: skip
     found = misleading([one], [of_all])
     assert [p.rule for p in found] == (["one-seed"] if said else [])

@@ -258,9 +258,9 @@ def test_the_report_does_not_decide_where_the_terminal_does_not(tmp_path, ran):
     data = {"type": "llr", "allow_reversed": True}
     outcome = ran(*paths, compare=True, data=data, measures=["nec"])
     assert outcome.comparisons[0].difference.n_undefined > 100
-    assert outcome.comparisons[0].verdict == "undecided"
+    assert outcome.comparisons[0].verdict == "inconclusive"
     study.write(outcome, str(tmp_path / "out"))
-    assert ">undecided<" in (tmp_path / "out" / "report.html").read_text()
+    assert ">inconclusive<" in (tmp_path / "out" / "report.html").read_text()
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ def detections(name="system", gain=1.0, order=None, **more):
     return {k: np.asarray(v)[order] for k, v in columns.items()}
 
 
-def test_a_comparison_of_one_unit_is_undecided():
+def test_a_comparison_of_one_unit_is_inconclusive():
     systems = [
         loaded(detections(gain=g, u=["a"] * 120), {**MAPPED, "id": "id", "unit": "u"})
         for g in (1.0, 3.0)
@@ -34,7 +34,7 @@ def test_a_comparison_of_one_unit_is_undecided():
     for row in (compared.difference, compared.ratio):
         assert (row.lower, row.upper) == (None, None)
         assert "one unit" in row.reason
-    assert compared.verdict == "undecided"
+    assert compared.verdict == "inconclusive"
 
 
 MAPPED = {"score": "s", "label": "y"}

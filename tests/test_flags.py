@@ -58,7 +58,7 @@ def test_every_reader_says_a_flag_in_its_words(flag):
     assert words.caveats(flagged) == flag.caveat
     assert (flag.name in WEAK) is flag.weak
     [verdict] = check([Gate(measure="total_error", max_upper=1)], [flagged])
-    assert verdict.message.endswith(f"; beware: {flag.beware or flag.mark}")
+    assert verdict.message.endswith(f"; warning: {flag.beware or flag.mark}")
     assert flag.beware or flag.mark
 
 

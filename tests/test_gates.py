@@ -244,14 +244,14 @@ def test_the_whole_data_are_a_subset_named_all():
 def test_flags_are_mentioned():
     flagged = row(flags=("few_units", "few_errors"))
     [verdict] = check([Gate(measure="act_dcf", max_upper=0.5)], [flagged])
-    assert verdict.message == ("the upper end 0.4 keeps the limit; beware: few units, few errors")
+    assert verdict.message == ("the upper end 0.4 keeps the limit; warning: few units, few errors")
     assert verdict.flags == ("few_units", "few_errors")
 
 
 def test_flags_without_words_for_gates_leave_no_gap():
     [verdict] = check([Gate(measure="act_dcf", max_upper=0.5)], [row(flags=tuple(FLAGS))])
     assert ", ," not in verdict.message
-    assert "beware: ," not in verdict.message
+    assert "warning: ," not in verdict.message
 
 
 @pytest.mark.parametrize(

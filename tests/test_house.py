@@ -23,7 +23,7 @@ TIERS = (
     ("calibration",),
     ("core",),
     ("kernels",),
-    ("flag_texts", "options"),
+    ("options",),
     ("advice", "errors", "extras", "lazy", "names", "version"),
 )
 # The table of tasks is light, and everybody's: their insides are not.

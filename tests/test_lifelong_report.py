@@ -139,7 +139,7 @@ def test_each_policy_has_a_line_for_each_system(two):
 
 def test_what_the_data_do_not_tell_is_said(two):
     line = groups_of(two)["Policy conservative:3 (the oldest data count most)"].lines[-1]
-    assert (line.look, line.chip) == ("open", "undecided")
+    assert (line.look, line.chip) == ("open", "inconclusive")
     assert line.more == "The data do not tell which of the two is better."
     worse = groups_of(two)["Policy uniform (all data count alike)"].lines[-1]
     assert (worse.look, worse.chip) == ("bad", "worse than mine")
@@ -147,7 +147,7 @@ def test_what_the_data_do_not_tell_is_said(two):
 
 def test_policies_can_rank_systems_differently(two):
     chips = {t: g.lines[-1].chip for t, g in groups_of(two).items() if t.startswith("Policy")}
-    assert [*chips.values()] == ["better than mine", "worse than mine", "undecided"]
+    assert [*chips.values()] == ["better than mine", "worse than mine", "inconclusive"]
 
 
 def test_a_score_above_that_of_the_initial_version_loses_to_it():
@@ -162,7 +162,7 @@ def test_a_score_above_that_of_the_initial_version_loses_to_it():
     ("value", "spread", "look", "chip"),
     [
         (0.04, 0.01, "bad", "forgets"),
-        (0.04, 0.05, "open", "undecided"),
+        (0.04, 0.05, "open", "inconclusive"),
         (-0.04, 0.01, "good", "nothing lost"),
         (0.0, 0.0, "open", "no change"),
     ],
@@ -263,7 +263,11 @@ def single(direction="lower", gain=0.04, spread=0.01):
 
 @pytest.mark.parametrize(
     ("gain", "look", "chip"),
-    [(0.04, "good", "worth the help"), (-0.04, "bad", "not worth it"), (0.0, "open", "undecided")],
+    [
+        (0.04, "good", "worth the help"),
+        (-0.04, "bad", "not worth it"),
+        (0.0, "open", "inconclusive"),
+    ],
 )
 def test_one_output_is_judged_by_its_gain(gain, look, chip):
     [line] = groups_of(result_of(single(gain=gain)))[""].lines

@@ -250,7 +250,7 @@ def test_the_same_runs_under_two_names_differ_by_chance_only():
     found = tc.compare_methods(method(range(5)), method(range(5), "tdnn"))
     assert found.difference.value == 0
     assert found.difference.lower < 0 < found.difference.upper
-    assert found.verdict == "undecided"
+    assert found.verdict == "inconclusive"
 
 
 def test_runs_are_compared_all_with_all():

@@ -96,7 +96,7 @@ def test_as_in_the_issue(place, capsys):
     assert "seed (2), training (3), units of the test: spk (20)" in said.err
     found = result("runs")
     assert {d["type"] for d in found["described"]["trials"]} >= {"variance", "claim", "single runs"}
-    assert of_type(found, "claim")[0]["verdict"] in ("better", "worse", "undecided")
+    assert of_type(found, "claim")[0]["verdict"] in ("better", "worse", "inconclusive")
     means = [r for r in found["rows"] if r["dims"]["estimator"] == "mean"]
     assert means[0]["units_by_factor"] == {"spk": 20, "training": 3}
     assert means[0]["counts"]["runs"] == 6

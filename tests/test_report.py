@@ -116,11 +116,11 @@ def test_every_picture_has_a_text_alternative_and_a_table(report):
 
 
 def test_sections_stand_in_the_order_of_the_interface(report):
-    wanted = ["Beware", "Normalised costs", "Detection error trade-off", "Cost against threshold"]
+    wanted = ["Warnings", "Normalised costs", "Detection error trade-off", "Cost against threshold"]
     wanted += ["Reliability", "Subsets", "Paired comparison", "whole data", "subsets", "All values"]
     heading = "What it really costs: base, better <b>"
     assert Page(report).headings == [heading, *wanted, "How it was computed"]
-    assert report.index('aria-label="Verdict"') < report.index("Beware")
+    assert report.index('aria-label="Verdict"') < report.index("Warnings")
 
 
 def test_names_are_escaped(report):
@@ -196,7 +196,7 @@ def test_any_of_several_accepted_labels(tmp_path, ran):
     assert group.lines[0].more.startswith(f"{row.counts['errors']} errors in 90 trials")
     parsed = Page(drawn(outcome))
     assert parsed.headings[1:] == [
-        "Beware",
+        "Warnings",
         "Normalised costs",
         "All values",
         "How it was computed",
@@ -447,7 +447,7 @@ def test_a_gate_on_a_difference_says_so(tmp_path):
 
 def test_without_problems_there_is_nothing_to_beware_of(outcome):
     bare = msgspec.structs.replace(outcome.result, problems=())
-    assert "Beware" not in Page(page.render(bare, ())).headings
+    assert "Warnings" not in Page(page.render(bare, ())).headings
 
 
 def test_contents_link_to_the_sections_of_a_long_page(report, outcome):
@@ -518,7 +518,7 @@ def board(tmp_path_factory):
 
 def test_a_leaderboard_has_its_ranks_on_the_page(board):
     parsed = Page(drawn(board))
-    assert parsed.headings[:3] == ["What it really costs: 3 submissions", "Leaderboard", "Beware"]
+    assert parsed.headings[:3] == ["What it really costs: 3 submissions", "Leaderboard", "Warnings"]
     head, *rows = parsed.tables[0]
     assert head[:4] == ["rank", "system", "place", board.leaderboard[0].measure]
     assert [row[:2] for row in rows] == [[str(s.rank), s.system] for s in board.leaderboard]
@@ -655,10 +655,10 @@ def test_words_of_one_and_of_many():
     assert words.counts(row(counts={"errors": 2.5})) == "2.5 errors in 9 trials; 20 units"
     assert words.counts(row(flags=("trials_as_units",))) == "9 trials"
     assert words.against_naive(row(naive=None)) == words.against_naive(row(value=None)) == ""
-    for lost, said in ((2, "better"), (3, "undecided")):  # of 50 replicates, as of differences
+    for lost, said in ((2, "better"), (3, "inconclusive")):  # of 50 replicates, as of differences
         assert words.against_naive(row(n_undefined=lost)) == said
         assert verdict_of(row(-0.5, -0.6, -0.4, kind="difference", n_undefined=lost)) == said
-    assert against_zero(row(naive=0.0, n_undefined=3)) == "undecided"
+    assert against_zero(row(naive=0.0, n_undefined=3)) == "inconclusive"
     assert words.value(row(value=None, reason="undefined: no targets")) == "undefined: no targets"
 
 

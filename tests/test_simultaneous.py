@@ -203,7 +203,7 @@ def test_twelve_equal_systems_are_one_tie_group(template, method):
         alone += any(compare(r, first).verdict == "worse" for r in rows if r is not first)
         dropped += sum(s.may_be_best is False for s in board)
         marks = {s.system for s in board if s.alone}
-        assert all(s.verdict == "undecided" for s in board if s.alone)
+        assert all(s.verdict == "inconclusive" for s in board if s.alone)
         assert marks == {
             r.dims["system"]
             for r in rows

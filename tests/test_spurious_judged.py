@@ -69,7 +69,7 @@ def test_a_value_outside_its_interval_concludes_nothing(base, side):
 def test_a_row_outside_its_interval_has_no_side(base):
     row = of(base, 0.3, 0.4, 0.6, flags=("outside",))
     assert row.outside
-    assert against_naive(row.row()) == "undecided"
+    assert against_naive(row.row()) == "inconclusive"
     line = line_of(msgspec.structs.replace(row.row(), dims={"system": "only device"}))
     assert line.chip == "no conclusion"
     assert "outside its interval" in line.more
@@ -80,7 +80,7 @@ def test_a_row_outside_its_interval_has_no_side(base):
 
 def test_a_difference_outside_its_interval_speaks_for_no_side(base):
     difference = of(base, -0.5, -0.4, -0.3).row()
-    assert verdict_of(difference) == "undecided"
+    assert verdict_of(difference) == "inconclusive"
     assert verdict_of(of(base, -0.35, -0.4, -0.3).row()) == "better"
 
 
@@ -111,7 +111,7 @@ def test_either_measure_tells(base, first):
     assert "0.99" not in problems[0].message
 
 
-@pytest.mark.parametrize("verdict", ["better", "worse", "same", "undecided"])
+@pytest.mark.parametrize("verdict", ["better", "worse", "same", "inconclusive"])
 def test_a_system_that_is_not_better_is_a_problem(base, verdict):
     row, nothing = of(base, 0.8, 0.7, 0.9), of(base, 1.0, 0.9, 1.1, measure="nce")
     compared = [against(row, verdict), against(nothing, verdict)]

@@ -269,7 +269,7 @@ def test_no_budget_pays_off_by_what_leaves_out_questions(swept):
         f"questions a batch: {row.value:.4g} [{row.lower:.4g}, {row.upper:.4g}]"
     )
     assert "try more" not in line.more
-    assert "undecided" not in line.more
+    assert "inconclusive" not in line.more
 
 
 def test_only_the_best_budgets_have_a_line(swept):
@@ -300,10 +300,10 @@ def test_the_best_at_the_edge_says_to_try_more(swept):
     ("verdicts", "chip"),
     [
         (("worse", "worse"), "best"),
-        (("worse", "undecided"), "undecided"),
+        (("worse", "inconclusive"), "inconclusive"),
         (("worse", "same"), "best"),
         (("same", "same"), "the same"),
-        (("better", "worse"), "undecided"),
+        (("better", "worse"), "inconclusive"),
     ],
 )
 def test_the_best_is_said_to_be_so_where_no_neighbour_may_be(swept, verdicts, chip):
@@ -481,14 +481,14 @@ def test_what_adapting_saves_is_told(run):
     lines = online_curves.over_the_stream(story_of(outcome)).lines
     gap = row_of(outcome, "imlm_gap")
     assert lines[0].text.startswith(f"adapting saves {gap.value:.4g} [{gap.lower:.4g}, ")
-    assert lines[0].chip == ("adapting helps" if gap.lower > 0 else "undecided")
+    assert lines[0].chip == ("adapting helps" if gap.lower > 0 else "inconclusive")
     trend = row_of(outcome, "imlm_gap_trend")
     assert f"from the start of the stream to its end is {trend.value:.4g} [" in lines[0].more
 
 
 @pytest.mark.parametrize(
     ("lower", "upper", "chip"),
-    [(0.1, 0.2, "adapting helps"), (-0.2, -0.1, "adapting harms"), (-0.1, 0.2, "undecided")],
+    [(0.1, 0.2, "adapting helps"), (-0.2, -0.1, "adapting harms"), (-0.1, 0.2, "inconclusive")],
 )
 def test_the_side_of_the_gap_is_told(run, lower, upper, chip):
     result = run().result

@@ -193,7 +193,7 @@ def test_the_advice_against_numbers_taken_from_the_replicates(outcome):
             assert [other.lower, other.upper] == pytest.approx(ends)
             if other.verdict == "same":
                 assert not difference.any()
-            elif other.verdict != "undecided":
+            elif other.verdict != "inconclusive":
                 assert other.lower > 0
         if advice.strategy:
             budgets = [0.0, 1.0, 3.0]
@@ -265,10 +265,10 @@ def test_an_inner_best_says_what_its_neighbours_cost():
     [advice] = advice_of(rows)
     assert (advice.best.budget, advice.edge) == (4, "")
     assert [p.best for p in advice.points] == [0, 0.75, 0.25]
-    assert [(o.budget, o.verdict) for o in advice.others] == [(2, "worse"), (8, "undecided")]
+    assert [(o.budget, o.verdict) for o in advice.others] == [(2, "worse"), (8, "inconclusive")]
     assert advice.text == (
         "margin, 4 questions a batch: imlm 0.3 [0.29, 0.31], the best in 75% of replicates; "
-        "2 cost 0.1 more [0.09075, 0.1093]: worse; 8 cost 0.01 more [-0.0085, 0.02]: undecided"
+        "2 cost 0.1 more [0.09075, 0.1093]: worse; 8 cost 0.01 more [-0.0085, 0.02]: inconclusive"
     )
 
 
@@ -326,7 +326,7 @@ def test_strategies_are_held_against_each_other_each_at_its_best():
     assert both.passive.value == 1.05
 
 
-def test_an_exact_tie_is_the_same_and_not_undecided():
+def test_an_exact_tie_is_the_same_and_not_inconclusive():
     rows = [
         *(row(b, v, [v, v + 0.1]) for b, v in ((1, 0.4), (2, 0.3))),
         *(row(b, v, [v, v + 0.1], "entropy") for b, v in ((1, 0.4), (2, 0.3))),
@@ -335,7 +335,7 @@ def test_an_exact_tie_is_the_same_and_not_undecided():
     both = advice_of(rows)[-1]
     assert [(o.strategy, o.verdict) for o in both.others] == [
         ("entropy", "same"),
-        ("random", "undecided"),
+        ("random", "inconclusive"),
     ]
     assert "entropy, 2 questions a batch, costs the same in every replicate; " in both.text
 

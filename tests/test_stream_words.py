@@ -100,7 +100,7 @@ def test_replicates_of_0_alone_leave_the_ratio_to_the_others():
 
 @pytest.mark.parametrize(
     ("other", "said"),
-    [([0.1, 0.3], "same"), ([0.1, 0.31], "undecided"), ([0.2, 0.4], "better")],
+    [([0.1, 0.3], "same"), ([0.1, 0.31], "inconclusive"), ([0.2, 0.4], "better")],
 )
 def test_equal_in_every_replicate_is_the_same(other, said):
     base = estimate(0.2, [0.1, 0.3], "base")

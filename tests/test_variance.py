@@ -223,11 +223,11 @@ def test_single_runs_against_each_pair_compared_by_hand():
         drawn[0, :1] = np.nan
         methods.append(method_of(points, drawn, {"seed": tuple("12345")}, name=name))
     found = single_runs(methods[1], methods[0])
-    told = {"better": 0, "worse": 0, "undecided": 0}
+    told = {"better": 0, "worse": 0, "inconclusive": 0}
     for mine in methods[1].members:
         for other in methods[0].members:
             verdict = compare(mine, other).verdict
-            told["undecided" if verdict == "same" else verdict] += 1
+            told["inconclusive" if verdict == "same" else verdict] += 1
     assert {name: getattr(found, name) for name in told} == told
     assert found.pairs == 25
     assert told["better"]
@@ -242,7 +242,7 @@ def test_single_runs_meet_on_the_same_training_set():
         drawn = points[:, None] + np.random.default_rng(len(methods)).normal(0, 1, (runs, 40))
         methods.append(method_of(points, drawn, levels, name=name, sets="training"))
     found = single_runs(methods[1], methods[0])
-    assert (found.pairs, found.undecided, found.within) == (8, 8, "training")
+    assert (found.pairs, found.inconclusive, found.within) == (8, 8, "training")
     crossed = [
         method_of(
             [e.point for e in m.members],

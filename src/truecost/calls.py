@@ -133,7 +133,7 @@ def compare(data: Any = None, /, **options: Any) -> "Outcome":
     >>> frames = {n: pl.read_csv(str(demo / f"{n}.csv")) for n in ("logistic", "network")}
     >>> found = tc.compare(frames, type="llr", id="trial", unit="speaker", measures="auc")
     >>> print(found.comparisons[0].verdict)
-    undecided
+    inconclusive
     """
     return _done("compare", data, options, _scored)
 

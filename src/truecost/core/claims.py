@@ -85,7 +85,7 @@ class SingleRuns(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
         Column in which both runs of a pair have the same level, a training set; empty for none.
     pairs : int
         A run of one with a run of the other.
-    better, worse, undecided : int
+    better, worse, inconclusive : int
         Of these, how many intervals of the difference say that `system` is better, that it is
         worse, and how many hold 0 (or too few replicates are defined).
     level : float
@@ -100,7 +100,7 @@ class SingleRuns(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, 
     pairs: int
     better: int
     worse: int
-    undecided: int
+    inconclusive: int
     level: float
 
 
@@ -133,7 +133,7 @@ def single_runs(system: MethodEstimate, baseline: MethodEstimate) -> SingleRuns:
     ...         members += tc.score_system(trials, scoring)
     ...     return tc.estimate_method(members, tc.Runs(name, {"seed": ("1", "2", "3")}), plan)
     >>> found = single_runs(method("new", (0.05, 0.2, 0.2)), method("before", (0.1, 0.2, 0.1)))
-    >>> found.pairs, found.better, found.worse, found.undecided
+    >>> found.pairs, found.better, found.worse, found.inconclusive
     (9, 3, 4, 2)
     """
     first = system.members[0]
@@ -169,7 +169,7 @@ def single_runs(system: MethodEstimate, baseline: MethodEstimate) -> SingleRuns:
         pairs=pairs,
         better=low if lower_is_better else high,
         worse=high if lower_is_better else low,
-        undecided=pairs - low - high,
+        inconclusive=pairs - low - high,
         level=first.level,
     )
 

@@ -225,7 +225,7 @@ class Setting:
         lost = raised(undefined_replicates=undefined > 0 and used)
         # A minimum over thresholds never costs more than that: 1 is the end of its range.
         decides = measure.decides and not measure.minimum_of
-        naive = decides and _naive(point) and _naive(drawn)
+        constant = decides and _naive(point) and _naive(drawn)
         made = Estimate(
             measure=measure.name,
             task=measure.task,
@@ -263,7 +263,7 @@ class Setting:
             icc=self.icc,
             resampling=self.resampling,
         )
-        odd = raised(no_spread=made.narrow and not naive, outside=made.outside)
+        odd = raised(no_spread=made.narrow and not constant, outside=made.outside)
         return msgspec.structs.replace(made, flags=(*made.flags, *odd))
 
     def _ends(

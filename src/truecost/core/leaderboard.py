@@ -359,7 +359,7 @@ def _standing(
     behind = int(worse[k].sum()) if known else defined
     difference = None if to_first is None else to_first.difference
     alone = to_first is not None and to_first.verdict == "worse" and not worse[k, 0]
-    verdict = "first" if to_first is None else "undecided" if alone else to_first.verdict
+    verdict = "first" if to_first is None else "inconclusive" if alone else to_first.verdict
     if worse[k, 0]:
         verdict = "worse"
     return Standing(

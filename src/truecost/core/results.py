@@ -17,9 +17,9 @@ Floats = npt.NDArray[np.float64]
 HELD = "no interval: every factor is held"  # why nothing was resampled
 MOST_UNITS = 1e12  # no plan goes further
 SPARE = 1.2  # times the units of a plan, as widths vary
-Side = Literal["better", "worse", "same", "undecided"]  # of a system against another one
+Side = Literal["better", "worse", "same", "inconclusive"]  # of a system against another one
 NO_WIDTH = 1e-9  # relative: below this two figures differ by rounding only
-MOST_UNDEFINED = 0.05  # a larger share of the replicates leaves a verdict undecided
+MOST_UNDEFINED = 0.05  # a larger share of the replicates leaves a verdict inconclusive
 
 
 class Kind(msgspec.Struct, frozen=True, kw_only=True):
@@ -420,9 +420,9 @@ def verdict_of(difference: Row) -> Side:
 
     Returns
     -------
-    {"better", "worse", "same", "undecided"}
+    {"better", "worse", "same", "inconclusive"}
         "same" when the difference and both ends of its interval are 0: the two are equal in all
-        replicates. "undecided" when the interval holds 0 otherwise, an end of it is missing, or
+        replicates. "inconclusive" when the interval holds 0 otherwise, an end of it is missing, or
         more than 5 % of the replicates of the difference are undefined, or the difference lies
         outside its own interval; otherwise the side and the
         direction of the measure tell.
@@ -432,7 +432,7 @@ def verdict_of(difference: Row) -> Side:
     if low == value == high == 0 and not lost:
         return "same"
     if low is None or high is None or low <= 0 <= high or lost or not value or difference.outside:
-        return "undecided"  # a value outside its interval speaks for no side
+        return "inconclusive"  # a value outside its interval speaks for no side
     return "better" if (high < 0) == (difference.direction == "lower") else "worse"
 
 
@@ -455,7 +455,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     difference, difference_lower, difference_upper : float or None
         From the first system, paired, with the interval of this difference alone; None for the
         first itself.
-    verdict : {"first", "better", "worse", "same", "undecided"}
+    verdict : {"first", "better", "worse", "same", "inconclusive"}
         Against the first, among all pairs.
     alone : bool
         Whether the interval of the difference from the first excludes 0 alone, but it does not hold

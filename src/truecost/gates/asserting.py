@@ -57,7 +57,7 @@ def assert_gate(
     >>> trials = tc.Trials.of([1, 0] * 30, [1, 0] * 25 + [0, 1] * 5, kind="decision")
     >>> [error] = tc.score_system(trials, tc.Scoring(measures=("total_error",)))
     >>> tc.assert_gate(error, max_upper=0.3).message
-    'the upper end 0.2804 keeps the limit; beware: each trial was its own unit'
+    'the upper end 0.2804 keeps the limit; warning: each trial was its own unit'
     """
     __tracebackhide__ = True  # pytest shows the line of the test
     row = estimate.difference if isinstance(estimate, Comparison) else estimate

@@ -170,7 +170,7 @@ def judge(gate: Gate, row: Row) -> Verdict:
         upper=row.upper,
         level=row.level,
         limit=gate.limit,
-        message=message + (f"; beware: {said}" if said else ""),
+        message=message + (f"; warning: {said}" if said else ""),
         units_needed=units.if_value,
         reason=row.reason,
         flags=row.flags,

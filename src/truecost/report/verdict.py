@@ -34,7 +34,7 @@ NAIVE = {
     "better": "better than naive",
     "worse": "worse than naive",
     "same": "same as naive",
-    "undecided": "undecided",
+    "inconclusive": "inconclusive",
     "best": "at best",
     "": "",
 }
@@ -296,12 +296,12 @@ def _sums(story: Story) -> list[Line]:
 
 
 def _sum(name: str, than: str, cases: Sequence[Case]) -> Line:
-    """How often better, worse and undecided, and where it is what it seldom is."""
+    """How often better, worse and inconclusive, and where it is what it seldom is."""
     found: dict[str, list[str]] = {}
     for state, place, _ in cases:
-        found.setdefault(state or "undecided", []).append(place)
+        found.setdefault(state or "inconclusive", []).append(place)
     said = []
-    for state in (s for s in ("better", "worse", "same", "undecided", "best") if s in found):
+    for state in (s for s in ("better", "worse", "same", "inconclusive", "best") if s in found):
         places = found[state]
         where = f" ({'; '.join(places[:3])})" if len(places) < min(4, len(cases) / 2) else ""
         said.append(f"{state} in {len(places)} of {len(cases)}{where}")

@@ -15,7 +15,7 @@ from truecost.errors import UsageError
 from truecost.report.sums import clock, errors_said
 from truecost.tasks.measures import find_of_any_task
 
-State = Literal["better", "worse", "same", "undecided", "best", ""]
+State = Literal["better", "worse", "same", "inconclusive", "best", ""]
 
 LEFT_TO_RIGHT = frozenset({"L", "EN", "ES", "ET", "CS", "B", "S", "WS", "ON", "BN", "NSM"})
 AFTER, BEFORE = "post", "pre"
@@ -89,19 +89,19 @@ def against_naive(row: Row) -> State:
     scores cost no more than the naive baseline, so that nothing can be said. "same" when the system
     gets the naive value in every replicate: most often it gives the naive answer to every trial.
     Of a value outside its own interval nothing is said: its replicates are biased.
-    "undecided" also when more than 5 % of the replicates are undefined, as for differences.
+    "inconclusive" also when more than 5 % of the replicates are undefined, as for differences.
     """
     if row.naive is None or (row.value is None and not endless(row)):
         return ""
     if at_best(row.label, row.task):
         return "best"
     if row.often_undefined:
-        return "undecided"
+        return "inconclusive"
     if row.lower == row.value == row.upper == row.naive:
         return "same"
     upper = math.inf if endless(row) else row.upper
     if row.lower is None or upper is None or row.lower <= row.naive <= upper or row.outside:
-        return "undecided"
+        return "inconclusive"
     return "better" if (upper < row.naive) == (row.direction == "lower") else "worse"
 
 

@@ -76,7 +76,7 @@ def claim_of(
             f"nothing is claimed of the methods, for {names[0]} or {names[1]} was trained once; "
             f"these systems differ on {difference.label} by {apart} ({over})"
         )
-    elif verdict == "undecided":
+    elif verdict == "inconclusive":
         which = "lower" if lower else "higher"
         said = (
             f"nothing is claimed about which of {pair[0]} and {pair[1]} has the {which} "
@@ -96,7 +96,7 @@ def claim_of(
         against=names[1],
         measure=difference.label,
         dims={k: v for k, v in difference.dims.items() if k not in ("system", "estimator")},
-        verdict="undecided" if alone else verdict,
+        verdict="inconclusive" if alone else verdict,
         text=f"{_given(listed, system, baseline)}, {said}"
         + (f"; {FLAGS['few_runs'].caveat}" if few else ""),
     )
@@ -152,11 +152,11 @@ def said_of(found: SingleRuns) -> str:
         f"single runs{where}: of {found.pairs} pairs of one run of {found.system} with one of "
         f"{found.against}{same}, the test alone ({percent(found.level)} interval of "
         f"{found.measure}) decides for {found.system} in {share['better']}, for {found.against} in "
-        f"{share['worse']}, and not at all in {share['undecided']}"
+        f"{share['worse']}, and not at all in {share['inconclusive']}"
     )
 
 
-SIDES = ("better", "worse", "undecided")
+SIDES = ("better", "worse", "inconclusive")
 
 
 def misleading(found: Sequence[SingleRuns], claims: Sequence[Claim]) -> list[Problem]:

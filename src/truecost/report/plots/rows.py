@@ -260,7 +260,7 @@ def differences(found: Sequence[Comparison | Row], ax: Axes | None = None) -> Ax
     """Paired differences with intervals, a line at 0 and the verdict in words.
 
     A row a difference, in their order; what differs between the rows stands at the left, what they
-    share below. Undecided rows are hollow.
+    share below. Inconclusive rows are hollow.
 
     Parameters
     ----------
@@ -292,7 +292,7 @@ def differences(found: Sequence[Comparison | Row], ax: Axes | None = None) -> Ax
     for row, place in zip(rows, slots.middles, strict=True):
         verdict = verdict_of(row)
         look = VERDICTS.get(verdict, {"color": ink(), "marker": "o"})
-        marked(ax, row, place, look, span, hollow=verdict == "undecided")
+        marked(ax, row, place, look, span, hollow=verdict == "inconclusive")
         word_beside(ax, verdict, place)
     slots.set_on(ax)
     ax.set_xlim(*span)

@@ -268,7 +268,7 @@ def checks(story: Story) -> Section | None:
         if check.state == "warning":
             warned.setdefault(about, []).append(warning_said(d, check))
     said = [": ".join(filter(None, (about, listed(_joined(w))))) for about, w in warned.items()]
-    text = f"Beware: {'; '.join(said)}." if said else "Nothing to beware of."
+    text = f"Warnings: {'; '.join(said)}." if said else "No warnings."
     return Section("Checks", text, lines=tuple(lines))
 
 

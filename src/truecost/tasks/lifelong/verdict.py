@@ -29,7 +29,7 @@ CHIPS = {  # against the initial version, kept frozen
     "better": "beats frozen",
     "worse": "loses to frozen",
     "same": "same as frozen",
-    "undecided": "undecided",
+    "inconclusive": "inconclusive",
 }
 NAIVE = {**CHIPS, "better": "better than naive", "worse": "worse than naive"}
 NAIVE |= {"same": "same as naive"}
@@ -173,7 +173,7 @@ def line_of(story: Story, row: Row) -> Line:
 
 def _gaining(row: Row, found: dict[str, Row], gain: Row) -> Line:
     """Whether the help brought more than it cost, where there is no initial version."""
-    look, chip = GAINS.get(against_zero(gain), ("open", "undecided"))
+    look, chip = GAINS.get(against_zero(gain), ("open", "inconclusive"))
     text = f"{plain(row)}{_penalised(row, found)}"
     more = more_of(found)
     if beware := caveats(row):
@@ -259,7 +259,7 @@ def _difference(row: Row) -> Line:
     if row.value is None:
         return Line("open", chip, name, f"difference {row.reason or 'undefined'}")
     text = f"difference {signed(row.value, row.scale)} {between(row.lower, row.upper, row.scale)}"
-    more = "The data do not tell which of the two is better." if said == "undecided" else ""
+    more = "The data do not tell which of the two is better." if said == "inconclusive" else ""
     return Line(LOOKS.get(said, "open"), chip, name, text, more)
 
 
@@ -284,7 +284,7 @@ def _forgetting(story: Story, part: Part) -> Group:
         main = rows.get("forgetting_first") or rows.get("backward_transfer")
         if main is None:
             continue  # a maximum alone decides nothing
-        look, chip = FORGETS.get(against_zero(main), ("open", "undecided"))
+        look, chip = FORGETS.get(against_zero(main), ("open", "inconclusive"))
         others = [
             f"{name} {plain(r)}{BIASED.get(name, '')}" for name, r in rows.items() if r is not main
         ]
@@ -297,13 +297,13 @@ def _forgetting(story: Story, part: Part) -> Group:
 def against_zero(row: Row) -> str:
     """On which side of 0, of nothing lost, the whole interval lies."""
     if row.value is None or row.lower is None or row.upper is None or row.often_undefined:
-        return "undecided"
+        return "inconclusive"
     if row.lower == row.upper == row.value == 0:
         return "same"
     side = {True: "worse", False: "better"}
     if row.lower > 0 or row.upper < 0:
         return side[(row.lower > 0) == (row.direction == "lower")]
-    return "undecided"
+    return "inconclusive"
 
 
 def _offline(story: Story, part: Part) -> Group:

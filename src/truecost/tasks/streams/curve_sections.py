@@ -162,7 +162,7 @@ def _saving(row: Row) -> tuple[str, str]:
         "worse": ("bad", "adapting harms"),
         "same": ("open", "no difference"),
     }
-    return said.get(verdict_of(row), ("open", "undecided"))
+    return said.get(verdict_of(row), ("open", "inconclusive"))
 
 
 def _trend(row: Row | None) -> str:

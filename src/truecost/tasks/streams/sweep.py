@@ -53,7 +53,7 @@ class SweepDifference(msgspec.Struct, frozen=True, kw_only=True):
     ----------
     value, lower, upper : float or None
         Difference to the best in the unit of the measure, paired replicate by replicate.
-    verdict : {"better", "worse", "same", "undecided"}
+    verdict : {"better", "worse", "same", "inconclusive"}
         Of this choice against the best one.
     """
 

@@ -31,7 +31,7 @@ CHIPS = {  # against doing all by hand
     "better": "less than by hand",
     "worse": "more than by hand",
     "same": "same as by hand",
-    "undecided": "undecided",
+    "inconclusive": "inconclusive",
 }
 
 
@@ -39,7 +39,7 @@ COSTS = {  # against rejecting or accepting everything
     "better": "better than naive",
     "worse": "worse than naive",
     "same": "same as naive",
-    "undecided": "undecided",
+    "inconclusive": "inconclusive",
 }
 
 
@@ -298,7 +298,7 @@ def _outcome(verdicts: "list[str]") -> tuple[str, str]:
     """Whether the best is told apart: what is equal in every replicate undoes nothing."""
     if verdicts and {*verdicts} <= {"worse", "same"}:
         return ("good", "best") if "worse" in verdicts else ("open", "the same")
-    return "open", "undecided"
+    return "open", "inconclusive"
 
 
 def _beside(own: SweepAdvice, row: Row | None) -> Line:
@@ -334,7 +334,7 @@ def questions(point: "SweepPoint | SweepDifference") -> str:
 
 
 def _against(other: "SweepDifference", scale: Scale, *, named: bool) -> str:
-    """`6 cost 0.01 more [-0.01, 0.03]: undecided.`"""
+    """`6 cost 0.01 more [-0.01, 0.03]: inconclusive.`"""
     name = f"{isolated(other.strategy)}, {questions(other)}," if named else amount(other.budget)
     if other.value is None:
         return f"{name} cannot be compared."

@@ -26,7 +26,7 @@ CHIPS = {
     "better": "better than naive",
     "worse": "worse than naive",
     "same": "same as naive",
-    "undecided": "undecided",
+    "inconclusive": "inconclusive",
 }
 Found = Sequence[SearchDescription]
 

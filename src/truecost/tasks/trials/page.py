@@ -45,7 +45,7 @@ CHIPS = {
     "better": ("bad", "tells the class"),
     "worse": ("open", "nothing found"),
     "same": ("open", "nothing found"),
-    "undecided": ("open", "nothing found"),
+    "inconclusive": ("open", "nothing found"),
 }
 
 
@@ -56,7 +56,7 @@ def is_predictor(row: Row) -> bool:
 
 def line_of(row: Row) -> Line:
     """What a predictor's value says of the data."""
-    look, chip = CHIPS.get(against_naive(row), ("open", "undecided"))
+    look, chip = CHIPS.get(against_naive(row), ("open", "inconclusive"))
     if row.outside:
         chip = "no conclusion"
     more = f"{counts(row)}. It knows nothing of the content."
@@ -237,11 +237,11 @@ def claims(story: Story) -> Section | None:
     rows = [
         (
             *(", ".join(s.dims.values()), s.system, s.against, s.measure, str(s.pairs)),
-            *(percent(round(n / s.pairs, 4)) for n in (s.better, s.worse, s.undecided)),
+            *(percent(round(n / s.pairs, 4)) for n in (s.better, s.worse, s.inconclusive)),
         )
         for s in pairs
     ]
-    names = ("of", "method", "against", "measure", "pairs", "better", "worse", "undecided")
+    names = ("of", "method", "against", "measure", "pairs", "better", "worse", "inconclusive")
     caption = "Had one run of each been compared: how many pairs of runs decide, and how"
     tables = (used(caption, names, rows),) if rows else ()
     text = (

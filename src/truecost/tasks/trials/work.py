@@ -53,8 +53,8 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="
         Label of the measure.
     dims : dict of str to str
         Application, where there are several.
-    verdict : {"better", "worse", "same", "undecided"}
-        Of `system`; nothing is claimed when it is undecided.
+    verdict : {"better", "worse", "same", "inconclusive"}
+        Of `system`; nothing is claimed when it is inconclusive.
     text : str
         The sentence: what differs and by how much, what varied and what was held.
     """
