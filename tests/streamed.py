@@ -111,7 +111,7 @@ def slowly(log, phase, *, q=None, queried="right", macro=False, sets=("queries",
             pools = [{k: sum(p[k] for p in pools) for k in pools[0]}]
         values.append([_values(p, q) for p in pools])
     found = {}
-    for name in ("imlm", "pmiss", "pfa"):
+    for name in ("imlm", "p_miss", "p_fa"):
         by_run = [np.mean([v[name] for v in run if v[name] is not None]) for run in values]
         found[name] = float(np.mean(by_run))
     found["n_annotations"] = float(np.mean([sum(v["ann"] for v in run) for run in values]))
@@ -151,7 +151,7 @@ def _values(p, q):
     missed = (p["n"] / p["targets"] if p["targets"] else 0) * p["fn"] if q is None else q * p["fn"]
     return {
         "imlm": (p["ann"] + p["fp"] + missed) / p["n"],
-        "pmiss": p["fn"] / p["targets"] if p["targets"] else None,
-        "pfa": p["fp"] / others if others else None,
+        "p_miss": p["fn"] / p["targets"] if p["targets"] else None,
+        "p_fa": p["fp"] / others if others else None,
         "ann": p["ann"],
     }

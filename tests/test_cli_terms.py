@@ -21,7 +21,7 @@ REFERENCE, FAST = searched.REFERENCE, searched.FAST
 NIST = "--preset nist-std-2006"
 OCCURRING = len({query for query, *_ in searched.occurrences(searched.said())})  # others are none
 ROWS = (
-    *("atwv", "mtwv", "otwv", "stwv", "pmiss", "pfa", "n_targets", "n_correct"),
+    *("atwv", "mtwv", "otwv", "stwv", "p_miss", "p_fa", "n_targets", "n_correct"),
     *("n_false_alarms", "n_missed", "cnxe", "min_cnxe"),
 )
 
@@ -212,15 +212,15 @@ def test_subsets_of_queries_and_of_sources(result):
 def test_compare_pairs_the_systems(result):
     found = result(
         f"terms compare {REFERENCE} submissions/fair.kwslist.xml submissions/good.kwslist.xml "
-        f"{NIST} {FAST} --measure atwv,pmiss"
+        f"{NIST} {FAST} --measure atwv,p_miss"
     )
     [difference] = [
-        r for r in found["rows"] if (r["kind"], r["measure"]) == ("difference", "pmiss")
+        r for r in found["rows"] if (r["kind"], r["measure"]) == ("difference", "p_miss")
     ]
     own = {
         r["dims"]["system"]: r["value"]
         for r in found["rows"]
-        if r["measure"] == "pmiss" and r["kind"] == "value"
+        if r["measure"] == "p_miss" and r["kind"] == "value"
     }
     assert difference["value"] == pytest.approx(own["good"] - own["fair"])
     assert difference["baseline"] == "fair"
@@ -398,7 +398,7 @@ def test_every_verb_has_help(run, verb):
 def test_measures_and_formats_and_keys_are_listed(run):
     found = json.loads(run("list measures --json")[1])
     names = {entry["name"] for entry in found if entry["tasks"] == ["terms"]}
-    assert {"atwv", "mtwv", "otwv", "stwv", "pmiss", "pfa", "map", "cnxe:pooled"} <= names
+    assert {"atwv", "mtwv", "otwv", "stwv", "p_miss", "p_fa", "map", "cnxe:pooled"} <= names
     keys = run("list map")[1]
     assert "decision about a detection: YES or NO, 1 or 0, true or false (terms)" in keys
     assert "terms" in run("list formats")[1]

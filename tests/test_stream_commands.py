@@ -13,7 +13,7 @@ from truecost.tasks import find
 from truecost.verbs import options_of
 
 FAST = streaming.FAST
-MEASURES = ("imlm", "act_dcf", "pmiss", "pfa", "n_annotations")
+MEASURES = ("imlm", "act_dcf", "p_miss", "p_fa", "n_annotations")
 LABELS = dict(zip("abcdefgh", "10101000", strict=True))
 # Of each batch of four: decisions before, the item that is asked about, decisions after.
 BATCHES = (("abcd", "0011", "a", "1011"), ("efgh", "1001", "h", "1001"))
@@ -118,8 +118,8 @@ def test_the_log_that_is_counted_by_hand(result):
     q = 8 / 3
     assert found["imlm", "pre"] == pytest.approx((1 + 2 + q * 1) / 8)  # asked, false, missed
     assert found["imlm", "post"] == pytest.approx((2 + 1 + 0) / 8)  # h is wrong, but was answered
-    assert found["pmiss", "pre"] == pytest.approx(1 / 3)
-    assert found["pfa", "pre"] == pytest.approx(2 / 5)
+    assert found["p_miss", "pre"] == pytest.approx(1 / 3)
+    assert found["p_fa", "pre"] == pytest.approx(2 / 5)
     assert found["act_dcf", "pre"] == pytest.approx(0.75 / 3 + 0.25 * 2 / 5)
     assert found["act_dcf", "post"] == pytest.approx(0.25 * 1 / 5)
     assert (found["n_annotations", "pre"], found["n_annotations", "post"]) == (1, 2)
@@ -264,7 +264,7 @@ def test_a_table_shows_before_and_after_side_by_side(run):
     ]
     assert first_line.split()[:2] == ["events", "imlm"]
     assert [line.split()[0] for line in out.splitlines()[2:8]] == [
-        *("act_dcf", "pmiss", "pfa", "n_annotations", "n_missed", "n_false_alarms")
+        *("act_dcf", "p_miss", "p_fa", "n_annotations", "n_missed", "n_false_alarms")
     ]
     assert "imlm_gap" in out
     assert "cost of a miss 3, of a false alarm 1; prior 0.5" in err

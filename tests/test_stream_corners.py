@@ -57,7 +57,7 @@ def test_decisions_that_share_no_text_with_the_labels_are_refused():
     with pytest.raises(InputError, match=r"'eel' is no label.*named with --classes"):
         read_online([log_of(batch_of(0, eel))], target="cat")
     known = values_of(log_of(batch_of(0, eel)), target="cat", classes=("cat", "dog", "eel"))
-    assert known["pmiss", "pre"] == 1
+    assert known["p_miss", "pre"] == 1
     assert values_of(log_of(batch_of(0, eel)))["error_rate", "pre"] == 1 / 2
     found = values_of(said(by_hand(), ("0", "1"), ("cat", "dog")), target="dog")
     assert found == values_of(by_hand())
@@ -202,7 +202,7 @@ def test_signatures_tell_values_apart():
     """Two values of one measure have two signatures; one value by two choices may have one."""
     log = at_random(21, streams=("a", "b"), batches=9, size=6, asked=2)
     found = {}
-    names = ("imlm", "imlm_seconds", "imlm_money", "total_price", "act_dcf", "pmiss", "n_items",
+    names = ("imlm", "imlm_seconds", "imlm_money", "total_price", "act_dcf", "p_miss", "n_items",
              "n_annotations", "imlm_gap", "imlm_gap_trend", "mean_loss")  # fmt: skip
     for how in CHOICES:
         for row in rows_of(log, how, names, plan=tc.Plan(20)).values():
@@ -214,8 +214,8 @@ def test_signatures_tell_values_apart():
 @pytest.mark.parametrize(
     ("name", "phase", "changed"),
     [
-        ("pmiss", "post", {"q": 3.0}),
-        ("pmiss", "pre", {"queried": "model"}),
+        ("p_miss", "post", {"q": 3.0}),
+        ("p_miss", "pre", {"queried": "model"}),
         ("n_annotations", "post", {"current_batch": True}),
         ("n_items", "pre", {"pooling": "macro"}),
         ("imlm", "post", {"window": 3}),
@@ -245,9 +245,9 @@ def test_costs_of_classes_and_of_decisions_are_signed():
     scored = at_random(3, streams=("a",))
     bayes = {
         prior: rows_of(
-            scored, StreamScoring(decision="bayes"), ("pmiss",),
+            scored, StreamScoring(decision="bayes"), ("p_miss",),
             application=tc.Application.detection(3, 1, prior),
-        )["pmiss", "post"].signature
+        )["p_miss", "post"].signature
         for prior in (0.5, 0.1)
     }  # fmt: skip
     assert bayes[0.5] != bayes[0.1]

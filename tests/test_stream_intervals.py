@@ -68,7 +68,7 @@ def test_no_error_is_no_proof(resample):
     """All outputs are right: rates may still be above 0, and counts above none."""
     found = rows_of(log(right=1.0), resample=resample)
     for row in found:
-        if row.measure in ("pmiss", "pfa", "error_rate", "act_dcf"):
+        if row.measure in ("p_miss", "p_fa", "error_rate", "act_dcf"):
             assert (row.value, row.lower) == (0, 0)
             assert 0 < row.upper < 0.7
         elif row.measure in ("n_missed", "n_false_alarms"):
@@ -81,7 +81,7 @@ def test_no_error_is_no_proof(resample):
 
 def test_errors_of_one_batch_have_intervals():
     online = read_online([by_hand()])
-    for row in rows_of(online, ("pmiss", "pfa", "error_rate", "act_dcf", "n_missed")):
+    for row in rows_of(online, ("p_miss", "p_fa", "error_rate", "act_dcf", "n_missed")):
         assert row.lower <= row.value <= row.upper
         assert row.lower < row.upper
 
@@ -89,7 +89,7 @@ def test_errors_of_one_batch_have_intervals():
 def test_a_share_of_nontargets_is_found_from_false_alarms_among_items():
     """No false alarm: about as many as a binomial of the nontargets would allow."""
     online = log(right=1.0)
-    [pre, _] = rows_of(online, ("pfa",), resample="batch")
+    [pre, _] = rows_of(online, ("p_fa",), resample="batch")
     nontargets = pre.counts["nontargets"]
     assert 2.5 / nontargets < pre.upper < 2 * 3.7 / nontargets
 
@@ -103,7 +103,7 @@ def test_batches_are_units_in_order_of_time():
             items = [(f"{b}-{i}", 1, int(i >= n), int(i >= n)) for i in range(8)]
             items.append((f"{b}-x", 0, 0, 0))
             events += batch_of(b, items, [f"{b}-7"])
-        return rows_of(read_online([log_of(events)]), ("pmiss",))[0]
+        return rows_of(read_online([log_of(events)]), ("p_miss",))[0]
 
     runs, even = made([4] * 12 + [0] * 12), made([4, 0] * 12)
     assert runs.value == even.value

@@ -200,7 +200,7 @@ CASES = {
     "linear": rows_like({10: 0.3, 12: 0.4, 20: 0.35}),
     "fine": rows_like({0.5: 0.3, 1.25: 0.4, 2.75: 0.35, 60.125: 0.9}),
     "many": rows_like({b: 0.3 + abs(b - 15) / 40 for b in MANY}),
-    "percent": rows_like({2: 0.08, 4: 0.02}, measure="pmiss", shown_in="percent", naive=None),
+    "percent": rows_like({2: 0.08, 4: 0.02}, measure="p_miss", shown_in="percent", naive=None),
     "wide intervals": rows_like({2: 0.3, 4: 0.31}, spread=20),
     "long names": [
         r for k in range(6) for r in rows_like({2: 0.3 + k / 9, 4: 0.2 + k / 9}, f"{LONG}{k}")
@@ -308,8 +308,8 @@ def test_the_axis_goes_as_far_as_that_of_those_beside():
 def test_curves_that_are_not_there_are_refused():
     with pytest.raises(UsageError, match="does not have predictions of both phases"):
         plots.phases(structs.replace(described(), curves=()))
-    with pytest.raises(UsageError, match="no curve of pmiss: draw one of imlm, act_dcf"):
-        plots.phases(described(), "pmiss")
+    with pytest.raises(UsageError, match="no curve of p_miss: draw one of imlm, act_dcf"):
+        plots.phases(described(), "p_miss")
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -400,8 +400,8 @@ def test_intervals_that_leave_the_axis_end_in_an_arrow():
 def test_streams_that_are_not_there_are_refused():
     with pytest.raises(UsageError, match="nothing to draw: no system has several streams"):
         plots.streams_forest([described()])
-    with pytest.raises(UsageError, match="streams have no pmiss: draw one of imlm"):
-        plots.streams_forest([of_streams({"a": 0.3})], "pmiss")
+    with pytest.raises(UsageError, match="streams have no p_miss: draw one of imlm"):
+        plots.streams_forest([of_streams({"a": 0.3})], "p_miss")
 
 
 @pytest.mark.parametrize("width", WIDTHS)

@@ -396,7 +396,7 @@ def test_pre_and_post_stand_side_by_side(run):
         assert float(found[name]["saved"]) == pytest.approx(saved, rel=1e-3)
         gap = float(found[name]["before"]) - float(found[name]["after"])
         assert saved == pytest.approx(gap, abs=2e-4)
-    assert found["pmiss"]["saved"] == ""
+    assert found["p_miss"]["saved"] == ""
 
 
 def test_of_many_systems_each_measure_has_a_table(swept):
@@ -624,7 +624,7 @@ def test_rows_are_titled_by_their_own_measure(run):
         in page
     )
     assert "(normalised)" not in page
-    assert "pmiss Missed targets; lower is better." in page
+    assert "p_miss Missed targets; lower is better." in page
 
 
 def test_how_it_was_computed_is_told(run):

@@ -71,7 +71,7 @@ def test_a_run_writes_logs_and_then_the_result(whole):
     }
     result = result_of(whole / "run")
     rows = {(r.measure, r.dims["phase"]): r for r in result.rows if "phase" in r.dims}
-    for name in ("imlm", "act_dcf", "pmiss", "pfa", "n_annotations"):
+    for name in ("imlm", "act_dcf", "p_miss", "p_fa", "n_annotations"):
         for phase in ("pre", "post"):
             row = rows[name, phase]
             assert (

@@ -38,9 +38,9 @@ def test_by_hand():
     found = values_of(by_hand())
     assert found["imlm", "pre"] == pytest.approx((3 + 2) / 8 + 1 / 3)
     assert found["imlm", "post"] == pytest.approx((4 + 0) / 8 + 1 / 3)
-    assert found["pmiss", "pre"] == found["pmiss", "post"] == pytest.approx(1 / 3)
-    assert found["pfa", "pre"] == pytest.approx(2 / 5)
-    assert found["pfa", "post"] == 0
+    assert found["p_miss", "pre"] == found["p_miss", "post"] == pytest.approx(1 / 3)
+    assert found["p_fa", "pre"] == pytest.approx(2 / 5)
+    assert found["p_fa", "post"] == 0
     assert found["act_dcf", "pre"] == pytest.approx(0.75 / 3 + 0.25 * 2 / 5)
     assert found["act_dcf", "post"] == pytest.approx(0.75 / 3)
     assert found["n_annotations", "pre"] == 3
@@ -162,7 +162,7 @@ def test_a_stream_without_targets_adds_nothing_to_the_misses():
     log = log_of([*batch_of(0, none, stream="none"), *batch_of(0, some, stream="some")])
     macro = values_of(log, StreamScoring(pooling="macro"))
     assert macro["imlm", "pre"] == pytest.approx((1 / 4 + 1) / 2)
-    assert macro["pmiss", "pre"] == 1  # the mean of the streams that have targets
+    assert macro["p_miss", "pre"] == 1  # the mean of the streams that have targets
     with pytest.raises(InputError, match=r"batch 0 of stream none.*add nothing"):
         rows_of(log, StreamScoring(empty="error"))
 
@@ -190,9 +190,9 @@ def test_late_answers_do_not_count_as_right():
 def test_a_wrong_answer_is_a_wrong_output():
     events = batch_of(0, [("a", 1, 1, 1), ("b", 0, 0, 0)], ["a"])
     wrong = [{**e, "label": "0"} if e["event"] == "answer" else e for e in events]
-    assert values_of(log_of(events))["pmiss", "post"] == 0
-    assert values_of(log_of(wrong))["pmiss", "post"] == 1
-    assert values_of(log_of(wrong), StreamScoring(queried="model"))["pmiss", "post"] == 0
+    assert values_of(log_of(events))["p_miss", "post"] == 0
+    assert values_of(log_of(wrong))["p_miss", "post"] == 1
+    assert values_of(log_of(wrong), StreamScoring(queried="model"))["p_miss", "post"] == 0
 
 
 def test_decisions_by_the_scores():
@@ -203,14 +203,14 @@ def test_decisions_by_the_scores():
         for e in batch_of(0, items)
     ]
     found = rows_of(log_of(events), StreamScoring(decision="bayes"))  # accept at >= log(1/3)
-    assert found["pmiss", "post"].point == 0
-    assert found["pfa", "post"].point == 1 / 2
+    assert found["p_miss", "post"].point == 0
+    assert found["p_fa", "post"].point == 1 / 2
     likely = [
         {**e, "score": 1 / (1 + np.exp(-e["score"]))} if e["event"] == "predict" else e
         for e in events
     ]
     how = StreamScoring(decision="bayes", posterior=True)  # accept at >= 1/4
-    assert values_of(log_of(likely), how)["pfa", "post"] == 1 / 2
+    assert values_of(log_of(likely), how)["p_fa", "post"] == 1 / 2
 
 
 def test_several_classes_and_a_cost_matrix():
@@ -232,9 +232,9 @@ def test_several_classes_and_a_cost_matrix():
 def test_one_class_of_several_is_the_target():
     items = [("a", "cat", "cat", "dog"), ("b", "dog", "cat", "dog"), ("c", "eel", "dog", "eel")]
     found = values_of(log_of(batch_of(0, items)), target="cat")
-    assert found["pmiss", "pre"] == 0
-    assert found["pmiss", "post"] == 1
-    assert found["pfa", "pre"] == 1 / 2
+    assert found["p_miss", "pre"] == 0
+    assert found["p_miss", "post"] == 1
+    assert found["p_fa", "pre"] == 1 / 2
 
 
 def test_numbers_with_a_tolerance():
@@ -416,7 +416,7 @@ def test_logs_of_one_phase():
     found = values_of(pre)
     assert set(found) == {
         (name, "pre")
-        for name in ("imlm", "act_dcf", "pmiss", "pfa", "n_annotations", "n_missed",
+        for name in ("imlm", "act_dcf", "p_miss", "p_fa", "n_annotations", "n_missed",
                      "n_false_alarms")
     }  # fmt: skip
     assert found["imlm", "pre"] == values_of(log)["imlm", "pre"]

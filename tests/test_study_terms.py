@@ -20,7 +20,7 @@ DATA = {"ecf": "e.ecf.xml", "rttm": "r.rttm", "kwlist": "t.kwlist.xml"}
 SYSTEMS = {n: {"file": f"submissions/{n}.kwslist.xml"} for n in ("fair", "good")}
 TABLES = {
     "task": "terms",
-    "measures": ["atwv", "pmiss"],
+    "measures": ["atwv", "p_miss"],
     "data": DATA,
     "systems": SYSTEMS,
     "application": {"preset": "nist-std-2006"},
@@ -184,12 +184,12 @@ def test_several_collections(folder, tmp_path):
 
 def test_gates_on_values_and_on_differences(folder):
     outcome = run(
-        measures=["atwv", "cnxe", "pmiss"],
+        measures=["atwv", "cnxe", "p_miss"],
         baseline="fair",
         gate=[
             {"measure": "cnxe", "system": "good", "max_upper": 0.99},
-            {"measure": "pmiss", "system": "good", "max_upper": 0.01},
-            {"measure": "pmiss", "system": "good", "baseline": "fair", "max_upper_delta": 0.0},
+            {"measure": "p_miss", "system": "good", "max_upper": 0.01},
+            {"measure": "p_miss", "system": "good", "baseline": "fair", "max_upper_delta": 0.0},
         ],
     )
     assert [gate.state for gate in outcome.gates] == ["pass", "fail", "pass"]

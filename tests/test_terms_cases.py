@@ -21,7 +21,7 @@ COUNTS = {
     "#Miss": "n_missed",
 }
 GROUPS = ("actual", "maximum", "optimum", "supremum")
-MEASURES = ("atwv", "mtwv", "otwv", "stwv", "map", "pmiss", "pfa", *[*COUNTS.values()][1:])
+MEASURES = ("atwv", "mtwv", "otwv", "stwv", "map", "p_miss", "p_fa", *[*COUNTS.values()][1:])
 SUB2 = "sub2_real"
 CASES = {  # folder, printed summary: options of the reference and of the scoring
     "test2a": ("test2a", "r.cond.sum", {}, {}),
@@ -90,12 +90,12 @@ def check(rows, counts, groups):
             mine = rows["atwv"].counts["queries"] if name == "#Keyword" else rows[measure].value
             assert mine == counts[name], name
     actual, maximum = groups["actual"], groups["maximum"]
-    assert rows["pfa"].value == pytest.approx(actual["PFA"], abs=5.001e-6)
-    assert rows["pmiss"].value == pytest.approx(actual["PMiss"], abs=5.001e-4)
+    assert rows["p_fa"].value == pytest.approx(actual["PFA"], abs=5.001e-6)
+    assert rows["p_miss"].value == pytest.approx(actual["PMiss"], abs=5.001e-4)
     assert rows["atwv"].value == pytest.approx(actual["TWV"], abs=5.001e-5)
     assert rows["mtwv"].value == pytest.approx(maximum["TWV"], abs=5.001e-5)
-    assert rows["mtwv"].counts["pfa"] == pytest.approx(maximum["PFA"], abs=5.001e-6)
-    assert rows["mtwv"].counts["pmiss"] == pytest.approx(maximum["PMiss"], abs=5.001e-4)
+    assert rows["mtwv"].counts["p_fa"] == pytest.approx(maximum["PFA"], abs=5.001e-6)
+    assert rows["mtwv"].counts["p_miss"] == pytest.approx(maximum["PMiss"], abs=5.001e-4)
     assert rows["mtwv"].threshold == pytest.approx(maximum["threshold"], abs=5.001e-4)
     for group, measure in (("optimum", "otwv"), ("supremum", "stwv")):
         if groups.get(group, {}).get("TWV") is not None:
@@ -169,8 +169,8 @@ def test_queries_by_themselves(shared):
         counts = [row[c] for c in ("targets", "correct", "false_alarms", "missed")]
         assert counts == [int(c) for c in cells[2:6]]
         assert row["twv"] == pytest.approx(float(cells[6]), abs=5.001e-5)
-        assert row["pfa"] == pytest.approx(float(cells[7]), abs=5.001e-6)
-        assert row["pmiss"] == pytest.approx(float(cells[8]), abs=5.001e-4)
+        assert row["p_fa"] == pytest.approx(float(cells[7]), abs=5.001e-6)
+        assert row["p_miss"] == pytest.approx(float(cells[8]), abs=5.001e-4)
         assert row["optimum"] == pytest.approx(float(cells[11]), abs=5.001e-5)
         if row["correct"] and np.isfinite(row["threshold"]):
             assert row["threshold"] == pytest.approx(float(cells[12]), abs=5.001e-4)

@@ -39,7 +39,7 @@ def evaluation(rng, queries, documents):
 
 
 def values(search, resample, replicates=2):
-    measures = ("atwv", "mtwv", "pmiss", "cnxe", "min_cnxe")
+    measures = ("atwv", "mtwv", "p_miss", "cnxe", "min_cnxe")
     plan, how = tc.Plan(replicates, seed=0), TermsScoring(resample=resample)
     return score(search, tc.Scoring(APPLICATION, measures, plan, method="percentile", choices=how))
 

@@ -42,8 +42,8 @@ def test_the_table_by_query_makes_the_rows(seed):
     assert mean["twv"] == pytest.approx(rows["atwv"].value, abs=1e-9)
     assert mean["optimum"] == pytest.approx(rows["otwv"].value, abs=1e-9)
     assert mean["supremum"] == pytest.approx(rows["stwv"].value, abs=1e-12)
-    assert mean["pmiss"] == pytest.approx(rows["pmiss"].value, abs=1e-12)
-    assert mean["pfa"] == pytest.approx(rows["pfa"].value, abs=1e-12)
+    assert mean["p_miss"] == pytest.approx(rows["p_miss"].value, abs=1e-12)
+    assert mean["p_fa"] == pytest.approx(rows["p_fa"].value, abs=1e-12)
     llr, classes, queries = all_trials(search, search.lowest)
     for q in np.unique(queries):
         own = brute_cnxe(llr[queries == q], classes[queries == q], SEARCH.effective_prior)
@@ -60,13 +60,13 @@ def test_the_curve_goes_through_the_rates_at_its_thresholds():
     for k in range(0, len(curve.thresholds), 7):
         chosen = search.score >= curve.thresholds[k] - 1e-6
         miss, false = rates(search, chosen)
-        assert curve.pmiss[k] == pytest.approx(miss, abs=1e-6)
-        assert curve.pfa[k] == pytest.approx(false, abs=1e-6)
+        assert curve.p_miss[k] == pytest.approx(miss, abs=1e-6)
+        assert curve.p_fa[k] == pytest.approx(false, abs=1e-6)
         value = brute_twv(search, chosen, SEARCH.beta)
         assert curve.twv[k] == pytest.approx(value, abs=1e-5)
         assert curve.twv_lower[k] <= curve.twv[k] + 0.2
         assert curve.twv_lower[k] <= curve.twv_upper[k]
-    assert len(curve.det_pfa) == len(curve.det_lower) == len(curve.det_upper)
+    assert len(curve.det_p_fa) == len(curve.det_lower) == len(curve.det_upper)
     assert max(curve.det_upper) <= 1
 
 

@@ -81,8 +81,10 @@ def test_no_error_is_no_proof(how):
     for name in ("atwv", "mtwv", "otwv", "stwv", "map"):
         assert found[name].value == pytest.approx(1)
         assert 0.8 < found[name].lower < 0.96
-    assert [found[name].value for name in ("pmiss", "pfa", "n_missed", "n_false_alarms")] == [0] * 4
-    assert 0.04 < found["pmiss"].upper < 0.2
+    assert [found[name].value for name in ("p_miss", "p_fa", "n_missed", "n_false_alarms")] == [
+        0
+    ] * 4
+    assert 0.04 < found["p_miss"].upper < 0.2
     kish = 12 if "resample" not in how else 8
     assert found["n_missed"].upper == pytest.approx(3.7 * kish / (kish - 1))
 
@@ -97,7 +99,7 @@ def test_misses_of_queries_that_count_alike_are_a_rate():
 
     effective = max(size / design * (ndtri(0.025) / stdtrit(11, 0.025)) ** 2, 12)
     upper = beta_distribution.ppf(0.975, 0.75, effective + 0.25)
-    assert rows_of(search)["pmiss"].upper == pytest.approx(upper)
+    assert rows_of(search)["p_miss"].upper == pytest.approx(upper)
 
 
 @pytest.mark.parametrize("how", WAYS[:3], ids=["query", "document", "both"])
@@ -118,13 +120,13 @@ def test_false_alarms_of_one_query_are_few_and_not_none():
     assert (row.lower, row.upper) == pytest.approx((2 * alone.lower, 2 * alone.upper))
     assert 0 < alone.lower < 0.1
     assert 3.7 < alone.upper < 5.6
-    assert found["pfa"].upper / found["pfa"].value == pytest.approx(row.upper / row.value)
+    assert found["p_fa"].upper / found["p_fa"].value == pytest.approx(row.upper / row.value)
 
 
 def test_shares_end_at_0_and_1():
     """Two units: t limits go far, but no rate above 1 and no recall below 0."""
     found = rows_of(random_search(3, queries=14, documents=9), query_unit="length")
-    for name in ("pmiss", "pfa", "stwv", "mtwv", "otwv", "map", "min_cnxe"):
+    for name in ("p_miss", "p_fa", "stwv", "mtwv", "otwv", "map", "min_cnxe"):
         assert found[name].lower >= 0, name
         assert found[name].upper <= 1, name
     assert found["cnxe"].upper > 1

@@ -55,18 +55,20 @@ def test_as_written(run, folder):
 
 
 def test_other_measures_that_are_asked_for_stand_beside_the_first(run, monkeypatch):
-    line = f"terms leaderboard {REFERENCE} submissions/ {NIST} {FAST} --measure atwv,pmiss,pfa,stwv"
+    line = (
+        f"terms leaderboard {REFERENCE} submissions/ {NIST} {FAST} --measure atwv,p_miss,p_fa,stwv"
+    )
     monkeypatch.setenv("COLUMNS", "200")
     code, out, err = run(line)
     assert code == 0, err
     head, first, *_ = out.splitlines()
-    assert head.split()[-3:] == ["pmiss", "pfa", "stwv"]
+    assert head.split()[-3:] == ["p_miss", "p_fa", "stwv"]
     assert 0 < float(first.split()[-3]) < 1
     assert "further measures" not in err
     monkeypatch.setenv("COLUMNS", "90")
     code, out, err = run(line)
     assert out.splitlines()[0].endswith("may be best  from first")
-    assert "further measures (pmiss, pfa, stwv): -o FOLDER writes them, --json prints them" in err
+    assert "further measures (p_miss, p_fa, stwv): -o FOLDER writes them, --json prints them" in err
     assert max(map(len, out.splitlines())) <= 90
 
 

@@ -53,10 +53,10 @@ def test_values_are_those_of_brute_force(seed, ties):
     search = random_search(seed, ties=ties)
     if not has_targets(search):
         return
-    rows = scored(search, "atwv", "mtwv", "otwv", "stwv", "pmiss", "pfa", "n_missed", "n_correct")
+    rows = scored(search, "atwv", "mtwv", "otwv", "stwv", "p_miss", "p_fa", "n_missed", "n_correct")
     miss, false = rates(search, search.accepted)
-    assert rows["pmiss"].value == pytest.approx(miss, abs=1e-12)
-    assert rows["pfa"].value == pytest.approx(false, abs=1e-12)
+    assert rows["p_miss"].value == pytest.approx(miss, abs=1e-12)
+    assert rows["p_fa"].value == pytest.approx(false, abs=1e-12)
     assert rows["atwv"].value == pytest.approx(1 - miss - SEARCH.beta * false, abs=1e-10)
     best, at = brute_mtwv(search, SEARCH.beta)
     assert rows["mtwv"].value == pytest.approx(best, abs=1e-10)
@@ -397,9 +397,9 @@ def test_the_metric_unit_test_of_the_reference_scorer(shared, every, name):
             chosen[known],
             np.array(target)[known],
         )
-        rows = scored(search, "pmiss", "pfa", "atwv", application=application, every=every)
-        assert rows["pmiss"].value == pytest.approx(float(point["pmiss"]), abs=1e-3)
-        assert rows["pfa"].value == pytest.approx(float(point["pfa"]), abs=1e-3)
+        rows = scored(search, "p_miss", "p_fa", "atwv", application=application, every=every)
+        assert rows["p_miss"].value == pytest.approx(float(point["p_miss"]), abs=1e-3)
+        assert rows["p_fa"].value == pytest.approx(float(point["p_fa"]), abs=1e-3)
         assert rows["atwv"].value == pytest.approx(float(point["twv"]), abs=1e-2)
 
 
@@ -423,7 +423,7 @@ def test_rows_say_what_they_rest_on():
     search = random_search(5)
     rows = scored(search, replicates=50)
     assert [*rows] == [
-        *("atwv", "mtwv", "otwv", "stwv", "pmiss", "pfa"),
+        *("atwv", "mtwv", "otwv", "stwv", "p_miss", "p_fa"),
         *("n_targets", "n_correct", "n_false_alarms", "n_missed"),
         *("cnxe:pooled", "cnxe:by_query", "min_cnxe:pooled", "min_cnxe:by_query"),
         "cnxe_loss:pooled",
@@ -433,7 +433,7 @@ def test_rows_say_what_they_rest_on():
     assert row.counts["trials_of_a_query"] == search.naive.trials
     assert row.lower <= row.value <= row.upper
     assert row.naive == 0
-    assert {"pmiss", "pfa"} <= {*row.counts}
+    assert {"p_miss", "p_fa"} <= {*row.counts}
     assert "not_llrs" in rows["cnxe:pooled"].flags
     assert "not_llrs" not in scored(search, "cnxe", llr=True)["cnxe:pooled"].flags
     assert scored(search, llr=True)["twv_bayes"].value is not None
@@ -451,7 +451,7 @@ def test_unsubmitted_trials_that_cost_more_than_the_prior_are_flagged():
 
 
 def test_measures_without_costs_need_no_application():
-    rows = scored(random_search(1), "stwv", "pmiss", application=tc.Application())
+    rows = scored(random_search(1), "stwv", "p_miss", application=tc.Application())
     assert 0 <= rows["stwv"].value <= 1
 
 
@@ -535,11 +535,11 @@ def test_rates_that_cancel_are_zero():
     rows = reference.targets
     n = rows.height
     search = search_of(reference, rows["query"], rows["place"], range(n), [True] * n, range(n))
-    found = scored(search, "pmiss", "mtwv", replicates=200)
-    assert found["pmiss"].value == 0
-    assert found["pmiss"].replicates.min() == 0
-    assert found["mtwv"].counts["pmiss"] == 0
-    assert found["mtwv"].counts["pfa"] == 0
+    found = scored(search, "p_miss", "mtwv", replicates=200)
+    assert found["p_miss"].value == 0
+    assert found["p_miss"].replicates.min() == 0
+    assert found["mtwv"].counts["p_miss"] == 0
+    assert found["mtwv"].counts["p_fa"] == 0
 
 
 def test_more_detections_than_nontargets_of_one_query():

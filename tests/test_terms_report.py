@@ -113,21 +113,21 @@ def search_like(curve=None, **more):
 def curve_like(low=-3.0, actual=None, points=60, band=True, scale=1.0):
     """A curve whose lowest threshold has this value."""
     share = np.linspace(0, 1, points)
-    pmiss = 0.1 + 0.85 * share**2
+    p_miss = 0.1 + 0.85 * share**2
     twv = np.where(share < 0.5, low + (0.6 - low) * 2 * share, 0.6 - 1.1 * (share - 0.5))
-    pfa = (1 - pmiss - twv) / 999.9
-    pfa -= min(pfa.min(), 0) - 1e-9
+    p_fa = (1 - p_miss - twv) / 999.9
+    p_fa -= min(p_fa.min(), 0) - 1e-9
     ends = {"twv_lower": tuple(twv - 0.1), "twv_upper": tuple(twv + 0.1)} if band else {}
     at = int(twv.argmax())
     return TwvCurve(
         thresholds=tuple(scale * share),
-        pmiss=tuple(pmiss),
-        pfa=tuple(pfa),
+        p_miss=tuple(p_miss),
+        p_fa=tuple(p_fa),
         twv=tuple(twv),
         **ends,
-        actual=Operating(pmiss=0.2, pfa=4e-4, twv=low if actual is None else actual),
+        actual=Operating(p_miss=0.2, p_fa=4e-4, twv=low if actual is None else actual),
         maximum=Operating(
-            threshold=scale * float(share[at]), pmiss=pmiss[at], pfa=pfa[at], twv=twv[at]
+            threshold=scale * float(share[at]), p_miss=p_miss[at], p_fa=p_fa[at], twv=twv[at]
         ),
     )
 
@@ -383,7 +383,7 @@ def test_counts_are_not_drawn_beside_values(scored):
     )
     assert "Not drawn, but in the table: " in section.text
     [drawing] = section.drawings
-    assert {row[0] for row in drawing.table.rows} & {"n_missed", "pfa"} == set()
+    assert {row[0] for row in drawing.table.rows} & {"n_missed", "p_fa"} == set()
 
 
 # resources
@@ -483,24 +483,24 @@ def test_the_det_curve_has_both_points(scored):
     d = scored.result.described_as(SearchDescription)[0]
     ax = drawn("det_of_terms", [d], 5.6)
     found = marks(ax)
-    actual = [row_of(scored, name).value for name in ("pfa", "pmiss")]
+    actual = [row_of(scored, name).value for name in ("p_fa", "p_miss")]
     best = row_of(scored, "mtwv").counts
     assert ndtr(found[True]) == pytest.approx(actual, rel=1e-6)
-    assert ndtr(found[False][1]) == pytest.approx(best["pmiss"], rel=1e-6)
+    assert ndtr(found[False][1]) == pytest.approx(best["p_miss"], rel=1e-6)
     at = ndtr(found[False][0])
-    edge = best["pfa"] == 0 and found[False][0] == ax.get_xlim()[0]
-    assert edge or at == pytest.approx(best["pfa"], rel=1e-6)
+    edge = best["p_fa"] == 0 and found[False][0] == ax.get_xlim()[0]
+    assert edge or at == pytest.approx(best["p_fa"], rel=1e-6)
 
 
 def test_a_system_that_accepts_nothing_stands_at_the_right_edge():
-    curve = structs.replace(curve_like(), actual=Operating(pmiss=1.0, pfa=0.0, twv=0.0))
+    curve = structs.replace(curve_like(), actual=Operating(p_miss=1.0, p_fa=0.0, twv=0.0))
     ax = drawn("twv_by_threshold", [search_like(curve, least_accepted=None)], 7.2)
     assert marks(ax)[True] == (ax.get_xlim()[1], 0.0)
     assert_readable(ax)
 
 
 def test_a_maximum_that_rejects_everything_stands_at_the_right_edge():
-    nothing = Operating(pmiss=1.0, pfa=0.0, twv=0.0)
+    nothing = Operating(p_miss=1.0, p_fa=0.0, twv=0.0)
     curve = structs.replace(curve_like(-5, -5), maximum=nothing)
     found = [search_like(curve)]
     ax = drawn("twv_by_threshold", found, 7.2)
@@ -603,9 +603,9 @@ def test_rates_never_collide(systems, width):
     found = []
     for k in range(systems):
         curve = curve_like(-(10.0 ** rng.uniform(-1, 2)))
-        rates = np.array(curve.pfa) * 10.0 ** -rng.integers(0, 4)
+        rates = np.array(curve.p_fa) * 10.0 ** -rng.integers(0, 4)
         found.append(
-            search_like(structs.replace(curve, pfa=tuple(rates.tolist())), system=f"number-{k}")
+            search_like(structs.replace(curve, p_fa=tuple(rates.tolist())), system=f"number-{k}")
         )
     ax = drawn("det_of_terms", found, width)
     assert_readable(ax)
@@ -621,9 +621,9 @@ def test_the_det_axes_end_at_the_least_error(residue):
 
     curve = structs.replace(
         curve_like(),
-        pmiss=(residue, residue, *(0.002 + 0.5 * k / 58 for k in range(58))),
-        pfa=(*(0.1 * (60 - k) / 60 for k in range(59)), residue),
-        det_pfa=(0.001, 0.01, 0.05),
+        p_miss=(residue, residue, *(0.002 + 0.5 * k / 58 for k in range(58))),
+        p_fa=(*(0.1 * (60 - k) / 60 for k in range(59)), residue),
+        det_p_fa=(0.001, 0.01, 0.05),
         det_lower=(0.2, 1e-7, 7.8e-16),
         det_upper=(0.6, 0.01, 4.6e-15),
     )
@@ -636,7 +636,7 @@ def test_the_det_axes_end_at_the_least_error(residue):
 
 
 def test_no_false_alarm_has_no_det_curve():
-    curve = structs.replace(curve_like(), pfa=(0.0,) * 60)
+    curve = structs.replace(curve_like(), p_fa=(0.0,) * 60)
     assert plots.with_false_alarms([search_like(curve), search_like()]) == []
     with pytest.raises(UsageError, match="no search has a false alarm"):
         plots.det_of_terms([search_like(curve)])

@@ -229,7 +229,7 @@ def test_the_maximum_where_nothing_was_submitted(quirks):
     search = search_of(follow(reference_of([[2, 1]]), *quirks), [], [], [], [], [])
     row = scored(search, "mtwv")["mtwv"]
     assert row.value == 0
-    assert row.counts["pmiss"] == 1
+    assert row.counts["p_miss"] == 1
 
 
 def test_the_maximum_is_below_zero_where_something_must_be_accepted():
@@ -284,10 +284,10 @@ def test_a_query_needs_a_trial_that_is_no_target():
     for seconds, enough in ((4.0, False), (5.0, True)):
         search = search_of(reference_of([[4]], seconds), [0], [0], [1.0], [True], [0])
         if enough:
-            assert scored(search, "pmiss")["pmiss"].value == 0.75
+            assert scored(search, "p_miss")["p_miss"].value == 0.75
         else:
             with pytest.raises(tc.InputError, match=r"has 4 occurrences but only 4 trials in 4 s"):
-                scored(search, "pmiss")
+                scored(search, "p_miss")
 
 
 @pytest.mark.parametrize("every", [False, True])

@@ -10,7 +10,7 @@ from test_terms_coverage import APPLICATION, evaluation
 from truecost.running import score
 from truecost.tasks.terms.options import TermsScoring
 
-MEASURES = ("atwv", "mtwv", "pmiss", "cnxe", "min_cnxe")
+MEASURES = ("atwv", "mtwv", "p_miss", "cnxe", "min_cnxe")
 
 
 def cells():

@@ -67,8 +67,8 @@ def det_of_terms(found: Sequence[SearchDescription], ax: Axes | None = None) -> 
     ...     beta=999.9,
     ...     curve=TwvCurve(
     ...         thresholds=(0.1, 0.4, 0.8),
-    ...         pmiss=(0.2, 0.4, 0.7),
-    ...         pfa=(4e-4, 1e-4, 2e-5),
+    ...         p_miss=(0.2, 0.4, 0.7),
+    ...         p_fa=(4e-4, 1e-4, 2e-5),
     ...         twv=(-0.2, 0.5, 0.28),
     ...     ),
     ... )
@@ -90,18 +90,18 @@ def det_of_terms(found: Sequence[SearchDescription], ax: Axes | None = None) -> 
 
 def with_false_alarms(found: Sequence[SearchDescription]) -> list[SearchDescription]:
     """The searches that a DET curve can show."""
-    return [d for d in found if d.curve is not None and any(rate > 0 for rate in d.curve.pfa)]
+    return [d for d in found if d.curve is not None and any(rate > 0 for rate in d.curve.p_fa)]
 
 
 def _curve(found: SearchDescription, *, band: bool) -> Curve:
     """What the DET plot draws of a search."""
-    threshold, miss, fa = columns_of_curve(found, "thresholds", "pmiss", "pfa")
+    threshold, miss, fa = columns_of_curve(found, "thresholds", "p_miss", "p_fa")
     assert found.curve is not None
     rates, lower, upper = (
         np.array(getattr(found.curve, name) if band else (), np.float64)
-        for name in ("det_pfa", "det_lower", "det_upper")
+        for name in ("det_p_fa", "det_lower", "det_upper")
     )
-    points = {filled: (p.pfa, p.pmiss) for p, _, filled in points_of(found)}
+    points = {filled: (p.p_fa, p.p_miss) for p, _, filled in points_of(found)}
     return Curve(
         system=found.system,
         threshold=threshold,

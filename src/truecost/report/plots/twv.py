@@ -72,11 +72,11 @@ def twv_by_threshold(found: Sequence[SearchDescription], ax: Axes | None = None)
     >>> from truecost.tasks.terms.describing import SearchDescription
     >>> curve = TwvCurve(
     ...     thresholds=(0.1, 0.4, 0.8),
-    ...     pmiss=(0.2, 0.4, 0.7),
-    ...     pfa=(4e-4, 1e-4, 2e-5),
+    ...     p_miss=(0.2, 0.4, 0.7),
+    ...     p_fa=(4e-4, 1e-4, 2e-5),
     ...     twv=(0.4, 0.5, 0.28),
-    ...     actual=Operating(pmiss=0.2, pfa=4e-4, twv=0.4),
-    ...     maximum=Operating(threshold=0.4, pmiss=0.4, pfa=1e-4, twv=0.5),
+    ...     actual=Operating(p_miss=0.2, p_fa=4e-4, twv=0.4),
+    ...     maximum=Operating(threshold=0.4, p_miss=0.4, p_fa=1e-4, twv=0.5),
     ... )
     >>> search = SearchDescription(
     ...     system="mine",
@@ -226,9 +226,9 @@ def _known(found: Sequence[SearchDescription], *names: str) -> list[float]:
 
 def shown_of(found: SearchDescription, bottom: float) -> Span | None:
     """Thresholds between which the curve says something; None where there are none."""
-    thresholds, twv, pmiss = columns_of_curve(found, "thresholds", "twv", "pmiss")
+    thresholds, twv, p_miss = columns_of_curve(found, "thresholds", "twv", "p_miss")
     at = [t for _, t, _ in points_of(found) if t is not None and math.isfinite(t)]
-    some = [*thresholds[(twv >= bottom) & (pmiss <= FOUND)].tolist(), *at]
+    some = [*thresholds[(twv >= bottom) & (p_miss <= FOUND)].tolist(), *at]
     some = some or thresholds.tolist()
     return (min(some), max(some)) if some else None
 

@@ -23,7 +23,7 @@ from truecost.tasks.streams.options import SETS, StreamScoring
 from truecost.tasks.streams.records import PHASES, Online
 from truecost.tasks.streams.tallies import evidence_of, parts_of
 
-ERRORS = ("pmiss", "pfa", "act_dcf", "error_rate", "mean_loss", "n_missed", "n_false_alarms")
+ERRORS = ("p_miss", "p_fa", "act_dcf", "error_rate", "mean_loss", "n_missed", "n_false_alarms")
 
 
 COSTLY = ("imlm", "imlm_seconds", "imlm_money", "total_price", "mean_loss")  # of q, losses, prices
@@ -130,7 +130,7 @@ GAPS = ("imlm_gap", "imlm_gap_trend", "act_dcf_gap", "act_dcf_gap_trend")
 
 DEFAULTS = {
     "detection": (
-        *("imlm", "act_dcf", "pmiss", "pfa"),
+        *("imlm", "act_dcf", "p_miss", "p_fa"),
         *("n_annotations", "n_missed", "n_false_alarms", *GAPS),
     ),
     "classes": ("imlm", "error_rate", "n_annotations", "imlm_gap", "imlm_gap_trend"),
@@ -138,7 +138,7 @@ DEFAULTS = {
 }
 
 
-OF_DETECTION = ("act_dcf", "pmiss", "pfa", "n_missed", "n_false_alarms", *GAPS[2:])
+OF_DETECTION = ("act_dcf", "p_miss", "p_fa", "n_missed", "n_false_alarms", *GAPS[2:])
 
 
 def measures_of(

@@ -15,7 +15,7 @@ from truecost.core.scoring import Scoring
 from truecost.core.weights import Plan, Weights
 from truecost.tasks.terms.measures.term_shares import Averaging, Shares, missed
 from truecost.tasks.terms.measures.term_sweep import TermSweep
-from truecost.tasks.terms.measures.terms import atwv, mtwv, pfa, pmiss
+from truecost.tasks.terms.measures.terms import atwv, mtwv, p_fa, p_miss
 from truecost.tasks.terms.records import Floats
 
 BAND_REPLICATES = 400
@@ -33,8 +33,8 @@ class Operating(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """
 
     threshold: float | None = None
-    pmiss: float
-    pfa: float
+    p_miss: float
+    p_fa: float
     twv: float
 
 
@@ -47,7 +47,7 @@ class TwvCurve(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         Ascending.
     twv_lower, twv_upper : tuple of float
         Band at each threshold; empty where there is none.
-    det_pfa : tuple of float
+    det_p_fa : tuple of float
         Grid of false-alarm rates, ascending.
     det_lower, det_upper : tuple of float
         Band of Pmiss at each of them; empty where there is none.
@@ -56,12 +56,12 @@ class TwvCurve(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """
 
     thresholds: tuple[float, ...]
-    pmiss: tuple[float, ...]
-    pfa: tuple[float, ...]
+    p_miss: tuple[float, ...]
+    p_fa: tuple[float, ...]
     twv: tuple[float, ...]
     twv_lower: tuple[float, ...] = ()
     twv_upper: tuple[float, ...] = ()
-    det_pfa: tuple[float, ...] = ()
+    det_p_fa: tuple[float, ...] = ()
     det_lower: tuple[float, ...] = ()
     det_upper: tuple[float, ...] = ()
     actual: Operating | None = None
@@ -105,7 +105,7 @@ def curve_of(
     if np.isnan(twv).any():
         return None
     thresholds = ranking.scores[positions].astype(np.float64)
-    point = {"thresholds": thresholds, "pmiss": misses, "pfa": alarms, "twv": twv}
+    point = {"thresholds": thresholds, "p_miss": misses, "p_fa": alarms, "twv": twv}
     bands: dict[str, Floats] = {}
     count = min(BAND_REPLICATES, plan.replicates)
     units = min((f.count for n, f in evidence.factors.items() if n not in plan.hold), default=0)
@@ -120,7 +120,7 @@ def curve_of(
         if len(rates):  # without false alarms there is nothing to trade
             pairs = zip(false, miss, strict=True)
             at_rate = np.array([np.interp(rates, f[::-1], m[::-1]) for f, m in pairs])
-            bands["det_pfa"] = rates
+            bands["det_p_fa"] = rates
             bands["det_lower"], bands["det_upper"] = np.nanquantile(at_rate, tails, axis=0)
     rounded = {name: _told(column) for name, column in (point | bands).items()}
     return TwvCurve(level=scoring.level, actual=actual, maximum=maximum, **rounded)
@@ -130,11 +130,11 @@ def _operating(
     whole: Totals, application: Application, how: Averaging
 ) -> tuple[Operating, Operating]:
     """The system's decisions, and the best single threshold."""
-    decided = [float(measure(whole, application, how)[0][0]) for measure in (pmiss, pfa, atwv)]
+    decided = [float(measure(whole, application, how)[0][0]) for measure in (p_miss, p_fa, atwv)]
     best, _, told = mtwv(whole, application, how)
     at = float(told["threshold"][0])
-    swept = (*(float(told[name][0]) for name in ("pmiss", "pfa")), float(best[0]))
-    names = ("pmiss", "pfa", "twv")
+    swept = (*(float(told[name][0]) for name in ("p_miss", "p_fa")), float(best[0]))
+    names = ("p_miss", "p_fa", "twv")
     return (
         Operating(**dict(zip(names, decided, strict=True))),
         Operating(

@@ -186,8 +186,8 @@ DEFAULT_MEASURES = (
     "mtwv",
     "otwv",
     "stwv",
-    "pmiss",
-    "pfa",
+    "p_miss",
+    "p_fa",
     "n_targets",
     "n_correct",
     "n_false_alarms",
@@ -334,7 +334,7 @@ def _finished(row: Estimate, measure: Measure, remarks: Remarks) -> Estimate:
         told["threshold"] = finite(counts.pop("threshold"))
     flags = (*row.flags, *raised(vanished="vanished" in counts), *remarks.flags(measure))
     if row.value is None:
-        counts = {k: v for k, v in counts.items() if k not in ("pmiss", "pfa")}
+        counts = {k: v for k, v in counts.items() if k not in ("p_miss", "p_fa")}
         told["reason"] = f"undefined: {remarks.why_undefined(measure)}"
     # What is aligned and joined in other ways cannot be paired either.
     made = "|".join((remarks.search.reference.signature, remarks.search.signature))

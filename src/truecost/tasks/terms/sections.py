@@ -43,7 +43,7 @@ def side_by_side(story: Story) -> Section | None:
         )
         for (part, system), rows in found.items()
     ]
-    header = ("collection", "application", "system", *VALUES, "threshold of mtwv", "pmiss", "pfa")
+    header = ("collection", "application", "system", *VALUES, "threshold of mtwv", "p_miss", "p_fa")
     names = ("targets", "found", "false alarms", "missed")
     table = used("Values and counts of each search", (*header, *names), cells) if cells else None
     if table is None or not {*VALUES} & {*table.header}:
@@ -66,7 +66,7 @@ def _values(rows: Mapping[str, Row]) -> list[str]:
 
 
 def _rates(rows: Mapping[str, Row]) -> list[str]:
-    return [figures(rows[name])[0] if name in rows else "" for name in ("pmiss", "pfa")]
+    return [figures(rows[name])[0] if name in rows else "" for name in ("p_miss", "p_fa")]
 
 
 def _amounts(rows: Mapping[str, Row]) -> list[str]:
@@ -124,7 +124,7 @@ def _told_rates(found: Found) -> str:
     return "Mean miss rate against mean false-alarm rate of queries. " + told(
         f"{d.system}: "
         + ", ".join(
-            f"{plots.MARKED[not used]} {figure(p.pmiss)} missed at {figure(p.pfa)} false alarms"
+            f"{plots.MARKED[not used]} {figure(p.p_miss)} missed at {figure(p.p_fa)} false alarms"
             for p, _, used in plots.points_of(d)
         )
         for d in found
@@ -144,7 +144,7 @@ def _marks(found: SearchDescription) -> list[tuple[str, ...]]:
     return [
         (
             *(found.system, plots.MARKED[not used], "none" if at is None else figure(at)),
-            *(figure(p.twv), figure(p.pmiss), figure(p.pfa), ""),
+            *(figure(p.twv), figure(p.p_miss), figure(p.p_fa), ""),
         )
         for p, at, used in plots.points_of(found)
     ]
@@ -157,7 +157,7 @@ def _points(found: SearchDescription, of: str) -> list[tuple[str, ...]]:
         return []
     ends: dict[float, tuple[float, float]] = {}
     if of == "rates":
-        band = zip(curve.det_pfa, curve.det_lower, curve.det_upper, strict=True)
+        band = zip(curve.det_p_fa, curve.det_lower, curve.det_upper, strict=True)
         ends = {rate: (low, high) for rate, low, high in band}
     elif curve.twv_lower:
         band = zip(curve.thresholds, curve.twv_lower, curve.twv_upper, strict=True)
@@ -167,9 +167,9 @@ def _points(found: SearchDescription, of: str) -> list[tuple[str, ...]]:
     return [
         (
             *(found.system, "curve", figure(curve.thresholds[k]), figure(curve.twv[k])),
-            *(figure(curve.pmiss[k]), figure(curve.pfa[k])),
+            *(figure(curve.p_miss[k]), figure(curve.p_fa[k])),
             between(
-                *ends.get(curve.pfa[k] if of == "rates" else curve.thresholds[k], (None, None))
+                *ends.get(curve.p_fa[k] if of == "rates" else curve.thresholds[k], (None, None))
             ),
         )
         for k in places

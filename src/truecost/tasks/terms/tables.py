@@ -41,10 +41,10 @@ def per_query(
     -------
     polars.DataFrame
         `query`, `text`; `targets`, `correct`, `found` (aligned, whatever the decision),
-        `false_alarms`, `missed`, `detections`; `pmiss`, `pfa`, `twv`; `optimum` and its `threshold`
-        (infinite where rejecting all is best), `supremum`, `average_precision`; `lowest` submitted
-        score and `cnxe`; then the attributes of the list. Values are null where a query has no
-        targets.
+        `false_alarms`, `missed`, `detections`; `p_miss`, `p_fa`, `twv`; `optimum` and its
+        `threshold` (infinite where rejecting all is best), `supremum`, `average_precision`;
+        `lowest` submitted score and `cnxe`; then the attributes of the list. Values are null where
+        a query has no targets.
 
     Raises
     ------
@@ -68,7 +68,10 @@ def per_query(
     )
     false, others = number(~hit & search.accepted), reference.trials - targets
     # A query all of whose trials are targets has none to raise a false alarm in.
-    pmiss, pfa = share(targets - correct, targets), np.where(others == 0, 0.0, share(false, others))
+    p_miss, p_fa = (
+        share(targets - correct, targets),
+        np.where(others == 0, 0.0, share(false, others)),
+    )
     there = targets > 0
     price = np.where(others == 0, 0.0, share(known.beta, others))
     gain, loss = (x[count.counts][None] for x in (share(1.0, targets), price))
@@ -82,9 +85,9 @@ def per_query(
         return np.where(there, out, np.nan)
 
     values = {
-        "pmiss": pmiss,
-        "pfa": np.where(there, pfa, np.nan),
-        "twv": 1 - pmiss - known.beta * pfa,
+        "p_miss": p_miss,
+        "p_fa": np.where(there, p_fa, np.nan),
+        "twv": 1 - p_miss - known.beta * p_fa,
         "optimum": of_all(best[:, 0]),
         "threshold": of_all(threshold[:, 0]),
         "supremum": share(found, targets),

@@ -145,7 +145,7 @@ def _rates(sums: Sums) -> tuple[Floats, Floats]:
     return share(sums["fn"], targets), share(sums["fp"], sums["n"] - targets)
 
 
-def pmiss(totals: Totals, application: Application, how: Effort = PLAIN) -> Result:
+def p_miss(totals: Totals, application: Application, how: Effort = PLAIN) -> Result:
     """Share of the targets that are missed: N_fn / N_target.
 
     Range [0, 1], lower is better; there is no reference. Undefined without targets. Paper 000,
@@ -155,7 +155,7 @@ def pmiss(totals: Totals, application: Application, how: Effort = PLAIN) -> Resu
     return joined(totals, how, lambda s: _rates(s)[0]), NONE
 
 
-def pfa(totals: Totals, application: Application, how: Effort = PLAIN) -> Result:
+def p_fa(totals: Totals, application: Application, how: Effort = PLAIN) -> Result:
     """Share of the nontargets that are accepted: N_fp / N_nontarget.
 
     Range [0, 1], lower is better; there is no reference. Undefined without nontargets. Paper 000,
@@ -314,16 +314,16 @@ MEASURES = (
         interval=_at_zero(_priced),
     ),
     _measure(
-        "pmiss",
-        pmiss,
+        "p_miss",
+        p_miss,
         "Missed targets",
         "paper 000, section I",
         shown_in="percent",
         interval=_at_zero(lambda totals, _: [_missing(totals)]),
     ),
     _measure(
-        "pfa",
-        pfa,
+        "p_fa",
+        p_fa,
         "False alarms among nontargets",
         "paper 000, section I",
         shown_in="percent",

@@ -69,7 +69,7 @@ def twv_bayes(totals: Totals, application: Application, how: Averaging = MEAN) -
     return correct - shares.beta(application) * false, 0.0, {"vanished": shares.vanished}
 
 
-def pmiss(totals: Totals, application: Application, how: Averaging = MEAN) -> Told:
+def p_miss(totals: Totals, application: Application, how: Averaging = MEAN) -> Told:
     """Mean over queries of the share of targets that are missed, at the system's decisions.
 
     Range [0, 1], lower is better; the reference, 1, rejects everything. Paper 002, Eq. 1 and 4.
@@ -79,7 +79,7 @@ def pmiss(totals: Totals, application: Application, how: Averaging = MEAN) -> To
     return missed(correct), 1.0, {"vanished": shares.vanished}
 
 
-def pfa(totals: Totals, application: Application, how: Averaging = MEAN) -> Told:
+def p_fa(totals: Totals, application: Application, how: Averaging = MEAN) -> Told:
     """Mean over queries of the share of nontargets that are accepted.
 
     Range [0, 1], lower is better; the reference, 0, rejects everything. Paper 002, Eq. 2, 3 and 5.
@@ -118,8 +118,8 @@ def mtwv(totals: Totals, application: Application, how: Averaging = MEAN) -> Tol
     )
     told = {
         "threshold": thresholds,
-        "pmiss": missed(gained),
-        "pfa": settled(gained - best) / beta,
+        "p_miss": missed(gained),
+        "p_fa": settled(gained - best) / beta,
         "vanished": shares.vanished,
     }
     return best, 0.0, told
@@ -220,6 +220,7 @@ def _measure(
     advice: str = "",
     advised: str = "",
     minimum_of: str = "",
+    task: str = "",
     interval: Rule = LOG,
 ) -> Measure:
     return Measure(
@@ -230,6 +231,7 @@ def _measure(
         "higher" if higher else "lower",
         source,
         uses=uses,
+        task=task,
         advice=advice,
         rule=advised,
         minimum_of=minimum_of,
@@ -298,11 +300,12 @@ MEASURES = (
             title,
             source,
             higher=name in HIGHER,
+            task="terms" if name.startswith("p_") else "",  # trials have rates of these names
             interval=rule("log", rates, bounds=(0.0, np.inf) if name.startswith("n_") else SHARE),
         )
         for name, function, title, source, rates in (
-            ("pmiss", pmiss, "Mean miss rate of queries", "paper 002, Eq. 4", missing("missed")),
-            ("pfa", pfa, "Mean false-alarm rate of queries", "paper 002, Eq. 5", alarmed),
+            ("p_miss", p_miss, "Mean miss rate of queries", "paper 002, Eq. 4", missing("missed")),
+            ("p_fa", p_fa, "Mean false-alarm rate of queries", "paper 002, Eq. 5", alarmed),
             ("n_targets", n_targets, "Targets", "paper 002, 2.2", None),
             ("n_correct", n_correct, "Targets found", "paper 002, 2.1", number_of("correct")),
             ("n_false_alarms", n_false_alarms, "False alarms", "paper 002, 2.1", number_alarmed),
