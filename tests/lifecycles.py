@@ -140,7 +140,7 @@ def system_of(course, learner=Whole):
 
 def expert_of(course, **settings):
     """A simulated person who knows the references."""
-    return DomainExpert(course.kind, course.naive, course.classes, **settings)
+    return DomainExpert(course.kind, course.references, course.classes, **settings)
 
 
 BOTH = Life(stream=Help(1, 1), test=Help(1, 1))

@@ -101,7 +101,7 @@ def random_search(seed, queries=6, documents=5, detections=60, ties=True, second
 
 def repeated(search, documents):
     """The search with document d taken `documents[d]` times: a bootstrap replicate, written out."""
-    reference, places = search.naive, np.asarray(documents)
+    reference, places = search.reference, np.asarray(documents)
     old = np.repeat(np.arange(len(places)), places)
     counts = np.zeros((reference.queries.height, len(old)), int)
     by = np.zeros((reference.queries.height, len(places)), int)
@@ -129,11 +129,11 @@ def repeated(search, documents):
 
 def rates(search, accepted, weights=None, every=False):
     """Mean Pmiss and Pfa over queries, written out (paper 002, Eq. 1-5)."""
-    queries = search.naive.queries.height
+    queries = search.reference.queries.height
     weights = np.ones(queries) if weights is None else np.asarray(weights, float)
     miss, false, w_miss, w_false = 0.0, 0.0, 0.0, 0.0
     for q in range(queries):
-        targets = search.naive.targets_by_query[q]
+        targets = search.reference.targets_by_query[q]
         mine = (search.query == q) & accepted
         wrong = (mine & (search.target < 0)).sum()
         if targets:
@@ -141,7 +141,7 @@ def rates(search, accepted, weights=None, every=False):
             miss += weights[q] * (1 - right / targets)
             w_miss += weights[q]
         if targets or every:
-            false += weights[q] * wrong / (search.naive.trials - targets)
+            false += weights[q] * wrong / (search.reference.trials - targets)
             w_false += weights[q]
     return miss / w_miss, false / w_false
 
@@ -155,7 +155,7 @@ def brute_twv(search, accepted, beta, weights=None, every=False):
 def brute_mtwv(search, beta, weights=None):
     """Best threshold among the submitted scores and rejecting all, the lowest of equals."""
     best, at = 0.0, np.inf
-    counts = search.naive.targets_by_query[search.query] > 0
+    counts = search.reference.targets_by_query[search.query] > 0
     for t in np.unique(search.score[counts])[::-1]:
         value = brute_twv(search, search.score >= t, beta, weights)
         if value >= best - 1e-12:
@@ -165,11 +165,11 @@ def brute_mtwv(search, beta, weights=None):
 
 def brute_otwv(search, beta, weights=None):
     """Each query at its best threshold, written out."""
-    queries = search.naive.queries.height
+    queries = search.reference.queries.height
     weights = np.ones(queries) if weights is None else np.asarray(weights, float)
     total, mass = 0.0, 0.0
     for q in range(queries):
-        targets = search.naive.targets_by_query[q]
+        targets = search.reference.targets_by_query[q]
         if not targets:
             continue
         mine = search.query == q
@@ -177,7 +177,7 @@ def brute_otwv(search, beta, weights=None):
         for t in np.unique(search.score[mine]):
             chosen = mine & (search.score >= t)
             right = (chosen & (search.target >= 0)).sum() / targets
-            wrong = (chosen & (search.target < 0)).sum() / (search.naive.trials - targets)
+            wrong = (chosen & (search.target < 0)).sum() / (search.reference.trials - targets)
             best = max(best, right - beta * wrong)
         total += weights[q] * best
         mass += weights[q]
@@ -187,18 +187,18 @@ def brute_otwv(search, beta, weights=None):
 def all_trials(search, floor):
     """Score, class and query of every trial of the queries that count, made real."""
     scores, classes, queries = [], [], []
-    for q in range(search.naive.queries.height):
-        targets = int(search.naive.targets_by_query[q])
+    for q in range(search.reference.queries.height):
+        targets = int(search.reference.targets_by_query[q])
         if not targets:
             continue
         mine = search.query == q
         right = search.score[mine & (search.target >= 0)]
         wrong = search.score[mine & (search.target < 0)]
-        others = search.naive.trials - targets
+        others = search.reference.trials - targets
         scores += [right, np.full(targets - len(right), floor)]
         scores += [wrong, np.full(others - len(wrong), floor)]
         classes += [np.ones(targets), np.zeros(others)]
-        queries.append(np.full(search.naive.trials, q))
+        queries.append(np.full(search.reference.trials, q))
     return np.concatenate(scores), np.concatenate(classes), np.concatenate(queries)
 
 

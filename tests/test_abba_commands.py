@@ -77,7 +77,7 @@ def test_score_as_written(result):
         for estimator in ("direct", "pooled")
     }
     for row in found["rows"]:
-        assert (row["reference"], row["factors"], row["item"]) == (1, ["user"], "item")
+        assert (row["naive"], row["factors"], row["item"]) == (1, ["user"], "item")
         assert row["lower"] < row["value"] < row["upper"]
     [held] = of_type(found, "deployment")
     assert held["thresholds"] == [0.5, 0.6]

@@ -66,7 +66,7 @@ def test_the_measure_has_interval_comparison_subsets_and_json(added, capsys):
         assert row["lower"] <= row["value"] <= row["upper"]
         assert row["n_units"] > 20
         assert f"{added}|prior:0.05|" in row["signature"]
-        assert row["reference"] == (1 if row["kind"] == "value" else None)
+        assert row["naive"] == (1 if row["kind"] == "value" else None)
 
 
 def test_the_measure_is_in_the_tables_the_plan_and_the_report(added, capsys, tmp_path):

@@ -166,7 +166,7 @@ def test_score_counts_by_hand(truecost_of, work):
     }
     assert error["value"] == pytest.approx(2 * late / 120)
     assert f1["value"] == pytest.approx(1 - late / 120)
-    assert (error["reference"], f1["reference"]) == (1, 0)
+    assert (error["naive"], f1["naive"]) == (1, 0)
     for row in (error, f1):
         assert row["lower"] < row["value"] < row["upper"]
         assert (row["task"], row["factors"], row["n_units"]) == ("sounds", ["site"], 8)

@@ -276,7 +276,7 @@ def test_the_course_of_recordings(tmp_path):
     assert course.kind == "diarization"
     assert [set_.ids for set_ in course.lifelong] == [("a",), ("c",)]
     assert [set_.ids for set_ in course.test] == [("b",), ("d",)]
-    assert course.naive["b"] == "0 4 x"
+    assert course.references["b"] == "0 4 x"
     assert course.test[0].features.tolist() == [["0 5 x", "0 4 x"]]
     assert course.tested.tolist() == [1.5, 2.5]
 
@@ -305,7 +305,7 @@ def test_a_life_of_recordings(tmp_path):
     course = course_of("diarization", files(tmp_path), 0)
     place = tmp_path / "events.jsonl"
     with LogWriter.open(place) as log:
-        expert = DomainExpert(course.kind, course.naive)
+        expert = DomainExpert(course.kind, course.references)
         life = Life(stream=Help(corrections=1), test=Help(corrections=1))
         run_lifelong(course, made(), expert, life, log)
         log.finish()

@@ -38,7 +38,7 @@ def test_two_digits_at_a_time_and_no_image_twice():
     for batches in (course.lifelong, course.test):
         for day, batch in enumerate(batches):
             first = 2 * (day // 3)
-            labels = Counter(course.naive[name] for name in batch.ids)
+            labels = Counter(course.references[name] for name in batch.ids)
             assert labels == {str(first): 20, str(first + 1): 20}
     images = [
         name.partition(".")[0] for batch in (*course.lifelong, *course.test) for name in batch.ids
@@ -52,7 +52,7 @@ def test_items_are_the_images_with_their_labels():
     for batch in (course.bootstrap, *course.lifelong, *course.test):
         rows = [int(name.partition(".")[0]) for name in batch.ids]
         assert np.array_equal(batch.features, items.features[rows])
-        assert [course.naive[name] for name in batch.ids] == [items.labels[r] for r in rows]
+        assert [course.references[name] for name in batch.ids] == [items.labels[r] for r in rows]
 
 
 def test_seeds_share_the_test_set_and_learn_from_other_images():
@@ -74,7 +74,7 @@ def test_rotation_turns_day_by_day():
         rows = [int(name.partition(".")[0]) for name in batch.ids]
         right_angles = np.rot90(items[rows].reshape(-1, 8, 8), day, (1, 2)).reshape(len(rows), -1)
         assert batch.features == pytest.approx(right_angles, abs=1e-9)  # exact in quarter turns
-        assert {course.naive[name] for name in batch.ids} == set("0123456789")
+        assert {course.references[name] for name in batch.ids} == set("0123456789")
 
 
 def test_turning_keeps_the_middle_and_empty_paper():

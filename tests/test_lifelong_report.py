@@ -31,7 +31,7 @@ def rows_of(system, shift=0.0, policies=POLICIES, version="6", **more):
         for name, value in values.items():
             moved = value if name in ("penalty", "generalisation_gain") else value + shift + k / 50
             frozen = 0.3 if name in ("policy_score", "penalised_score") else None
-            known = {"policy": policy, "version": version, "reference": frozen} | more
+            known = {"policy": policy, "version": version, "naive": frozen} | more
             rows.append(ageing.row(name, moved, system=system, **known))
     for name, value in (("forgetting_max", 0.04), ("backward_transfer", -0.03)):
         higher = {"direction": "higher"} if name == "backward_transfer" else {}

@@ -317,7 +317,7 @@ def test_the_life_of_the_example(tmp_path):
     )
     check_course(short)
     life = Life(stream=Help(questions=8), test=Help(questions=2))
-    expert = DomainExpert(course.kind, course.naive)
+    expert = DomainExpert(course.kind, course.references)
     place = tmp_path / "events.jsonl"
     with LogWriter.open(place) as log:
         learner = build("translator", Task("translation"))

@@ -107,7 +107,7 @@ def test_score_as_written(result):
     row = known["imlm", "post"]
     assert row["dims"] == {"system": "events", "phase": "post"}
     assert row["lower"] < row["value"] < row["upper"]
-    assert (row["reference"], row["factors"], row["n_units"]) == (1.0, ["batch"], 12)
+    assert (row["naive"], row["factors"], row["n_units"]) == (1.0, ["batch"], 12)
     assert {"q:prevalence", "queried:right", "pooling:micro"} <= {*row["signature"].split("|")}
     assert known["act_dcf", "pre"]["parameters"] == {"costs": {"miss": 3, "fa": 1}, "prior": 0.5}
     assert [entry["file"] for entry in found["inputs"]] == ["labels.csv", "events.jsonl"]

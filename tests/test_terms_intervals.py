@@ -92,7 +92,7 @@ def test_no_error_is_no_proof(how):
 def test_misses_of_queries_that_count_alike_are_a_rate():
     """No miss: the upper limit of a binomial of Kish's targets over the assumed design effect."""
     search = made()
-    targets = search.naive.targets_by_query
+    targets = search.reference.targets_by_query
     size = len(targets) ** 2 / (1 / targets).sum()
     design = 1 + 0.1 * (size / 12 - 1)
     from scipy.special import ndtri, stdtrit
@@ -136,8 +136,8 @@ def test_queries_that_hold_more_weigh_the_same():
     """Documents count by their trials, queries one each: also where one has most detections."""
     search = random_search(3, queries=14, documents=9)
     for row in rows_of(search).values():
-        kept = {"query": int((search.naive.targets_by_query > 0).sum())}
+        kept = {"query": int((search.reference.targets_by_query > 0).sum())}
         assert row.left_out[0].kish == kept["query"], row.measure
-    trials = search.naive.documents["trials"].to_numpy()
+    trials = search.reference.documents["trials"].to_numpy()
     row = rows_of(search, ("mtwv",), resample="document")["mtwv"]
     assert row.left_out[0].kish == pytest.approx(trials.sum() ** 2 / (trials**2).sum())

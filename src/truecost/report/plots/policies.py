@@ -29,8 +29,7 @@ from truecost.report.plots.look import (
     short,
     width_of,
 )
-from truecost.report.plots.score_matrix import POLICIES, half_width
-from truecost.report.plots.score_matrix import cells_of as cells_in
+from truecost.report.plots.score_matrix import POLICIES, cells_of, half_width
 from truecost.report.plots.shades import scale_in
 from truecost.report.plots.timeline import name_times, upright
 from truecost.tasks.lifelong.descriptions import Cell, LifelongDescription
@@ -59,7 +58,7 @@ def row_of(found: Found, version: str, state: str) -> list[Cell]:
         raise UsageError(
             f"there is no version {version!r}: draw one of {', '.join(found.versions)}"
         )
-    cells = [c for c in cells_in(found, state) if c.version == version]
+    cells = [c for c in cells_of(found, state) if c.version == version]
     needed([c for c in cells if c.value is not None], f"version {version} has no score")
     return cells
 

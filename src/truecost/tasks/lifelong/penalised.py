@@ -10,8 +10,7 @@ import polars as pl
 from truecost.core.results import Comparison, Estimate
 from truecost.core.scoring import Scoring
 from truecost.errors import InputError, UsageError
-from truecost.formats import Table, read, read_bytes
-from truecost.formats import declared as sniffing
+from truecost.formats import Table, declared, read, read_bytes
 from truecost.formats.plain import one_a_line, read_kaldi
 from truecost.formats.reading import formats_of, table_of_bytes
 from truecost.formats.streams import shown
@@ -222,7 +221,7 @@ def read_penalised(
 
 
 def _by_ending(path: str, task: str) -> str | None:
-    return sniffing.by_ending(path, formats_of(task))
+    return declared.by_ending(path, formats_of(task))
 
 
 def _format(path: str, stated: str | None, given: Penalised) -> str | None:

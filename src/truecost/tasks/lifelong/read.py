@@ -15,7 +15,7 @@ from truecost.formats.events import Labels
 from truecost.formats.streams import first_line
 from truecost.names import STANDARD_INPUT, LifelongKind
 from truecost.study.joining import join_metadata
-from truecost.study.paths import course_beside as beside
+from truecost.study.paths import course_beside
 from truecost.study.reader import Reader
 from truecost.study.tables import DataTable
 from truecost.tasks.lifelong.cells import TableOptions
@@ -98,7 +98,7 @@ def columns_of(path: str) -> list[str]:
 
 def kind_of_logs(study: "Study", path: str) -> Kind:
     """The kind of outputs in event logs, as the study or the run says it; UsageError otherwise."""
-    run, given = beside(path), study.table(LifelongTable).kind
+    run, given = course_beside(path), study.table(LifelongTable).kind
     if run is not None and given not in (None, run.kind):
         raise UsageError(
             f"{path}: --output-kind {given} (kind under [lifelong]) is not what the outputs are: "
@@ -119,7 +119,7 @@ def _with_course(source: "Source", reader: Reader, study: "Study") -> "Source":
 
     The study of a live run itself says its kind, and is told nothing.
     """
-    run = beside(source.file)
+    run = course_beside(source.file)
     if run is None:
         return source
     if study.table(LifelongTable).kind is None:
@@ -167,9 +167,9 @@ def _from_scores(source: "Source", reader: Reader, study: "Study") -> Lifelong:
             f"{source.file}: is a table of scores (it has no column event); the kind "
             f"{study.table(LifelongTable).kind} goes with event logs"
         )
-    beside = [key for key in ("labels", "reference", "classes") if key in source.data.given()]
-    if beside or study.application.given():
-        said = ", ".join(beside or ["a cost matrix"])
+    others = [key for key in ("labels", "reference", "classes") if key in source.data.given()]
+    if others or study.application.given():
+        said = ", ".join(others or ["a cost matrix"])
         raise UsageError(f"{source.file}: is a table of scores; {said} goes with event logs")
     table = reader.table(source.file, source.data.input_format)
     reader.note(source.file, source.name, source.collection)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from truecost.errors import UsageError, first_five
 from truecost.outputs.options import DiarizationTable
-from truecost.study.paths import course_beside as beside
+from truecost.study.paths import course_beside
 from truecost.study.reader import Reader
 from truecost.study.tables import DataTable
 from truecost.tasks.lifelong.cells import check_bounds
@@ -171,7 +171,9 @@ def check_lifelong(study: "Study") -> None:
 
 def _kind_of_runs(study: "Study") -> str | None:
     """The kind that the first logs which lie in a live run have there."""
-    found = (beside(system.file) for system in study.systems.values() if system.file is not None)
+    found = (
+        course_beside(system.file) for system in study.systems.values() if system.file is not None
+    )
     return next((run.kind for run in found if run is not None), None)
 
 

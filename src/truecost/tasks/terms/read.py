@@ -12,8 +12,7 @@ from msgspec import structs
 from truecost.core.results import Estimate
 from truecost.errors import InputError, TruecostError, UsageError
 from truecost.formats.kwslist import DetectionList
-from truecost.formats.searches import detections_of_table as of_table
-from truecost.formats.searches import read_detections
+from truecost.formats.searches import detections_of_table, read_detections
 from truecost.formats.terms import Listing
 from truecost.options import check_keys
 from truecost.resources import Load, load_of, phase_of, rows_of
@@ -99,7 +98,7 @@ def list_of(source: "Source", reader: Reader) -> DetectionList:
     if held is None:
         found = read_detections(source.file, data.input_format, data.map)
     else:
-        found = of_table(held, data.map)
+        found = detections_of_table(held, data.map)
     reader.learn(data, format=() if found.header else ("a table",))
     return found
 

@@ -12,7 +12,7 @@ import numpy as np
 from truecost.errors import TruecostError, UsageError, counted, first_five
 from truecost.formats import Table
 from truecost.formats.table import refuse_repeated, refuse_rows
-from truecost.study import columns as read
+from truecost.study import columns
 from truecost.study.checks import Check, State
 from truecost.study.columns import Options
 from truecost.study.config import Study
@@ -107,7 +107,7 @@ def _tried(name: str, check: Callable[[], str]) -> Check:
 
 
 def _ids(table: Table, options: Options) -> str:
-    ids = read.trial_ids(table, options)
+    ids = columns.trial_ids(table, options)
     if ids is None:
         return f"{table.source}: no id column; trials can be neither joined nor compared"
     return f"{table.source}: {counted(len(ids), 'id')}, none empty, none repeated"
@@ -138,7 +138,7 @@ def _same_ids(table: Table, wanted: Table, options: Options) -> list[Check]:
 
 
 def _scores(table: Table, options: Options, stated: bool) -> str:
-    scores, _ = read.scores_of(table, options)
+    scores, _ = columns.scores_of(table, options)
     absent = np.isnan(scores if scores.ndim == 1 else scores.sum(axis=1))
     refuse_rows(
         table,
@@ -154,7 +154,7 @@ def _scores(table: Table, options: Options, stated: bool) -> str:
 
 def _spread(table: Table, options: Options) -> list[Check]:
     """Warnings on scores that are right in form but odd."""
-    scores, _ = read.scores_of(table, options)
+    scores, _ = columns.scores_of(table, options)
     found = []
     flat = scores if scores.ndim == 1 else scores[:, 0]
     distinct = len(np.unique(flat[~np.isnan(flat)]))
@@ -166,7 +166,7 @@ def _spread(table: Table, options: Options) -> list[Check]:
             f"tied trials are accepted or rejected together"
         )
     if options.kind == "llr" and flat.min(initial=0.0) >= 0:
-        found.append(f"{read.NONE_BELOW}: are they posteriors or plain scores?")
+        found.append(f"{columns.NONE_BELOW}: are they posteriors or plain scores?")
     return [Check("spread", "warning", f"{table.source}: {text}") for text in found]
 
 
