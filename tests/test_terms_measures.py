@@ -84,10 +84,8 @@ def test_replicates_are_those_of_data_written_out(seed, resample):
     drawn = plan.weights({"query": tc.Factor("query", queries)}).block()["query"]
     whole = np.zeros((3, len(counted)))  # queries without targets are not drawn
     whole[:, counted] = drawn
-    weights = {
-        "query": whole,
-        "document": plan.weights({"document": search.reference.document_units[0]}).block()["document"],
-    }
+    documents = plan.weights({"document": search.reference.document_units[0]}).block()
+    weights = {"query": whole, "document": documents["document"]}
     for r in range(3):
         by_query = weights["query"][r] if resample != "document" else None
         copies = weights["document"][r] if resample != "query" else np.ones(4, int)
