@@ -58,7 +58,6 @@ KNOWN = {
     ("report/units.py", "outputs"),
     ("study/directory.py", "report"),
     ("study/outcome.py", "report"),
-    ("study/reader.py", "tasks"),
     ("study/shown.py", "report"),
     ("task.py", "report"),
     ("tasks/lifelong/work.py", "learning"),

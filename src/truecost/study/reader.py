@@ -7,13 +7,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from truecost.errors import UsageError
 from truecost.formats import Table, read, sha256
-from truecost.names import POSTERIORS, STANDARD_INPUT, ScoreType
+from truecost.names import STANDARD_INPUT
 from truecost.options import PartialTable
-from truecost.study.columns import Options
 from truecost.study.outcome import Input
 from truecost.study.tables import DataTable
-from truecost.tasks.trials.loading import load
-from truecost.tasks.trials.records import Trials
 
 if TYPE_CHECKING:
     from truecost.formats.events import EventLog
@@ -138,72 +135,3 @@ class Reader:
             metadata.append((column or "id", self.table(file, task="trials")))
             self.note(file, collection=collection)
         return key, metadata
-
-    def trials(self, name: str, path: str, data: DataTable, collection: str = "") -> Trials:
-        """The checked trials of a system.
-
-        Parameters
-        ----------
-        data : DataTable
-            What the file holds.
-        collection : str
-            Where the system is scored, for the list of inputs.
-
-        Raises
-        ------
-        UsageError, InputError
-            As `truecost.load` does.
-        """
-        table = self.table(path, data.input_format)
-        self.note(path, name, collection)
-        options = options_of(data, table)
-        found = load(table, options, name, *self.joined(data, collection))
-        self.learn(data, **_facts(table, options, found))
-        return found
-
-
-def _facts(table: Table, options: Options, trials: Trials) -> dict[str, tuple[str, ...]]:
-    """What the scores and the labels of trials are, as far as options depend on it."""
-    found: dict[str, tuple[str, ...]] = {
-        "truth": () if "soft" in options.columns else ("labels of classes",),
-        "trials": ("targets and nontargets",) if trials.detection else (),
-    }
-    column = options.column("score", table) or ""
-    if options.kind in POSTERIORS:
-        several = "+" in column or column in table.matrices
-        found["scores"] = ("one score a class",) if several else ()
-    return found
-
-
-def options_of(data: DataTable, table: Table, otherwise: ScoreType | None = None) -> Options:
-    """The reader's options for one table.
-
-    Parameters
-    ----------
-    otherwise : str, optional
-        Score type where neither the data nor the format say one.
-
-    Raises
-    ------
-    UsageError
-        When neither the data nor the format say what the scores are.
-    """
-    kind = data.type or table.kind or otherwise
-    if kind is None:
-        from truecost.tasks.trials.labels import plausible_types
-
-        types, why = plausible_types(table, data.map)
-        raise UsageError(
-            f"{table.source}: say what the scores are{why}: --type {'|'.join(types)}, or type = "
-            f"... under [data]; truecost list types"
-        )
-    return Options(
-        kind,
-        data.map,
-        data.target,
-        data.classes or None,
-        data.missing or "error",
-        data.llr_base,
-        data.annotators,
-        data.accept,
-    )

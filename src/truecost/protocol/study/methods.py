@@ -20,7 +20,7 @@ from truecost.study.advice import problems_of
 from truecost.study.config import Study
 from truecost.study.outcome import Input, Outcome, Part, Problem
 from truecost.study.paths import matches, unique_names
-from truecost.study.reader import Reader, options_of
+from truecost.study.reader import Reader
 from truecost.study.running import configuration
 from truecost.study.settings import scoring_of
 from truecost.study.tables import MethodsTable
@@ -31,6 +31,7 @@ from truecost.tasks.trials.methods import (
     load_methods,
     score_methods,
 )
+from truecost.tasks.trials.read import options_of
 from truecost.tasks.trials.work import Claim
 
 PAIRING = (

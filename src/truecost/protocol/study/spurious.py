@@ -29,13 +29,14 @@ from truecost.study.advice import problems_of, unused
 from truecost.study.columns import Options
 from truecost.study.config import Study
 from truecost.study.outcome import Outcome, Part, Problem
-from truecost.study.reader import Reader, options_of
+from truecost.study.reader import Reader
 from truecost.study.settings import Progress, Source, scoring_of, sources_of
 from truecost.tasks.measures import find
 from truecost.tasks.trials.applying import has_truth
 from truecost.tasks.trials.counting import class_shares, parts_of
 from truecost.tasks.trials.loading import check_classes, load
 from truecost.tasks.trials.options import TrialsScoring
+from truecost.tasks.trials.read import options_of, read_trials
 from truecost.tasks.trials.records import Trials
 from truecost.tasks.trials.scoring import measures_for
 
@@ -158,7 +159,7 @@ def _read(source: Source, reader: Reader, known: Characteristics) -> Trials:
     options = options_of(source.data, table)
     samples = known.samples
     if source.data.key is not None or samples.labels is None or has_truth(table, options):
-        return reader.trials(source.name, source.file, source.data, source.collection)
+        return read_trials(reader, source)
     reader.note(source.file, source.name, source.collection)
     ours, label = samples.columns["id"], samples.columns["label"]
     own = options.column("id", table) or (ours if ours in table.columns else None)

@@ -30,12 +30,13 @@ from truecost.protocol.training_runs import Command, Training, commands_of
 from truecost.study.checking import check_task
 from truecost.study.config import Study
 from truecost.study.outcome import Outcome
-from truecost.study.reader import Reader, options_of
+from truecost.study.reader import Reader
 from truecost.study.resumable import TRAINED
 from truecost.study.settings import doing, scoring_of
 from truecost.study.tables import MethodsTable
 from truecost.tasks.measures import find
 from truecost.tasks.trials.loading import load
+from truecost.tasks.trials.read import options_of
 
 if TYPE_CHECKING:
     from truecost.study.settings import Progress

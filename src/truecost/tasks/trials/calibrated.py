@@ -20,16 +20,16 @@ from truecost.study.columns import Options
 from truecost.study.config import Study
 from truecost.study.joining import join_metadata
 from truecost.study.outcome import Outcome, Part, Problem
-from truecost.study.reader import Reader, options_of
+from truecost.study.reader import Reader
 from truecost.study.running import check_study, configuration
 from truecost.study.settings import Progress, Source, scoring_of, sources_of
 from truecost.study.tables import MethodsTable
 from truecost.tasks.trials.applying import has_truth, problems_of_scores
 from truecost.tasks.trials.calibrating import Calibrated, calibrate, scoring_after
 from truecost.tasks.trials.options import TrialsScoring
+from truecost.tasks.trials.read import options_of, read
 from truecost.tasks.trials.records import Trials
 from truecost.tasks.trials.work import Fitted
-from truecost.tasks.trials.work import read as read_trials
 
 
 @dataclass(frozen=True)
@@ -119,10 +119,10 @@ def run_calibration(
             "--folds is for cross-fitting with dealt folds: give one file, and no --in-sample or "
             "--fold"
         )
-    train = [read_trials(source, reader, study) for source in sources[:-1]]
+    train = [read(source, reader, study) for source in sources[:-1]]
     if train and (bare := _without_labels(sources[-1], reader)) is not None:
         return _unscored(study, fitting, train[0], sources[-1], bare, reader)
-    raw = read_trials(sources[-1], reader, study)
+    raw = read(sources[-1], reader, study)
     scoring = scoring_of(study, study.application, sources[-1].data, progress)
     found = calibrate(
         raw,

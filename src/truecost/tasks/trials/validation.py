@@ -16,9 +16,10 @@ from truecost.study import columns
 from truecost.study.checks import Check, State
 from truecost.study.columns import Options
 from truecost.study.config import Study
-from truecost.study.reader import Reader, options_of
+from truecost.study.reader import Reader
 from truecost.study.settings import Source
 from truecost.tasks.trials.loading import check_classes, load
+from truecost.tasks.trials.read import options_of
 
 FEW_VALUES = 0.05  # distinct scores as a share of the trials: fewer are coarse
 

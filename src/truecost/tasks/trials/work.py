@@ -10,9 +10,10 @@ from truecost.errors import UsageError
 from truecost.names import POSTERIORS
 from truecost.study.tables import DataTable, MethodsTable
 from truecost.task import Work
-from truecost.tasks.trials.loading import check_classes, pair
+from truecost.tasks.trials.loading import pair
 from truecost.tasks.trials.options import TrialsScoring, choices_of
 from truecost.tasks.trials.problems import flagged, on_imbalance, problems_of
+from truecost.tasks.trials.read import read
 from truecost.tasks.trials.records import Trials
 from truecost.tasks.trials.scoring import (
     DEFAULT_MEASURES,
@@ -65,14 +66,6 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="
     dims: dict[str, str] = {}
     verdict: Side
     text: str
-
-
-def read(source: "Source", reader: "Reader", study: "Study") -> Trials:
-    """The checked trials of a source; UsageError and InputError as `truecost.load` says."""
-    del study
-    found = reader.trials(source.name, source.file, source.data, source.collection)
-    check_classes(found)
-    return found
 
 
 def choices(study: "Study", data: DataTable, reader: "Reader | None") -> TrialsScoring:
