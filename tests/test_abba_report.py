@@ -18,6 +18,7 @@ from truecost.cli.options import Output
 from truecost.cli.terminal import Screen, result_table
 from truecost.errors import UsageError
 from truecost.report import plots, verdict
+from truecost.report.declared import page_of
 from truecost.report.page import render
 from truecost.report.plots.look import figure_of
 from truecost.report.plots.plane import Path, crosses_of, marked_places, shown_part
@@ -25,7 +26,6 @@ from truecost.report.plots.ratio_rows import ratio_ticks, span_of
 from truecost.report.story import Story, means
 from truecost.report.words import rule_said
 from truecost.study.directory import render_again
-from truecost.task import page_of
 from truecost.tasks.abba import commands as abba_simulations
 from truecost.tasks.abba import label_commands as abba_labels
 from truecost.tasks.abba import page as deployed_checks

@@ -32,6 +32,7 @@ FRAME = (
     "study/directory",
     "study/codabench",
     "learning/live/live",
+    "report/declared",
     "report/story",
     "report/page",
     "report/verdict",

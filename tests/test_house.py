@@ -59,7 +59,6 @@ KNOWN = {
     ("study/directory.py", "report"),
     ("study/outcome.py", "report"),
     ("study/shown.py", "report"),
-    ("task.py", "report"),
     ("tasks/lifelong/work.py", "learning"),
     ("tasks/lifelong/work.py", "learning.live"),
     ("tasks/trials/work.py", "protocol.study"),

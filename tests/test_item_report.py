@@ -29,12 +29,12 @@ from truecost.gates import check, junit, markdown
 from truecost.outputs import page as item_sections
 from truecost.outputs.read import frame_of_items
 from truecost.report import cases, page, plots, sections, sums, tables, units, verdict, words
+from truecost.report.declared import page_of as page_of_task
 from truecost.report.plots.errors import BREAKDOWNS
 from truecost.report.story import Story
 from truecost.study.directory import render_again
 from truecost.study.ranking import rank
 from truecost.study.running import plan_rows
-from truecost.task import page_of as page_of_task
 
 RATES = {"old": 0.12, "new": 0.06}
 TASKS = {

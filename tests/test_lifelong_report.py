@@ -11,10 +11,10 @@ from msgspec import structs
 
 import ageing
 from truecost.report import verdict
+from truecost.report.declared import page_of
 from truecost.report.page import render
 from truecost.report.story import Story
 from truecost.study.outcome import ResultFile
-from truecost.task import page_of
 from truecost.tasks.lifelong.newest_rows import main_of, newest
 from truecost.tasks.lifelong.page import frame_of_lives
 

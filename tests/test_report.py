@@ -20,10 +20,10 @@ from truecost.core.results import Row, verdict_of
 from truecost.report import curves, page, plots, sections, tables, verdict, words
 from truecost.report import section as drawing
 from truecost.report.citations import AUTHORS, PAPERS
+from truecost.report.declared import page_of
 from truecost.report.section import Drawing, Section
 from truecost.report.story import Story
 from truecost.study.ranking import rank
-from truecost.task import page_of
 from truecost.tasks.lifelong.verdict import against_zero
 from truecost.tasks.measures import registry
 from truecost.tasks.trials import curve_sections

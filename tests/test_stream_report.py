@@ -12,10 +12,10 @@ from described import with_described
 from truecost import study
 from truecost.errors import UsageError
 from truecost.report import plots, sections, verdict
+from truecost.report.declared import page_of
 from truecost.report.page import render
 from truecost.report.story import Story
 from truecost.study.directory import render_again
-from truecost.task import page_of
 from truecost.tasks.streams import curve_sections as online_curves
 from truecost.tasks.streams import sections as online_sections
 from truecost.tasks.streams.describing import OnlineDescription

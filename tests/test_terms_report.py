@@ -13,6 +13,7 @@ from test_pictures import assert_readable
 from truecost import study
 from truecost.errors import UsageError
 from truecost.report import plots, sections, verdict
+from truecost.report.declared import page_of
 from truecost.report.page import render
 from truecost.report.plots.det_terms import TICKS
 from truecost.report.plots.look import figure_of
@@ -22,7 +23,6 @@ from truecost.resources import Machine, Resources, load_of
 from truecost.resources import rows_of as load_rows
 from truecost.resources.load import Load
 from truecost.study.directory import render_again
-from truecost.task import page_of
 from truecost.tasks.terms import page as resource_sections
 from truecost.tasks.terms import sections as search_sections
 from truecost.tasks.terms.curves import Operating, TwvCurve

@@ -12,6 +12,7 @@ from truecost.core.results import Row, shown
 from truecost.errors import plural
 from truecost.outputs.read import frame_of_items
 from truecost.report import plots
+from truecost.report.declared import Page, Reading
 from truecost.report.plots.errors import BREAKDOWNS
 from truecost.report.plots.look import short
 from truecost.report.plots.units import BANDS
@@ -22,7 +23,6 @@ from truecost.report.sums import ORDERS, clock, precisions
 from truecost.report.tables import Table, of_numbers, slot_of, used
 from truecost.report.units import Units, has_sums, units_of
 from truecost.report.words import measure_of, value
-from truecost.task import Page, Reading
 
 MOST_SYSTEMS = 6  # side by side
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from truecost.errors import InputError, UsageError
 from truecost.report.curves import from_frame
+from truecost.report.declared import page_of
 from truecost.report.sections import leaderboard
 from truecost.report.story import Story
-from truecost.task import page_of
 
 if TYPE_CHECKING:
     from truecost.report.section import Drawing

@@ -13,6 +13,7 @@ from truecost.gates import Verdict
 from truecost.names import PARTS
 from truecost.report import plots
 from truecost.report.cases import about_worst, worst_of
+from truecost.report.declared import Page
 from truecost.report.plots.limits import is_difference
 from truecost.report.plots.rows import WEAK
 from truecost.report.section import MOST_LINES, Drawing, Section, comma, drawing_of, told
@@ -28,7 +29,6 @@ from truecost.report.tables import (
     used,
 )
 from truecost.report.words import listed, measure_of, system_of, value
-from truecost.task import Page
 
 ABOUT_PARTS = (*PARTS, "strategy", "budget", "phase")  # what pictures of subsets leave out
 MOST_ROWS = 400  # of one table

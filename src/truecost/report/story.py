@@ -11,8 +11,8 @@ from truecost.core.captions import title_of
 from truecost.core.results import Row
 from truecost.names import PARTS
 from truecost.report.curves import Curves
+from truecost.report.declared import Page, page_of
 from truecost.report.words import measure_of
-from truecost.task import Page, page_of
 
 if TYPE_CHECKING:
     import polars as pl

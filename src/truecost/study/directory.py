@@ -16,8 +16,8 @@ from truecost.core.results import Row
 from truecost.errors import InputError, UsageError, checked
 from truecost.formats import STANDARD_INPUT, read_bytes
 from truecost.formats.publishing import ASIDE, publish, tidy
+from truecost.report.declared import page_of as page_of_task
 from truecost.study.outcome import SCHEMA_VERSION, Outcome, ResultFile
-from truecost.task import page_of as page_of_task
 
 if TYPE_CHECKING:
     import polars as pl

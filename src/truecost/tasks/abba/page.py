@@ -11,13 +11,13 @@ from msgspec import structs
 from truecost.core.digits import between, counted, figure
 from truecost.core.results import figures
 from truecost.report import plots
+from truecost.report.declared import Naive, Page
 from truecost.report.plots.plane import Path, crosses_of, marked_places
 from truecost.report.section import Line, Section, comma, drawing_of, told
 from truecost.report.sections import gates
 from truecost.report.story import Story, means
 from truecost.report.tables import Table, used
 from truecost.report.words import listed, rule_said
-from truecost.task import Naive, Page
 from truecost.tasks.abba.checks import Found
 from truecost.tasks.abba.describing import Description, Plane
 from truecost.tasks.abba.records import CELLS, FEW

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any
 
 from truecost.core.captions import title_of
 from truecost.names import PARTS
+from truecost.report.declared import Naive, Page
 from truecost.report.resampled import resampled_of
 from truecost.report.sections import comparison, gates, subsets
 from truecost.report.story import Story
-from truecost.task import Naive, Page
 from truecost.tasks.lifelong.descriptions import LifelongDescription
 from truecost.tasks.lifelong.help_sections import (
     against_cost,

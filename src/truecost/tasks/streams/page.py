@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 from truecost.core.captions import title_of
 from truecost.core.results import Row
 from truecost.names import PARTS
+from truecost.report.declared import Naive, Page
 from truecost.report.resampled import resampled_of
 from truecost.report.sections import comparison, gates, subsets
-from truecost.task import Naive, Page
 from truecost.tasks.streams.curve_sections import over_the_stream, streams
 from truecost.tasks.streams.describing import OnlineDescription
 from truecost.tasks.streams.sections import (

@@ -5,6 +5,7 @@ from typing import Any
 
 from truecost.core.digits import counted, figure
 from truecost.report import plots
+from truecost.report.declared import Naive, Page
 from truecost.report.plots.load import Quantity
 from truecost.report.section import Line, Section, drawing_of, told
 from truecost.report.sections import comparison, gates, subsets
@@ -14,7 +15,6 @@ from truecost.report.tables import Table, used
 from truecost.report.words import isolated
 from truecost.resources.load import Load
 from truecost.resources.records import Machine, Resources
-from truecost.task import Naive, Page
 from truecost.tasks.terms.sections import (
     all_queries,
     det_of_terms,

@@ -12,6 +12,7 @@ from truecost.core.results import Row, shown, verdict_of
 from truecost.core.variance import Share, Variance
 from truecost.report import plots
 from truecost.report.curves import frame_of_outcome
+from truecost.report.declared import Naive, Page
 from truecost.report.plots.bars import costs_of, minima
 from truecost.report.section import MOST_LINES, Drawing, Line, Section, comma, drawing_of, told
 from truecost.report.sections import comparison, gates, in_words, runs, subsets
@@ -28,7 +29,6 @@ from truecost.report.words import (
     system_of,
     value,
 )
-from truecost.task import Naive, Page
 from truecost.tasks.trials.curve_sections import calibration, det, threshold
 from truecost.tasks.trials.work import Claim
 
