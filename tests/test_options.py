@@ -292,8 +292,9 @@ def test_messages_say_what_was_given_and_what_may_be(tmp_path, capsys):
     scores = {"a": [1.0, 2.0], "b": [2.0, 1.0]}
     with pytest.raises(tc.UsageError, match="labels=ARRAY"):
         tc.score(scores=[1.0, 2.0], type="llr")
-    with pytest.raises(tc.UsageError, match=r"scores=\{NAME: ARRAY"):
-        tc.score(scores, labels=[1, 0], type="llr")
+    for verb in (tc.score, tc.compare):
+        with pytest.raises(tc.UsageError, match=r"scores=\{NAME: ARRAY"):
+            verb(scores, labels=[1, 0], type="llr")
     with pytest.raises(tc.UsageError, match="training_prior is 3: give a number at least 0 and at"):
         tc.score(scores=[0.1, 0.2], labels=[1, 0], type="posterior", training_prior=3)
     file = tmp_path / "r.csv"

@@ -322,7 +322,9 @@ def _done(
             compare=verb == "compare",
         )
         if verb == "compare" and len(study.systems) < 2:
-            raise UsageError("a comparison needs at least two systems")
+            several = "; arrays of several systems are scores={NAME: ARRAY, ...}"
+            said = several if isinstance(data, Mapping) else ""
+            raise UsageError(f"a comparison needs at least two systems{said}")
         return do(study, shared["progress"], asked)
 
 
