@@ -29,9 +29,6 @@ def _whole(type_: object, tokens: "Sequence[Token]") -> int:
     return int(tokens[0].value)
 
 
-Integer = Annotated[int, Parameter(converter=_whole)]
-
-
 Whole = Annotated[int | None, Parameter(converter=_whole)]
 
 

@@ -71,7 +71,7 @@ def read(
     if not isinstance(path, str | Path):
         raise UsageError(
             f"path is of type {type(path).__name__}: give the path of a file; frames and arrays "
-            f"need no reading (truecost.load takes a frame, truecost.Trials.of arrays)"
+            f"need no reading (truecost.score takes frames and arrays)"
         )
     path, formats = str(path), formats_of(task)
     stated = None if input_format is None else sniffing.known(input_format, formats)

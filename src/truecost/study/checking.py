@@ -157,7 +157,7 @@ def check_task(study: "Study") -> None:
 
 def _check_live(study: "Study", given: Sequence[str], face: Face) -> None:
     """Refuse tables of a live run where there is none, and what the task does not run."""
-    said = f"{', '.join(f'[{name}]' for name in given)}"
+    said = ", ".join(f"[{name}]" for name in given)
     if not face.live:
         runs = [name for name in names() if find(name).live]
         raise UsageError(

@@ -219,14 +219,8 @@ def score_part(
     )
 
 
-PLANNED = (
-    "strategy",
-    "budget",
-    "estimator",
-    "phase",
-    "version",
-    "policy",
-)  # what rows of a plan are told by besides
+PLANNED = ("strategy", "budget", "estimator", "phase", "version", "policy")
+"""What rows of a plan are told by besides."""
 
 
 def plan_rows(outcome: Outcome, half_width: float | None) -> list[dict[str, object]]:

@@ -12,10 +12,7 @@ import polars as pl
 
 from truecost.core.digits import figure
 from truecost.errors import UsageError, counted, first_five
-from truecost.formats import ecf, lexemes
-from truecost.formats import ecf as kwlist
-from truecost.formats import searches as detections
-from truecost.formats import searches as occurrence_lists
+from truecost.formats import ecf, lexemes, searches
 from truecost.formats.kwslist import DetectionList
 from truecost.formats.table import Table
 from truecost.formats.terms import Listing
@@ -225,8 +222,8 @@ def read_reference(
     if occurrences is not None:
         found = _either(
             occurrences,
-            lambda path: occurrence_lists.read_occurrences(path, columns=columns),
-            lambda table: occurrence_lists.occurrences_of_table(table, columns),
+            lambda path: searches.read_occurrences(path, columns=columns),
+            lambda table: searches.occurrences_of_table(table, columns),
             "occurrences",
         )
     return load_reference(listed, asked, speech=said, occurrences=found, options=options)
@@ -239,7 +236,7 @@ def audio_of(given: Input) -> Listing:
 
 def queries_of(given: Input) -> Listing:
     """The queries; UsageError and InputError as `read_reference` says."""
-    return _either(given, kwlist.read_kwlist, kwlist.queries_of_table, "queries")
+    return _either(given, ecf.read_kwlist, ecf.queries_of_table, "queries")
 
 
 def read_search(
@@ -291,8 +288,8 @@ def read_search(
     """
     listed = _either(
         found,
-        lambda path: detections.read_detections(path, columns=columns),
-        lambda table: detections.detections_of_table(table, columns),
+        lambda path: searches.read_detections(path, columns=columns),
+        lambda table: searches.detections_of_table(table, columns),
         "detections",
     )
     own = options or SearchOptions(compat=reference.compat)

@@ -281,7 +281,9 @@ def calibrate(
     >>> round(cllr.value, 2)
     0.81
     """
-    checked("trials", trials, Trials, "Trials (truecost.load or truecost.Trials.of makes them)")
+    checked(
+        "trials", trials, Trials, "Trials (truecost.trials.load or truecost.Trials.of makes them)"
+    )
     if trials.kind in ("decision", "number"):
         raise UsageError(f"{trials.name}: type {trials.kind} has no scores to calibrate")
     if trials.several_right:

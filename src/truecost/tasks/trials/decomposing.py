@@ -72,7 +72,9 @@ def decompose(
     >>> print(found.actual[0].value > 1, loss.difference.lower > 0)
     True True
     """
-    checked("trials", trials, Trials, "Trials (truecost.load or truecost.Trials.of makes them)")
+    checked(
+        "trials", trials, Trials, "Trials (truecost.trials.load or truecost.Trials.of makes them)"
+    )
     if trials.kind == "score":
         raise UsageError(
             f"{trials.name}: type score has no actual cost to decompose; say what the scores are, "

@@ -230,7 +230,7 @@ def load(
     UsageError
         When columns are not found, or the options do not go together or with the table.
     """
-    checked("options", options, Options, "what the columns mean, truecost.Options")
+    checked("options", options, Options, "what the columns mean, truecost.trials.Options")
     if not isinstance(table, Table):
         table = Table(name, columns_in("table", table, lambda: _HOW), ordered=True)
     if len(table) == 0:
