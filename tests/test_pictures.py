@@ -927,7 +927,6 @@ def test_a_hundred_thousand_trials_are_thinned_only_for_drawing(shared):
     assert curve.bin_trials.sum() == len(trials) == 114_072
 
 
-@pytest.mark.long
 def test_the_pictures_of_the_documentation_show_what_is_drawn_now(tmp_path):
     place = Path(__file__).parents[1] / "docs" / "pictures"
     spec = importlib.util.spec_from_file_location("draw", place / "draw.py")

@@ -128,7 +128,7 @@ def pictures(outcome: tc.Outcome) -> dict[str, Axes]:
     [margin] = [d for d in swept.described_as(OnlineDescription) if d.dims["system"] == "margin-2"]
     ders = [tc.score_system(system, tc.Scoring(measures=("der",)))[0] for system in meetings]
     return {
-        "costs": plots.cost_bars([r for r in whole if r.reference == 1]),
+        "costs": plots.cost_bars([r for r in whole if r.naive == 1]),
         "det": plots.det(found.det),
         "threshold": plots.cost_against_threshold(found.cost),
         "reliability": plots.reliability(found.reliability),
